@@ -1,0 +1,23 @@
+# Compiler settings that every target of Tandem shares, as the interface target tandem_options.
+
+add_library(tandem_options INTERFACE)
+target_include_directories(tandem_options INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(tandem_options INTERFACE -Wall -Wextra -Wpedantic
+                       -Wno-missing-field-initializers)
+
+# Of everything, domains included.
+if(TANDEM_SANITIZE)
+  add_compile_options(-fsanitize=${TANDEM_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TANDEM_SANITIZE})
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

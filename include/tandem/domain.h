@@ -1,0 +1,94 @@
+// A puzzle, as Tandem sees it: states of a fixed number of bytes, and actions on batches of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/rows.h"
+
+namespace tandem {
+
+/// The number of an action, 0 <= action < DomainSpec::num_actions().
+using Action = std::uint16_t;
+
+/// What a network reads of a state: `positions` bytes, each below `depth`, given to it one-hot
+/// (positions x depth features, feature depth * p + value).
+struct InputLayout {
+  int positions = 0;
+  int depth = 0;
+};
+
+/// The facts about a puzzle that never change.
+struct DomainSpec {
+  std::string name;     ///< as written in configs: letters, digits and '_'
+  std::string summary;  ///< one line for people
+  int state_size = 0;   ///< bytes of one state
+  InputLayout input;
+
+  std::vector<std::string> action_names;  ///< by action; the notation of solutions
+  std::vector<Action> inverse_actions;    ///< by action; action a, then inverse_actions[a], is a
+                                          ///< no-op
+  float action_cost = 1.0F;               ///< the transition cost of every action
+
+  int num_actions() const { return static_cast<int>(action_names.size()); }
+};
+
+/// A puzzle's behaviour. Implementations are immutable: every method is const and may be called
+/// from any number of threads at once. Nothing here allocates per state except the text methods.
+///
+/// Row sizes: `states` and `children` have spec().state_size bytes a row, `inputs` have
+/// spec().input.positions.
+class Domain {
+ public:
+  virtual ~Domain() = default;
+  Domain(const Domain&) = delete;
+  Domain& operator=(const Domain&) = delete;
+
+  const DomainSpec& spec() const { return spec_; }
+
+  /// Writes a goal state into every row.
+  virtual void WriteGoals(Rows states) const = 0;
+
+  /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().
+  virtual void Apply(Rows states, std::span<const Action> actions) const = 0;
+
+  /// Writes what each action makes of each state: row i * num_actions + a of `children` is action
+  /// a applied to row i of `states`. The default copies and calls Apply.
+  virtual void Expand(ConstRows states, Rows children) const;
+
+  /// Sets is_goal[i] to 1 where row i is a goal, else 0.
+  virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;
+
+  /// Writes what the network reads. The default copies the state, and so requires
+  /// spec().input.positions == spec().state_size.
+  virtual void Encode(ConstRows states, Rows inputs) const;
+
+  /// Reads a state from text. Throws InputError that names what was found and what was expected.
+  virtual void ParseState(std::string_view text, std::span<std::uint8_t> state) const = 0;
+
+  /// The inverse of ParseState.
+  virtual std::string FormatState(std::span<const std::uint8_t> state) const = 0;
+
+  /// A picture of several lines for a terminal, with ANSI colours if `colour`. The default is
+  /// FormatState.
+  virtual std::string Draw(std::span<const std::uint8_t> state, bool colour) const;
+
+ protected:
+  /// Throws Error if the facts contradict each other.
+  explicit Domain(DomainSpec spec);
+
+ private:
+  DomainSpec spec_;
+};
+
+/// Actions as text in the domain's notation, separated by spaces.
+std::string FormatActions(const DomainSpec& spec, std::span<const Action> actions);
+
+/// The inverse of FormatActions. Throws InputError that names the first unknown action.
+std::vector<Action> ParseActions(const DomainSpec& spec, std::string_view text);
+
+}  // namespace tandem

@@ -1,0 +1,23 @@
+// What searches and generators ask for heuristic values.
+#pragma once
+
+#include <span>
+
+#include "tandem/rows.h"
+
+namespace tandem {
+
+/// Estimates the cost-to-go of states from what Domain::Encode wrote of them.
+///
+/// Evaluate may block (on a GPU, on a thread pool) and may start threads of its own, so never call
+/// it inside a TBB task. One call at a time; successive calls may come from different threads.
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  /// Sets values[i] to the estimate for row i of `inputs`; estimates may be negative. Requires
+  /// values.size() == inputs.size(). Throws Error when the evaluation fails.
+  virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
+};
+
+}  // namespace tandem

@@ -1,0 +1,49 @@
+// Puzzles whose every action is a fixed permutation of the state's bytes (Rubik's Cube and kin).
+// Such a puzzle lists its permutations and inherits the implementation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// permutation[i] is the position whose byte moves to position i.
+using Permutation = std::vector<std::uint8_t>;
+
+/// The permutation that applies `first`, then `second`. Requires equal sizes.
+Permutation Compose(const Permutation& first, const Permutation& second);
+
+/// The permutation that undoes `permutation`.
+Permutation Inverse(const Permutation& permutation);
+
+/// A domain with one goal and one permutation for each action. Subclasses add the notation.
+class PermutationDomain : public Domain {
+ public:
+  void WriteGoals(Rows states) const override;
+  void Apply(Rows states, std::span<const Action> actions) const override;
+  void Expand(ConstRows states, Rows children) const override;
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override;
+
+ protected:
+  /// `spec.state_size`, `spec.input` and `spec.inverse_actions` are worked out from the rest.
+  /// Throws Error that names the action that is no permutation of goal.size() positions, or whose
+  /// inverse is not among the actions. At most 256 positions.
+  PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
+                    std::vector<Permutation> permutations);
+
+ private:
+  // Only the positions that an action changes: a quarter turn moves 20 of a cube's 54 stickers.
+  struct ByteMove {
+    std::uint8_t to;
+    std::uint8_t from;
+  };
+
+  void ApplyTo(std::uint8_t* state, Action action) const;
+
+  std::vector<std::uint8_t> goal_;
+  std::vector<std::vector<ByteMove>> moves_;  // by action
+};
+
+}  // namespace tandem

@@ -1,0 +1,14 @@
+// Messages to the person at the terminal, on standard error; results go to standard output.
+#pragma once
+
+#include <string_view>
+
+namespace tandem {
+
+void LogInfo(std::string_view message);
+void LogWarning(std::string_view message);
+
+/// Warnings only.
+void SetQuiet(bool quiet);
+
+}  // namespace tandem

@@ -1,0 +1,32 @@
+// Wall time in seconds.
+#pragma once
+
+#include <chrono>
+
+namespace tandem {
+
+class Stopwatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  double Seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  Clock::time_point start() const { return start_; }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+};
+
+/// Adds the time until the end of the scope to a total.
+class ScopedTimer {
+ public:
+  explicit ScopedTimer(double& total) : total_(total) {}
+  ~ScopedTimer() { total_ += watch_.Seconds(); }
+  ScopedTimer(const ScopedTimer&) = delete;
+  ScopedTimer& operator=(const ScopedTimer&) = delete;
+
+ private:
+  double& total_;
+  Stopwatch watch_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,23 @@
+// Small helpers for messages to people.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tandem {
+
+/// The candidate with the least edit distance to `word`, or "" where none is near enough to be
+/// meant (more than a third of the letters differ).
+std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// "12,345,678".
+std::string WithThousands(long long value);
+
+/// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
+std::string HumanSeconds(double seconds);
+
+/// "1.9 GiB", "350.0 MiB".
+std::string HumanBytes(double bytes);
+
+}  // namespace tandem

@@ -1,0 +1,36 @@
+// One background thread that does one task at a time.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace tandem {
+
+/// Runs tasks on a thread of its own, in the order posted. The name shows in debuggers and traces
+/// (at most 15 characters). Tasks must not throw: they hand exceptions to whoever waits for them.
+class Worker {
+ public:
+  explicit Worker(std::string name);
+
+  /// Waits for the task in hand; tasks not yet started are dropped.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Blocks while an earlier task has not yet been started, so at most one waits.
+  void Post(std::function<void()> task);
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> next_;  // guarded by mutex_
+  bool ending_ = false;         // guarded by mutex_
+  std::thread thread_;          // last: it uses everything above
+};
+
+}  // namespace tandem

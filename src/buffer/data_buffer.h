@@ -1,0 +1,81 @@
+// A table of examples: columns of fixed width over memory that is given to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tandem/rows.h"
+
+namespace tandem {
+
+enum class ElementType : std::uint8_t { kUint8, kFloat32 };
+
+std::size_t ElementSize(ElementType type);
+
+/// One column: `width` elements of a type in each row.
+struct Column {
+  std::string name;
+  ElementType type = ElementType::kUint8;
+  std::size_t width = 1;
+
+  std::size_t row_bytes() const { return width * ElementSize(type); }
+  bool operator==(const Column&) const = default;
+};
+
+/// The columns of a table, in order.
+struct Schema {
+  std::vector<Column> columns;
+
+  std::size_t row_bytes() const;
+  bool operator==(const Schema&) const = default;
+};
+
+/// Memory that a buffer's columns lie in. Subclasses decide where it comes from: the heap, pinned
+/// pages, a device, a file.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual std::span<std::byte> bytes() = 0;
+};
+
+/// Zeroed memory of the heap, aligned to 64 bytes. Throws Error that says how much was asked for
+/// if there is not enough.
+std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes);
+
+/// A table of `rows` rows. Each column is contiguous and starts on a multiple of 64 bytes.
+///
+/// Has no locks: threads may write different rows, or read, at the same time; DoubleBuffer keeps
+/// writers and readers apart.
+class DataBuffer {
+ public:
+  /// Requires storage->bytes().size() >= BytesFor(schema, rows).
+  DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage);
+
+  /// On the heap.
+  DataBuffer(Schema schema, std::size_t rows);
+
+  static std::size_t BytesFor(const Schema& schema, std::size_t rows);
+
+  const Schema& schema() const { return schema_; }
+  std::size_t rows() const { return rows_; }
+
+  /// Column `index` as bytes, one row each. Requires index < schema().columns.size().
+  Rows column(std::size_t index);
+  ConstRows column(std::size_t index) const;
+
+  /// A column of floats, one a row. Requires type kFloat32 and width 1.
+  std::span<float> floats(std::size_t index);
+  std::span<const float> floats(std::size_t index) const;
+
+ private:
+  Schema schema_;
+  std::size_t rows_;
+  std::unique_ptr<Storage> storage_;
+  std::vector<std::byte*> starts_;  // by column
+};
+
+}  // namespace tandem

@@ -1,0 +1,62 @@
+// The keys of a config, as a table: reading, writing and explaining a config all go through it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/train_config.h"
+
+namespace tandem {
+
+struct IntField {
+  std::int64_t* value;
+  std::int64_t least, most;
+};
+
+struct AutoIntField {
+  AutoInt* value;
+  std::int64_t least, most;
+};
+
+struct RealField {
+  double* value;
+  double least, most;
+};
+
+struct TextField {
+  std::string* value;
+};
+
+struct ChoiceField {
+  std::vector<std::string> names;
+  std::function<std::size_t()> get;
+  std::function<void(std::size_t)> set;
+};
+
+struct Field {
+  std::string key;  ///< with its section: "train.batch_size"
+  std::string meaning;
+  std::variant<IntField, AutoIntField, RealField, TextField, ChoiceField> value;
+};
+
+/// Every key, in the order of the file; the fields point into `config`.
+std::vector<Field> FieldsOf(TrainConfig& config);
+
+/// What a value must be: "a whole number from 1 to 64, or auto".
+std::string Expected(const Field& field);
+
+/// Reads `text` into the field. Returns false, and changes nothing, if it is not what is expected.
+bool SetField(const Field& field, std::string_view text);
+
+/// The value as it is written in a config.
+std::string FieldText(const Field& field);
+
+/// The value of one key of a config. Requires that the key exists.
+std::string ValueText(const TrainConfig& config, std::string_view key);
+
+}  // namespace tandem

@@ -1,0 +1,214 @@
+#include "config/load.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Puts values where their keys say, and remembers where each came from.
+class Reader {
+ public:
+  explicit Reader(TrainConfig& config) : config_(config), fields_(FieldsOf(config)) {
+    for (const Field& field : fields_) {
+      keys_.push_back(field.key);
+      const std::size_t dot = field.key.find('.');
+      if (dot != std::string::npos) sections_.push_back(field.key.substr(0, dot));
+    }
+    sections_.erase(std::unique(sections_.begin(), sections_.end()), sections_.end());
+  }
+
+  void ReadDocument(const YAML::Node& document, const std::string& name) {
+    if (document.IsNull()) return;
+    if (!document.IsMap()) {
+      throw InputError(fmt::format("{}: expected `key: value` lines, such as `seed: 1`", name));
+    }
+    for (const auto& entry : document) {
+      const std::string key = entry.first.Scalar();
+      const std::string at = Line(name, entry.first);
+      const bool is_section = std::ranges::count(sections_, key) > 0;
+      if (is_section && (entry.second.IsMap() || entry.second.IsNull())) {
+        FirstTime(key, at);
+        ReadSection(key, entry.second, name);
+      } else if (is_section) {
+        throw InputError(fmt::format("{}: `{}` is a section: expected keys under it, such as {}",
+                                     at, key, FirstKeyOf(key)));
+      } else {
+        Read(key, entry.second, at);
+      }
+    }
+  }
+
+  void ReadOverride(const Override& override) {
+    Assign(override.key, override.value, override.origin);
+    origins_[override.key] = override.origin;
+  }
+
+  // What no single key can tell.
+  void CheckTogether() const {
+    const TrainConfig& c = config_;
+    if (c.pipeline.mode == Mode::kAsync && c.pipeline.policy_lag == 0) {
+      Contradiction("pipeline.policy_lag", "pipeline.mode",
+                    "async fills a buffer while it trains on the one before, so its lag is 1");
+    }
+    if (!c.train.max_updates && c.train.max_seconds == 0) {
+      Contradiction("train.max_updates", "train.max_seconds",
+                    "auto works the updates out from a time limit of more than 0 seconds");
+    }
+    if (c.optimizer.schedule == Schedule::kLinear &&
+        c.optimizer.final_learning_rate > c.optimizer.learning_rate) {
+      Contradiction("optimizer.final_learning_rate", "optimizer.learning_rate",
+                    "the linear schedule falls, so it must end at or below its start");
+    }
+    if (c.network.norm == Norm::kBatch && c.train.batch_size == 1) {
+      Contradiction("network.norm", "train.batch_size",
+                    "batch normalisation needs at least 2 examples in a batch");
+    }
+    if (c.rows_per_update() > UINT32_MAX) {
+      Contradiction("train.batch_size", "train.iterations_per_update",
+                    "their product, the rows of one buffer, may be at most 4,294,967,295");
+    }
+  }
+
+ private:
+  static std::string Line(const std::string& name, const YAML::Node& node) {
+    return fmt::format("{}:{}", name, node.Mark().line + 1);
+  }
+
+  std::string FirstKeyOf(std::string_view section) const {
+    return *std::ranges::find_if(
+        keys_, [&](const std::string& key) { return key.starts_with(fmt::format("{}.", section)); });
+  }
+
+  void FirstTime(const std::string& key, const std::string& at) {
+    const auto [earlier, is_new] = origins_.emplace(key, at);
+    if (!is_new) {
+      throw InputError(
+          fmt::format("{}: `{}` stands a second time, first at {}", at, key, earlier->second));
+    }
+  }
+
+  void ReadSection(const std::string& section, const YAML::Node& node, const std::string& name) {
+    for (const auto& entry : node) {
+      Read(fmt::format("{}.{}", section, entry.first.Scalar()), entry.second,
+           Line(name, entry.first));
+    }
+  }
+
+  void Read(const std::string& key, const YAML::Node& value, const std::string& at) {
+    if (value.IsMap() || value.IsSequence()) {
+      throw InputError(fmt::format("{}: `{}` holds {}, expected {}", at, key,
+                                   value.IsMap() ? "keys" : "a list", Expected(Find(key, at))));
+    }
+    FirstTime(key, at);
+    Assign(key, value.IsScalar() ? value.Scalar() : "", at);
+  }
+
+  const Field& Find(const std::string& key, const std::string& at) const {
+    const auto found = std::ranges::find(fields_, key, &Field::key);
+    if (found != fields_.end()) return *found;
+    throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
+  }
+
+  // The nearest key; failing that, the key of that name in another section.
+  std::string Hint(const std::string& key) const {
+    if (const std::string_view nearest = Nearest(key, keys_); !nearest.empty()) {
+      return fmt::format("; did you mean `{}`?", nearest);
+    }
+    const std::string name = key.substr(key.find('.') + 1);
+    for (const std::string& known : keys_) {
+      if (known.ends_with("." + name)) return fmt::format("; did you mean `{}`?", known);
+    }
+    return fmt::format("; the sections are {}", fmt::join(sections_, ", "));
+  }
+
+  void Assign(const std::string& key, const std::string& value, const std::string& at) const {
+    const Field& field = Find(key, at);
+    if (!SetField(field, value)) {
+      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
+                                   value.empty() ? "empty" : fmt::format("'{}'", value),
+                                   Expected(field)));
+    }
+  }
+
+  std::string Describe(const std::string& key) const {
+    const auto field = std::ranges::find(fields_, key, &Field::key);
+    const auto origin = origins_.find(key);
+    return fmt::format("`{}: {}` ({})", key, FieldText(*field),
+                       origin == origins_.end() ? "the default" : origin->second);
+  }
+
+  [[noreturn]] void Contradiction(const std::string& key, const std::string& other,
+                                  std::string_view why) const {
+    throw InputError(
+        fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
+  }
+
+  TrainConfig& config_;
+  std::vector<Field> fields_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> sections_;
+  std::map<std::string, std::string> origins_;  // where each key that was set came from
+};
+
+}  // namespace
+
+Override ParseOverride(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    throw InputError(fmt::format("--set {}: expected KEY=VALUE, such as train.batch_size=1000", text));
+  }
+  return {.key = std::string(text.substr(0, equals)),
+          .value = std::string(text.substr(equals + 1)),
+          .origin = fmt::format("--set {}", text)};
+}
+
+TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
+                        const std::vector<Override>& overrides) {
+  TrainConfig config;
+  Reader reader(config);
+  try {
+    reader.ReadDocument(YAML::Load(yaml), name);
+  } catch (const YAML::Exception& error) {
+    throw InputError(fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
+  }
+  for (const Override& override : overrides) reader.ReadOverride(override);
+  reader.CheckTogether();
+  return config;
+}
+
+TrainConfig LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
+  return ParseConfig(ReadFile(path), path.string(), overrides);
+}
+
+std::string ToYaml(const TrainConfig& config) {
+  TrainConfig copy = config;
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  std::string open;  // the section that is being written
+  for (const Field& field : FieldsOf(copy)) {
+    const std::size_t dot = field.key.find('.');
+    const std::string section = dot == std::string::npos ? "" : field.key.substr(0, dot);
+    if (section != open) {
+      if (!open.empty()) out << YAML::EndMap;
+      if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
+      open = section;
+    }
+    out << YAML::Key << field.key.substr(dot == std::string::npos ? 0 : dot + 1) << YAML::Value
+        << FieldText(field);
+  }
+  if (!open.empty()) out << YAML::EndMap;
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+}  // namespace tandem

@@ -1,0 +1,101 @@
+// Everything that a run is a function of. Each default stands here, beside its field, and nowhere
+// else; fields.cc gives each field its key, its range and its meaning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tandem {
+
+/// A whole number, or nothing where the config says `auto`: the run works it out before update 0.
+using AutoInt = std::optional<std::int64_t>;
+
+enum class Mode { kAsync, kSequential };
+enum class Target { kWalkLength, kValueIteration };
+enum class Norm { kNone, kBatch, kLayer };
+enum class OptimizerKind { kAdam, kAdamW };
+enum class Schedule { kConstant, kLinear, kExponential };
+enum class Precision { kAuto, kFp32, kBf16 };
+
+struct DomainConfig {
+  std::string name = "cube3";
+};
+
+struct PipelineConfig {
+  Mode mode = Mode::kAsync;
+  AutoInt policy_lag;
+};
+
+struct GenerateConfig {
+  Target target = Target::kWalkLength;
+  std::int64_t max_scramble = 26;
+  AutoInt workers;
+  std::int64_t chunk_rows = 4096;
+};
+
+struct NetworkConfig {
+  std::int64_t stem_width = 0;
+  std::int64_t width = 256;
+  std::int64_t blocks = 2;
+  Norm norm = Norm::kLayer;
+};
+
+struct OptimizerConfig {
+  OptimizerKind name = OptimizerKind::kAdamW;
+  double learning_rate = 1e-3;
+  Schedule schedule = Schedule::kConstant;
+  double final_learning_rate = 2e-5;
+  double decay = 0.9999993;
+  double weight_decay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+struct TrainingConfig {
+  std::int64_t batch_size = 1000;
+  std::int64_t iterations_per_update = 100;
+  AutoInt max_updates = 100;
+  double max_seconds = 0;
+  AutoInt threads;
+  Precision precision = Precision::kAuto;
+};
+
+struct PrefetchConfig {
+  std::int64_t depth = 2;
+};
+
+struct EvaluateConfig {
+  std::int64_t batch_rows = 4096;
+  AutoInt threads;
+  Precision precision = Precision::kAuto;
+};
+
+struct SearchConfig {
+  std::int64_t beam_width = 4096;
+  std::int64_t max_length = 100;
+};
+
+struct CheckpointConfig {
+  std::int64_t every_updates = 100;
+};
+
+struct TrainConfig {
+  DomainConfig domain;
+  PipelineConfig pipeline;
+  GenerateConfig generate;
+  NetworkConfig network;
+  OptimizerConfig optimizer;
+  TrainingConfig train;
+  PrefetchConfig prefetch;
+  EvaluateConfig evaluate;
+  SearchConfig search;
+  CheckpointConfig checkpoint;
+  std::string device = "auto";
+  std::int64_t seed = 1;
+
+  std::int64_t rows_per_update() const { return train.batch_size * train.iterations_per_update; }
+};
+
+}  // namespace tandem

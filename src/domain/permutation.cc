@@ -1,0 +1,120 @@
+#include "tandem/permutation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kMaxPositions = 256;
+
+void CheckPermutation(const Permutation& permutation, std::size_t positions,
+                      std::string_view action) {
+  if (permutation.size() != positions) {
+    throw Error(fmt::format("action {}: {} positions, expected {} as in the goal", action,
+                            permutation.size(), positions));
+  }
+  std::vector<bool> seen(positions, false);
+  for (std::size_t i = 0; i < positions; ++i) {
+    const std::size_t from = permutation[i];
+    if (from >= positions || seen[from]) {
+      throw Error(fmt::format("action {}: position {} takes from {}, which is {}: no permutation",
+                              action, i, from,
+                              from >= positions ? "out of range" : "taken already"));
+    }
+    seen[from] = true;
+  }
+}
+
+// Fills in what follows from the goal and the permutations.
+DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
+                        const std::vector<Permutation>& permutations) {
+  if (goal.empty() || goal.size() > kMaxPositions) {
+    throw Error(fmt::format("domain '{}': {} positions, expected 1 to {}", spec.name, goal.size(),
+                            kMaxPositions));
+  }
+  if (permutations.size() != spec.action_names.size()) {
+    throw Error(fmt::format("domain '{}': {} permutations for {} actions", spec.name,
+                            permutations.size(), spec.action_names.size()));
+  }
+  for (std::size_t a = 0; a < permutations.size(); ++a) {
+    CheckPermutation(permutations[a], goal.size(), spec.action_names[a]);
+  }
+  spec.state_size = static_cast<int>(goal.size());
+  spec.input = {.positions = spec.state_size, .depth = 1 + *std::ranges::max_element(goal)};
+  for (std::size_t a = 0; a < permutations.size(); ++a) {
+    const auto inverse = std::ranges::find(permutations, Inverse(permutations[a]));
+    if (inverse == permutations.end()) {
+      throw Error(fmt::format("action {} has no inverse among the actions", spec.action_names[a]));
+    }
+    spec.inverse_actions.push_back(static_cast<Action>(inverse - permutations.begin()));
+  }
+  return spec;
+}
+
+}  // namespace
+
+Permutation Compose(const Permutation& first, const Permutation& second) {
+  Permutation both(first.size());
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] = first[second[i]];
+  return both;
+}
+
+Permutation Inverse(const Permutation& permutation) {
+  Permutation inverse(permutation.size());
+  for (std::size_t i = 0; i < inverse.size(); ++i) {
+    inverse[permutation[i]] = static_cast<std::uint8_t>(i);
+  }
+  return inverse;
+}
+
+PermutationDomain::PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
+                                     std::vector<Permutation> permutations)
+    : Domain(CompleteSpec(std::move(spec), goal, permutations)), goal_(std::move(goal)) {
+  for (const Permutation& permutation : permutations) {
+    std::vector<ByteMove>& moves = moves_.emplace_back();
+    for (std::size_t i = 0; i < permutation.size(); ++i) {
+      if (permutation[i] != i) moves.push_back({static_cast<std::uint8_t>(i), permutation[i]});
+    }
+  }
+}
+
+void PermutationDomain::WriteGoals(Rows states) const {
+  for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal_, states[i].begin());
+}
+
+void PermutationDomain::ApplyTo(std::uint8_t* state, Action action) const {
+  const std::vector<ByteMove>& moves = moves_[action];
+  std::array<std::uint8_t, kMaxPositions> moved;  // NOLINT: written before it is read
+  for (std::size_t j = 0; j < moves.size(); ++j) moved[j] = state[moves[j].from];
+  for (std::size_t j = 0; j < moves.size(); ++j) state[moves[j].to] = moved[j];
+}
+
+void PermutationDomain::Apply(Rows states, std::span<const Action> actions) const {
+  for (std::size_t i = 0; i < states.size(); ++i) ApplyTo(states[i].data(), actions[i]);
+}
+
+void PermutationDomain::Expand(ConstRows states, Rows children) const {
+  std::uint8_t* child = children.data();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::uint8_t* state = states[i].data();
+    for (const std::vector<ByteMove>& moves : moves_) {
+      std::copy_n(state, states.row_size(), child);
+      for (const ByteMove move : moves) child[move.to] = state[move.from];
+      child += states.row_size();
+    }
+  }
+}
+
+void PermutationDomain::IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    is_goal[i] = std::ranges::equal(states[i], goal_) ? 1 : 0;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,60 @@
+// Targets by approximate value iteration.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "generate/chunks.h"
+#include "generate/generator.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+struct ValueIterationOptions {
+  std::uint64_t seed = 0;
+  std::int64_t max_scramble = 30;  ///< walks have a length uniform in 0..max_scramble
+  std::int64_t chunk_rows = 4096;
+  int workers = 1;
+};
+
+/// Labels each state with its Bellman backup, the least over all actions of the action's cost plus
+/// the target network's estimate for the child; goals, and children that are goals, count 0 and no
+/// estimate counts less (Agostinelli et al., "Solving the Rubik's cube with deep reinforcement
+/// learning and search", Nature Machine Intelligence 2019).
+///
+/// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
+/// scramble and expand the next.
+class ValueIterationGenerator final : public Generator {
+ public:
+  /// `domain` and `target_network` must outlive this.
+  ValueIterationGenerator(const Domain& domain, Evaluator& target_network,
+                          ValueIterationOptions options);
+
+  bool asks_network() const override { return true; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+
+ private:
+  // What is known of one chunk between its expansion and its backup.
+  struct Expanded {
+    std::vector<std::uint8_t> states, children, child_inputs, is_goal, child_is_goal;
+    std::vector<float> child_values;
+  };
+
+  void Expand(const FillRequest& request, Chunk chunk, DataBuffer& out, Expanded& into) const;
+  void ScrambleAndExpand(const FillRequest& request, Chunk chunk, DataBuffer& out, Expanded& into,
+                         std::size_t first, std::size_t count) const;
+  void Evaluate(Expanded& chunk) const;
+  void BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const;
+
+  const Domain& domain_;
+  Evaluator& target_network_;
+  const ValueIterationOptions options_;
+  tbb::task_arena arena_;
+  std::array<Expanded, 2> expanded_;  // chunk i uses element i % 2
+};
+
+}  // namespace tandem

@@ -1,0 +1,39 @@
+// Targets by walk length: what DeepCubeA's successors without a target network train on.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include "generate/chunks.h"
+#include "generate/generator.h"
+
+namespace tandem {
+
+struct WalkLengthOptions {
+  std::uint64_t seed = 0;
+  std::int64_t length = 26;  ///< actions in each walk
+  std::int64_t chunk_rows = 4096;
+  int workers = 1;
+};
+
+/// Every prefix of a random walk is an example, labelled with its cost, which bounds the true
+/// cost-to-go from above (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube",
+/// TMLR 2023, trains on all prefixes; Chervov et al., "CayleyPy", 2025, on walk lengths).
+///
+/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the chunks.
+class WalkLengthGenerator final : public Generator {
+ public:
+  /// `domain` must outlive this.
+  WalkLengthGenerator(const Domain& domain, WalkLengthOptions options);
+
+  bool asks_network() const override { return false; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+
+ private:
+  void FillChunk(const FillRequest& request, Chunk chunk, DataBuffer& out) const;
+
+  const Domain& domain_;
+  const WalkLengthOptions options_;
+  tbb::task_arena arena_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+#include "base/stopwatch.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/target_books.h"
+
+namespace tandem {
+namespace {
+
+class AsyncPipeline final : public Pipeline {
+ public:
+  AsyncPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
+                PipelineOptions options, StopSignal& stop)
+      : trainer_(trainer),
+        options_(options),
+        stop_(stop),
+        books_(generator, trainer),
+        fills_(generator, schema, options.rows_per_update, stop) {}
+
+  UpdateRecord RunUpdate() override {
+    const Stopwatch watch;
+    const std::int64_t k = next_++;
+    UpdateRecord record{.update = k};
+    if (k == 0) StartFill(0);  // the cold start
+
+    const FillThread::Filled filled = fills_.Wait();
+    record.fill = filled.stats;
+    record.wait_for_rows_s = watch.Seconds();
+    record.lag_updates = books_.LagOf(k);
+
+    books_.Publish(k);
+    if (k + 1 < options_.max_updates) StartFill(k + 1);
+    record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    record.seconds = watch.Seconds();
+    return record;
+  }
+
+ private:
+  void StartFill(std::int64_t update) {
+    books_.FillStarts(update);
+    fills_.Start(update);
+  }
+
+  Trainer& trainer_;
+  const PipelineOptions options_;
+  const StopSignal& stop_;
+  TargetBooks books_;
+  std::int64_t next_ = 0;
+  FillThread fills_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
+                                            const Schema& schema, PipelineOptions options,
+                                            StopSignal& stop) {
+  return std::make_unique<AsyncPipeline>(generator, trainer, schema, options, stop);
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+#include "pipeline/fill_thread.h"
+
+#include <exception>
+#include <utility>
+
+namespace tandem {
+
+FillThread::FillThread(Generator& generator, const Schema& schema, std::int64_t rows,
+                       StopSignal& stop)
+    : generator_(generator),
+      rows_(rows),
+      stop_(stop),
+      buffers_(schema, static_cast<std::size_t>(rows)),
+      thread_("generator") {}
+
+FillThread::~FillThread() {
+  stop_.Request();
+  buffers_.Close(std::make_exception_ptr(Stopped()));
+}
+
+void FillThread::Start(std::int64_t update) {
+  thread_.Post([this, update] {
+    try {
+      Fill(update);
+    } catch (...) {
+      buffers_.Close(std::current_exception());
+    }
+  });
+}
+
+FillThread::Filled FillThread::Wait() {
+  DoubleBuffer::ReadLease lease = buffers_.AcquireRead();
+  return {.lease = std::move(lease), .stats = last_fill_};
+}
+
+void FillThread::Fill(std::int64_t update) {
+  DoubleBuffer::WriteLease lease = buffers_.AcquireWrite();
+  FillStats stats{.wait_s = idle_.Seconds()};
+  try {
+    const ScopedTimer timer(stats.seconds);
+    generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, lease.rows(), stop_);
+  } catch (...) {
+    buffers_.Close(std::current_exception());  // before the dropped lease says less
+    return;
+  }
+  last_fill_ = stats;
+  idle_ = Stopwatch();
+  lease.Publish();
+}
+
+}  // namespace tandem

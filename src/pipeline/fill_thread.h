@@ -1,0 +1,58 @@
+// The generator thread and the two buffers it fills.
+#pragma once
+
+#include <cstdint>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "base/worker.h"
+#include "buffer/double_buffer.h"
+#include "generate/generator.h"
+
+namespace tandem {
+
+struct FillStats {
+  double seconds = 0;      ///< in Generator::Fill
+  double wait_s = 0;       ///< the generator thread's idle time before it
+};
+
+/// Runs fills on a thread of its own, one at a time. Start and Wait are called from one thread.
+class FillThread {
+ public:
+  struct Filled {
+    DoubleBuffer::ReadLease lease;
+    FillStats stats;
+  };
+
+  /// `generator` and `stop` must outlive this.
+  FillThread(Generator& generator, const Schema& schema, std::int64_t rows, StopSignal& stop);
+
+  /// Sets the stop signal, so that a fill in hand ends soon, and waits for its end.
+  ~FillThread();
+  FillThread(const FillThread&) = delete;
+  FillThread& operator=(const FillThread&) = delete;
+
+  /// Asks for buffer `update` and returns at once.
+  void Start(std::int64_t update);
+
+  /// Waits for the oldest buffer that was started and not yet waited for. Throws what its fill
+  /// threw.
+  Filled Wait();
+
+ private:
+  void Fill(std::int64_t update);
+
+  Generator& generator_;
+  const std::int64_t rows_;
+  StopSignal& stop_;
+  DoubleBuffer buffers_;
+
+  // Written by the generator thread before it publishes a buffer, read after that buffer was
+  // acquired, and not written again before the next Start: the hand-over orders them.
+  FillStats last_fill_;
+  Stopwatch idle_;  // the generator thread's own
+
+  Worker thread_;  // last: it uses everything above
+};
+
+}  // namespace tandem

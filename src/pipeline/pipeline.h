@@ -1,0 +1,56 @@
+// The order in which buffers are filled and trained on.
+//
+// Buffers and updates count from 0, and update k trains on each row of buffer k once. w0 is the
+// initial network, w(k+1) the network after update k. With policy lag L, buffer k is labelled by
+// the target network that was published when the network was w(max(0, k - L)).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/stop_signal.h"
+#include "generate/generator.h"
+#include "pipeline/fill_thread.h"
+#include "pipeline/trainer.h"
+
+namespace tandem {
+
+struct UpdateRecord {
+  std::int64_t update = 0;
+  std::int64_t lag_updates = 0;  ///< how many updates older the labelling network was
+  FillStats fill;                ///< of this update's buffer
+  TrainStats train;
+  double wait_for_rows_s = 0;    ///< the main thread's wait for this update's buffer
+  double seconds = 0;            ///< of the whole update on the main thread
+};
+
+/// One of the modes. Called from the main thread alone.
+class Pipeline {
+ public:
+  virtual ~Pipeline() = default;
+
+  /// Runs the next update. Throws what generator or trainer threw, after which the pipeline can
+  /// only be destroyed; throws Stopped if the stop signal ended a fill that it waited for. A
+  /// training that the signal ended is no exception: its record counts what was done.
+  virtual UpdateRecord RunUpdate() = 0;
+};
+
+struct PipelineOptions {
+  std::int64_t rows_per_update = 0;
+  std::int64_t max_updates = 0;  ///< no fill starts for an update beyond
+  std::int64_t policy_lag = 1;   ///< 1 in async; 0 or 1 in sequential
+};
+
+/// Fills buffer k + 1 in the background while it trains on buffer k; the first fill is the cold
+/// start. `generator`, `trainer` and `stop` must outlive the result, which sets `stop` when it goes.
+std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
+                                            const Schema& schema, PipelineOptions options,
+                                            StopSignal& stop);
+
+/// Fills, then trains. With a policy lag of 1 it does exactly the work of the async pipeline in
+/// another order, and so ends in the same weights.
+std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
+                                                 const Schema& schema, PipelineOptions options,
+                                                 StopSignal& stop);
+
+}  // namespace tandem

@@ -1,0 +1,55 @@
+#include "base/stopwatch.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/target_books.h"
+
+namespace tandem {
+namespace {
+
+class SequentialPipeline final : public Pipeline {
+ public:
+  SequentialPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
+                     PipelineOptions options, StopSignal& stop)
+      : trainer_(trainer),
+        options_(options),
+        stop_(stop),
+        books_(generator, trainer),
+        fills_(generator, schema, options.rows_per_update, stop) {}
+
+  UpdateRecord RunUpdate() override {
+    const Stopwatch watch;
+    const std::int64_t k = next_++;
+    UpdateRecord record{.update = k};
+    if (options_.policy_lag == 0 && k > 0) books_.Publish(k);
+    books_.FillStarts(k);
+    fills_.Start(k);
+
+    const FillThread::Filled filled = fills_.Wait();
+    record.fill = filled.stats;
+    record.wait_for_rows_s = watch.Seconds();
+    record.lag_updates = books_.LagOf(k);
+
+    // As async does before it starts the fill of buffer k + 1.
+    if (options_.policy_lag == 1) books_.Publish(k);
+    record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    record.seconds = watch.Seconds();
+    return record;
+  }
+
+ private:
+  Trainer& trainer_;
+  const PipelineOptions options_;
+  const StopSignal& stop_;
+  TargetBooks books_;
+  std::int64_t next_ = 0;
+  FillThread fills_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
+                                                 const Schema& schema, PipelineOptions options,
+                                                 StopSignal& stop) {
+  return std::make_unique<SequentialPipeline>(generator, trainer, schema, options, stop);
+}
+
+}  // namespace tandem
