@@ -20,8 +20,16 @@ class StopSignal {
  public:
   using Clock = std::chrono::steady_clock;
 
+  StopSignal() = default;
+
+  /// Is also set whenever `outer` is, which must outlive this.
+  explicit StopSignal(const StopSignal* outer) : outer_(outer) {}
+
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
-  bool requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
+
+  bool requested() const noexcept {
+    return requested_.load(std::memory_order_relaxed) || (outer_ != nullptr && outer_->requested());
+  }
 
   /// Also stop at this time. Call before the work starts.
   void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
@@ -34,6 +42,7 @@ class StopSignal {
   static_assert(std::atomic<bool>::is_always_lock_free, "Request() must be async-signal-safe");
 
   std::atomic<bool> requested_{false};
+  const StopSignal* outer_ = nullptr;
   std::optional<Clock::time_point> deadline_;
 };
 

@@ -1,0 +1,36 @@
+// The subcommands, as main.cc calls them. Each returns the program's exit code and throws what
+// main.cc reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+
+namespace tandem {
+
+enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
+
+int RunDomains(const std::string& name);
+
+struct TrainArgs {
+  std::string config;
+  std::string out;  ///< "": a new folder under runs/
+  std::vector<Override> overrides;
+};
+
+struct SolveArgs {
+  std::string model;
+  std::string states;
+  std::string out;  ///< "": standard output
+  std::optional<std::size_t> limit;
+  std::vector<Override> overrides;
+};
+
+// In libtandem_torch; torch_library.h opens it.
+extern "C" int tandem_run_train(const TrainArgs& args);
+extern "C" int tandem_run_solve(const SolveArgs& args);
+
+}  // namespace tandem

@@ -1,0 +1,131 @@
+// The command line of Tandem: parses it, calls a subcommand, and turns errors into exit codes.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "apps/commands.h"
+#include "apps/torch_library.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
+
+// Options that stand for a config key, so that --set and they go the same way.
+void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
+                  const std::string& key, const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          "--" + option,
+          [&overrides, option, key](const std::string& value) {
+            overrides.push_back({key, value, "--" + option + " " + value});
+          },
+          help)
+      ->type_name("VALUE");
+}
+
+void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std::string& help) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--set",
+          [&overrides](const std::vector<std::string>& settings) {
+            for (const std::string& setting : settings) overrides.push_back(ParseOverride(setting));
+          },
+          help)
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void AddTrain(CLI::App& app, TrainArgs& args) {
+  CLI::App& train = *app.add_subcommand("train", "Train a network from a YAML config");
+  train.add_option("config", args.config, "The YAML config, such as configs/quickstart.yaml")
+      ->required()
+      ->type_name("CONFIG");
+  train.add_option("--out", args.out, "Folder for the run: new or empty (runs/CONFIG-TIME)")
+      ->type_name("DIR");
+  AddSetOption(train, args.overrides, "Change a key of the config; may be repeated");
+  AddKeyOption(train, args.overrides, "mode", "pipeline.mode", "async or sequential");
+  AddKeyOption(train, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
+  AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
+  train.footer(
+      "Workers generate examples into one buffer while the network trains on the other.\n"
+      "Ctrl-C ends the run after the step in hand and keeps what was learned.\n\n"
+      "  tandem train configs/quickstart.yaml\n"
+      "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n\n"
+      "The folder holds config.yaml (every key, resolved), metrics.jsonl (a line per update),\n"
+      "checkpoint.pt (for `tandem solve`, and for Python's torch.load) and summary.json.\n" +
+      std::string(kExitCodes));
+}
+
+void AddSolve(CLI::App& app, SolveArgs& args) {
+  CLI::App& solve = *app.add_subcommand("solve", "Solve puzzles with a trained network");
+  solve.add_option("--model", args.model, "Folder of a run that `tandem train` made")
+      ->required()
+      ->type_name("RUN_DIR");
+  solve.add_option("--states", args.states,
+                   "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
+      ->required()
+      ->type_name("FILE");
+  solve.add_option("--limit", args.limit, "Solve the first N states only")->type_name("N");
+  AddSetOption(solve, args.overrides, "Change a key of the run's config; may be repeated");
+  solve.add_option("--out", args.out, "Write results there, a JSON object a line")
+      ->type_name("FILE");
+  solve.footer(
+      "Beam search; a solution counts once its moves, replayed from the state, reach the goal.\n"
+      "A wider beam takes longer and finds shorter solutions.\n\n"
+      "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
+      "  tandem solve --model runs/my-run --states my.txt --set search.beam_width=16384\n\n"
+      "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
+      "Exit code 0 means all were solved, 1 that some were not, 2 that some line was no state.");
+}
+
+int Dispatch(const CLI::App& app, const std::string& domain, const TrainArgs& train,
+             const SolveArgs& solve) {
+  if (app.got_subcommand("train")) return RunTrain(train);
+  if (app.got_subcommand("solve")) return RunSolve(solve);
+  return RunDomains(domain);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Tandem trains neural heuristics for puzzles while it generates the examples, and solves the "
+      "puzzles with them.");
+  app.set_version_flag("--version", "tandem " TANDEM_VERSION);
+  app.require_subcommand(1);
+  app.footer(std::string("Begin with `tandem train configs/quickstart.yaml`; `tandem COMMAND "
+                         "--help` tells more.\n") +
+             kExitCodes);
+  app.get_formatter()->column_width(26);
+
+  TrainArgs train;
+  SolveArgs solve;
+  std::string domain;
+  AddTrain(app, train);
+  AddSolve(app, solve);
+  app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
+      ->add_option("name", domain, "A puzzle")
+      ->type_name("NAME");
+
+  try {
+    app.parse(argc, argv);
+    return Dispatch(app, domain, train, solve);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kBadInput;
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "tandem: %s\n", error.what());
+    return kBadInput;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tandem: %s\n", error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
+
+int main(int argc, char** argv) { return tandem::Main(argc, argv); }

@@ -1,0 +1,66 @@
+#include "apps/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "apps/terminal.h"
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kTerminalInterval = 0.1;  // seconds
+constexpr double kPlainInterval = 10;
+constexpr int kBarWidth = 30;
+
+// Of the run, by iterations or by time, whichever ends it first.
+double DoneShare(const Progress& progress) {
+  const double by_iterations =
+      static_cast<double>(progress.iterations_done) / static_cast<double>(progress.iterations);
+  const double by_time =
+      progress.max_seconds > 0 ? progress.seconds / progress.max_seconds : 0.0;
+  return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
+}
+
+std::string Describe(const Progress& progress) {
+  const double done = DoneShare(progress);
+  const double rate = static_cast<double>(progress.examples) / progress.seconds;
+  return fmt::format("{:3.0f} %  {} examples/s  loss {}  {} left", 100 * done,
+                     WithThousands(static_cast<long long>(rate)),
+                     progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
+                     HumanSeconds(progress.seconds * (1 - done) / done));
+}
+
+}  // namespace
+
+ProgressDisplay::ProgressDisplay() : terminal_(IsTerminal(STDERR_FILENO)) {}
+
+void ProgressDisplay::OnIteration(const Progress& progress) {
+  const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
+  const bool last = progress.iterations_done == progress.iterations;
+  if (!last && since_shown_.Seconds() < interval) return;
+  since_shown_ = Stopwatch();
+  Show(progress);
+}
+
+void ProgressDisplay::Show(const Progress& progress) {
+  if (!terminal_) {
+    std::fputs(fmt::format("{}\n", Describe(progress)).c_str(), stderr);
+    return;
+  }
+  const int filled = static_cast<int>(kBarWidth * DoneShare(progress));
+  std::fputs(fmt::format("\r[{}{}] {}\x1b[K", std::string(filled, '#'),
+                         std::string(kBarWidth - filled, '-'), Describe(progress))
+                 .c_str(),
+             stderr);
+  line_open_ = true;
+}
+
+void ProgressDisplay::Close() {
+  if (line_open_) std::fputs("\n", stderr);
+  line_open_ = false;
+}
+
+}  // namespace tandem

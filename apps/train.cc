@@ -1,0 +1,108 @@
+// tandem train CONFIG
+#include <fmt/format.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "apps/commands.h"
+#include "apps/progress.h"
+#include "apps/signals.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "run/calibrate.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path OutFolder(const TrainArgs& args) {
+  if (!args.out.empty()) return args.out;
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char time_text[32];
+  std::strftime(time_text, sizeof time_text, "%Y%m%d-%H%M%S", &local);
+  return fs::path("runs") / fmt::format("{}-{}", fs::path(args.config).stem().string(), time_text);
+}
+
+std::string DescribeNetwork(const NetworkConfig& network) {
+  std::string widths = std::to_string(network.width);
+  if (network.stem_width > 0) widths = fmt::format("{}-{}", network.stem_width, widths);
+  return fmt::format("{}, {} residual blocks", widths, network.blocks);
+}
+
+void Announce(const TrainRun& run, const fs::path& out) {
+  const TrainConfig& c = run.config();
+  const auto value = [&](std::string_view key) { return ValueText(c, key); };
+  LogInfo(fmt::format("{}: {} targets, {}", c.domain.name, value("generate.target"),
+                      value("pipeline.mode")));
+  LogInfo(fmt::format("  network   {}, {} normalisation: {} parameters",
+                      DescribeNetwork(c.network), value("network.norm"),
+                      WithThousands(run.num_parameters())));
+  LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers",
+                      run.device_description(), *c.train.threads, value("train.precision"),
+                      *c.generate.workers));
+  LogInfo(fmt::format("  updates   {} of {} batches of {} rows; two buffers, {} together",
+                      *c.train.max_updates, c.train.iterations_per_update, c.train.batch_size,
+                      HumanBytes(static_cast<double>(run.buffer_bytes()))));
+  LogInfo(fmt::format("  folder    {}", out.string()));
+}
+
+void Report(const RunSummary& summary, const fs::path& out) {
+  constexpr const char* kEnds[] = {"all updates done", "the time limit was reached",
+                                   "stopped on request"};
+  const double rate = static_cast<double>(summary.examples) / summary.wall_s;
+  LogInfo(fmt::format("{}: {} updates, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
+                      kEnds[static_cast<int>(summary.end)], WithThousands(summary.updates),
+                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
+                      WithThousands(static_cast<long long>(rate)), summary.final_loss,
+                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+  if (summary.updates > 0) {
+    LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
+  }
+}
+
+int Train(const TrainArgs& args) {
+  const Stopwatch began;
+  const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  const fs::path out = OutFolder(args);
+  const RunDirectory directory = RunDirectory::Create(out);
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const StopOnSignals signals;
+
+  TrainConfig config = ResolveAutos(asked, *device);
+  if (!config.train.max_updates) {
+    LogInfo(fmt::format("measuring how many updates fit into {}",
+                        HumanSeconds(config.train.max_seconds)));
+  }
+  try {
+    config = ResolveMaxUpdates(config, device, began, signals.stop());
+  } catch (const Stopped&) {
+    return kSignalBase + signals.caught();
+  }
+
+  TrainRun run(config, device, directory, signals.stop(), began);
+  Announce(run, out);
+  ProgressDisplay progress;
+  run.AddObserver(progress);
+  try {
+    while (run.RunUpdate()) {
+    }
+  } catch (...) {
+    progress.Close();
+    throw;
+  }
+  progress.Close();
+  const RunSummary summary = run.Finish();
+  Report(summary, out);
+  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int tandem::tandem_run_train(const TrainArgs& args) { return Train(args); }

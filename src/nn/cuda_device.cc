@@ -1,0 +1,152 @@
+// The CUDA device: the whole of libtandem_cuda. Copies run on a stream of their own, behind pinned
+// host memory; every thread enters a StreamScope before it touches the device, which sets the CUDA
+// device for that thread.
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <fmt/format.h>
+
+#include "nn/cuda_library.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+class CudaStreamScope final : public StreamScope {
+ public:
+  explicit CudaStreamScope(c10::cuda::CUDAStream stream) : guard_(stream) {}
+
+ private:
+  c10::cuda::CUDAStreamGuard guard_;
+};
+
+class CudaStream final : public Stream {
+ public:
+  explicit CudaStream(c10::cuda::CUDAStream stream) : stream_(stream) {}
+  std::unique_ptr<StreamScope> Enter() override {
+    return std::make_unique<CudaStreamScope>(stream_);
+  }
+
+ private:
+  c10::cuda::CUDAStream stream_;
+};
+
+class CudaSlot final : public TransferSlot {
+ public:
+  CudaSlot(const std::vector<TensorSpec>& tensors, c10::cuda::CUDAStream copies)
+      : copies_(copies) {
+    const c10::Device device = copies.device();
+    for (const TensorSpec& spec : tensors) {
+      const auto options = at::TensorOptions().dtype(spec.type);
+      host_.push_back(at::empty(spec.sizes, options.pinned_memory(true)));
+      device_.push_back(at::empty(spec.sizes, options.device(device)));
+    }
+  }
+
+  // Pending work may still read this memory, which goes back to allocators that do not know of the
+  // streams it was used on.
+  ~CudaSlot() override {
+    const c10::cuda::CUDAGuard guard(copies_.device());
+    c10::cuda::device_synchronize();
+  }
+
+  std::span<std::byte> host(std::size_t i) override {
+    return {static_cast<std::byte*>(host_[i].data_ptr()), host_[i].nbytes()};
+  }
+  const at::Tensor& device(std::size_t i) const override { return device_[i]; }
+
+  void AwaitHost() override {
+    const c10::cuda::CUDAGuard guard(copies_.device());
+    copied_.synchronize();
+  }
+
+  void EnqueueCopy() override {
+    const c10::cuda::CUDAStreamGuard guard(copies_);
+    released_.block(copies_);
+    for (std::size_t i = 0; i < host_.size(); ++i) {
+      device_[i].copy_(host_[i], /*non_blocking=*/true);
+    }
+    copied_.record(copies_);
+  }
+
+  void AwaitCopy() override {
+    copied_.block(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
+  }
+
+  void Release() override {
+    released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
+  }
+
+ private:
+  c10::cuda::CUDAStream copies_;
+  std::vector<at::Tensor> host_;
+  std::vector<at::Tensor> device_;
+  at::cuda::CUDAEvent copied_;    // recorded on the copy stream
+  at::cuda::CUDAEvent released_;  // recorded on the stream of the user
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {}
+
+  c10::Device torch() const override { return device_; }
+
+  std::string description() const override {
+    return fmt::format("{} ({})", device_.str(), properties()->name);
+  }
+
+  bool has_fast_bf16() const override { return properties()->major >= 8; }
+
+  std::unique_ptr<Stream> MainStream() override {
+    return std::make_unique<CudaStream>(c10::cuda::getDefaultCUDAStream(device_.index()));
+  }
+
+  std::unique_ptr<Stream> MakeStream() override {
+    return std::make_unique<CudaStream>(NewStream());
+  }
+
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
+      std::size_t count, const std::vector<TensorSpec>& tensors) override {
+    const c10::cuda::CUDAStream copies = NewStream();
+    const c10::cuda::CUDAStreamGuard guard(copies);
+    std::vector<std::unique_ptr<TransferSlot>> slots;
+    for (std::size_t i = 0; i < count; ++i) {
+      slots.push_back(std::make_unique<CudaSlot>(tensors, copies));
+    }
+    Synchronize();
+    return slots;
+  }
+
+  void Synchronize() override {
+    const c10::cuda::CUDAGuard guard(device_);
+    c10::cuda::device_synchronize();
+  }
+
+ private:
+  const cudaDeviceProp* properties() const {
+    return at::cuda::getDeviceProperties(device_.index());
+  }
+
+  c10::cuda::CUDAStream NewStream() const {
+    return c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device_.index());
+  }
+
+  c10::Device device_;
+};
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" tandem::Device* tandem_open_cuda(int index, std::string& missing) {
+  const int count = c10::cuda::device_count();
+  if (index >= count) {
+    missing = count == 0 ? "the driver finds no GPU"
+                         : fmt::format("this machine has {} GPU{}, the first is cuda:0", count,
+                                       count == 1 ? "" : "s");
+    return nullptr;
+  }
+  return new tandem::CudaDevice(index);
+}

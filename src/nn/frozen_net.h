@@ -1,0 +1,55 @@
+// A copy of a network's weights for inference.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+#include "nn/one_hot.h"
+#include "nn/resnet_fc.h"
+
+namespace tandem {
+
+/// Batch normalisation is folded into the linear layers, and the weights may be of lower precision.
+/// The weights' memory stays the same for life: CopyFrom rewrites it, so nobody may be inside
+/// Forward then (TargetBooks publishes between fills).
+class FrozenNet {
+ public:
+  /// `type` is kFloat or kBFloat16.
+  FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device);
+
+  /// Takes over the weights of `net`, whose spec must be this one's.
+  void CopyFrom(const ResNetFC& net);
+
+  /// Bytes (n, positions) to floats (n, outputs), in inference mode.
+  at::Tensor Forward(const at::Tensor& bytes) const;
+
+  c10::Device device() const { return device_; }
+
+ private:
+  class Layer {
+   public:
+    Layer(const Dense& like, at::ScalarType type, c10::Device device);
+    void CopyFrom(const Dense& dense);
+    at::Tensor operator()(const at::Tensor& x) const;
+
+   private:
+    at::Tensor weight_, bias_;
+    at::Tensor norm_weight_, norm_bias_;  // of layer normalisation, which cannot be folded
+  };
+  struct Block {
+    std::unique_ptr<Layer> first, second;
+  };
+  struct Layers {
+    std::vector<std::unique_ptr<Layer>> hidden;
+    std::vector<Block> blocks;
+    std::unique_ptr<Layer> output;
+  };
+
+  c10::Device device_;
+  OneHot one_hot_;
+  Layers layers_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// Adam and AdamW, one fused kernel for all parameters.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "config/train_config.h"
+
+namespace tandem {
+
+/// Kingma and Ba, "Adam", ICLR 2015; Loshchilov and Hutter, "Decoupled Weight Decay
+/// Regularization", ICLR 2019. torch::optim's step takes three times as long.
+class Optimizer {
+ public:
+  /// `parameters` are updated in place; all on one device.
+  Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config);
+
+  /// One step against the gradients at this learning rate, which then are gone. A parameter that
+  /// got no gradient is an Error.
+  void Step(double learning_rate);
+
+  /// What a checkpoint keeps, by parameter, and the number of steps taken.
+  const std::vector<at::Tensor>& mean_gradients() const { return mean_; }
+  const std::vector<at::Tensor>& mean_squared_gradients() const { return mean_square_; }
+  const at::Tensor& steps() const { return steps_; }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> mean_;
+  std::vector<at::Tensor> mean_square_;
+  at::Tensor steps_;  // () float, on the device: the same for all parameters
+};
+
+/// The learning rate of iteration `iteration` of `iterations`, both counted over the whole run.
+double LearningRate(const OptimizerConfig& config, std::int64_t iteration,
+                    std::int64_t iterations);
+
+}  // namespace tandem

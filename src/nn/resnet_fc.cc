@@ -1,0 +1,97 @@
+#include "nn/resnet_fc.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include <cmath>
+
+#include "base/random.h"
+
+namespace tandem {
+
+Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {
+  weight = register_parameter("weight", at::empty({out, in}));
+  bias = register_parameter("bias", at::empty({out}));
+  if (norm == Norm::kNone) return;
+  norm_weight = register_parameter("norm_weight", at::ones({out}));
+  norm_bias = register_parameter("norm_bias", at::zeros({out}));
+  if (norm == Norm::kBatch) {
+    running_mean = register_buffer("running_mean", at::zeros({out}));
+    running_var = register_buffer("running_var", at::ones({out}));
+  }
+}
+
+at::Tensor Dense::operator()(const at::Tensor& x) {
+  const at::Tensor y = at::linear(x, weight, bias);
+  switch (norm) {
+    case Norm::kNone:
+      return y;
+    case Norm::kBatch:
+      return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
+                            kMomentum, kEpsilon, /*cudnn_enabled=*/true);
+    case Norm::kLayer:
+      return at::layer_norm(y, norm_weight.sizes(), norm_weight, norm_bias, kEpsilon);
+  }
+  return y;
+}
+
+ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {
+  const NetworkConfig& layers = spec.layers;
+  std::int64_t width = spec.features();
+  const auto add_hidden = [&](std::int64_t out) {
+    hidden.push_back(register_module("hidden" + std::to_string(hidden.size()),
+                                     std::make_shared<Dense>(width, out, layers.norm)));
+    width = out;
+  };
+  if (layers.stem_width > 0) add_hidden(layers.stem_width);
+  add_hidden(layers.width);
+  for (std::int64_t b = 0; b < layers.blocks; ++b) {
+    const std::string name = "block" + std::to_string(b);
+    blocks.push_back({.first = register_module(name + "_first", std::make_shared<Dense>(
+                                                                    width, width, layers.norm)),
+                      .second = register_module(name + "_second", std::make_shared<Dense>(
+                                                                      width, width, layers.norm))});
+  }
+  output = register_module("output", std::make_shared<Dense>(width, spec.outputs, Norm::kNone));
+
+  Random random(seed, Purpose::kInitialWeights);
+  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(random.Next());
+  const c10::NoGradGuard no_grad;
+  for (const auto& child : children()) {
+    auto& dense = static_cast<Dense&>(*child);
+    const double bound = 1.0 / std::sqrt(static_cast<double>(dense.weight.size(1)));
+    dense.weight.uniform_(-bound, bound, generator);
+    dense.bias.uniform_(-bound, bound, generator);
+  }
+}
+
+at::Tensor ResNetFC::Forward(const at::Tensor& features) { return ResNetForward(*this, features); }
+
+std::int64_t ResNetFC::NumParameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+StateDict StateDictOf(const torch::nn::Module& module) {
+  StateDict state;
+  for (const auto& item : module.named_parameters(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& item : module.named_buffers(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& child : module.named_children()) {
+    for (auto& [name, tensor] : StateDictOf(*child.value())) {
+      state.emplace_back(child.key() + "." + name, tensor);
+    }
+  }
+  return state;
+}
+
+}  // namespace tandem

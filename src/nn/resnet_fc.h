@@ -1,0 +1,91 @@
+// The network in training: a residual network of fully connected layers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/train_config.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// The shape of a network.
+struct NetworkSpec {
+  InputLayout input;
+  NetworkConfig layers;
+  std::int64_t outputs = 1;
+
+  std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
+};
+
+/// A linear layer and its normalisation; no activation.
+class Dense final : public torch::nn::Module {
+ public:
+  Dense(std::int64_t in, std::int64_t out, Norm norm);
+
+  /// (n, in) -> (n, out)
+  at::Tensor operator()(const at::Tensor& x);
+
+  at::Tensor weight, bias;        ///< (out, in) and (out)
+  at::Tensor norm_weight, norm_bias;  ///< (out), undefined without normalisation
+  at::Tensor running_mean, running_var;  ///< (out), of batch normalisation alone
+
+  Norm norm;
+  static constexpr double kEpsilon = 1e-5;
+  static constexpr double kMomentum = 0.1;
+};
+
+/// One-hot input, [stem,] a hidden layer, residual blocks, a linear output:
+///
+///     x = relu(stem(one_hot))    if stem_width > 0
+///     x = relu(hidden(x))
+///     x = relu(second(relu(first(x))) + x)    for each block
+///     y = output(x)
+///
+/// where every layer but the last is normalised as `norm` says. With stem_width 5000, width 1000
+/// and 4 blocks it is DeepCubeA's (Agostinelli et al., 2019).
+class ResNetFC final : public torch::nn::Module {
+ public:
+  /// Weights as PyTorch's nn.Linear draws them, uniform within 1/sqrt(in), from `seed` alone: the
+  /// same on every device.
+  ResNetFC(const NetworkSpec& spec, std::uint64_t seed);
+
+  /// Features (n, spec().features()) of OneHot to (n, outputs).
+  at::Tensor Forward(const at::Tensor& features);
+
+  const NetworkSpec& spec() const { return spec_; }
+  std::int64_t NumParameters() const;
+
+  struct Block {
+    std::shared_ptr<Dense> first, second;
+  };
+  std::vector<std::shared_ptr<Dense>> hidden;
+  std::vector<Block> blocks;
+  std::shared_ptr<Dense> output;
+
+ private:
+  NetworkSpec spec_;
+};
+
+/// The forward pass, once for the network in training and once for FrozenNet: `Net` has `hidden`,
+/// `blocks` and `output`, each layer callable on a tensor.
+template <class Net>
+at::Tensor ResNetForward(Net& net, at::Tensor x) {
+  for (auto& layer : net.hidden) x = (*layer)(x).relu();
+  for (auto& block : net.blocks) {
+    x = ((*block.second)((*block.first)(x).relu()) + x).relu();
+  }
+  return (*net.output)(x);
+}
+
+/// Names and tensors in the order of Python's state_dict: parameters, then buffers, then children.
+using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
+StateDict StateDictOf(const torch::nn::Module& module);
+
+}  // namespace tandem

@@ -1,0 +1,35 @@
+// Tensors in files that Python's torch.load(weights_only=True) reads, and their fingerprint.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <filesystem>
+#include <string>
+
+#include "nn/resnet_fc.h"
+
+namespace tandem {
+
+/// A dictionary from names to tensors, numbers, text and dictionaries.
+using TensorDict = c10::impl::GenericDict;
+TensorDict MakeTensorDict();
+TensorDict ToTensorDict(const StateDict& state);
+
+/// Writes a dictionary whole or not at all.
+void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
+
+/// Reads what WriteTensorFile or torch.save wrote. No code in the file is run. Throws InputError
+/// that names the file.
+TensorDict ReadTensorFile(const std::filesystem::path& path);
+
+/// Copies the tensors of `from` into those of `module`, of the same names and shapes. Throws
+/// InputError that begins with `name` and says which tensor is missing, unknown or of another
+/// shape.
+void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std::string& name);
+
+/// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,
+/// its dtype ("float32"), a zero byte, its shape ("[256, 324]"), a zero byte, and its elements as
+/// little-endian bytes in row-major order.
+std::string WeightsSha256(const StateDict& state);
+
+}  // namespace tandem

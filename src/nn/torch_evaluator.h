@@ -1,0 +1,36 @@
+// The Evaluator that asks a FrozenNet.
+#pragma once
+
+#include <memory>
+
+#include "nn/device.h"
+#include "nn/frozen_net.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+struct TorchEvaluatorOptions {
+  std::int64_t batch_rows = 4096;  ///< rows at once; the last batch of a call may be smaller
+  int threads = 1;                 ///< CPU threads
+};
+
+/// Evaluates on a stream of its own, so that it runs beside training. With a network of several
+/// outputs, the value is the first.
+class TorchEvaluator final : public Evaluator {
+ public:
+  /// `net` and `device` must outlive this.
+  TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
+                 TorchEvaluatorOptions options);
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
+
+ private:
+  void EvaluateBatch(ConstRows inputs, std::span<float> values);
+
+  const FrozenNet& net_;
+  const TorchEvaluatorOptions options_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<TransferSlot> slot_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,19 @@
+// How many updates fit into a time limit, found by running some.
+#pragma once
+
+#include <memory>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "config/train_config.h"
+#include "nn/device.h"
+
+namespace tandem {
+
+/// Replaces train.max_updates: auto by the number of updates that a throw-away run of a few seconds
+/// says will fit between now and `began` + train.max_seconds, less a margin; other configs are
+/// returned as they are. `config` has no other `auto` left. Throws Stopped once `stop` is reached.
+TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>& device,
+                              const Stopwatch& began, const StopSignal& stop);
+
+}  // namespace tandem

@@ -1,0 +1,37 @@
+#include "run/model.h"
+
+#include <fmt/format.h>
+
+#include "nn/tensor_file.h"
+#include "nn/torch_evaluator.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+
+Model::Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device)
+    : device_(std::move(device)), domain_(MakeDomain(config.domain.name)) {
+  const NetworkSpec spec{.input = domain_->spec().input, .layers = config.network};
+  ResNetFC net(spec, /*seed=*/0);
+  const std::string file = run.checkpoint().string();
+  const TensorDict checkpoint = ReadTensorFile(file);
+  const auto model = checkpoint.find("model");
+  const auto updates = checkpoint.find("updates");
+  if (model == checkpoint.end() || !model->value().isGenericDict() ||
+      updates == checkpoint.end() || !updates->value().isInt()) {
+    throw InputError(fmt::format("{}: expected a checkpoint with `model` and `updates`", file));
+  }
+  LoadStateDict(model->value().toGenericDict(), net, file);
+  updates_ = updates->value().toInt();
+
+  const at::ScalarType type =
+      config.evaluate.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+  net_ = std::make_unique<FrozenNet>(spec, type, device_->torch());
+  net_->CopyFrom(net);
+  evaluator_ = std::make_unique<TorchEvaluator>(
+      *net_, *device_, spec,
+      TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
+                            .threads = static_cast<int>(*config.evaluate.threads)});
+}
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+// A trained network, ready to be asked.
+#pragma once
+
+#include <memory>
+
+#include "config/train_config.h"
+#include "nn/device.h"
+#include "nn/frozen_net.h"
+#include "run/run_directory.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// The network of a run's last checkpoint. `config` is the run's own, with what is to be otherwise
+/// already changed, and no `auto` left. Throws InputError if the checkpoint does not fit it.
+class Model {
+ public:
+  Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device);
+
+  const Domain& domain() const { return *domain_; }
+  Evaluator& evaluator() { return *evaluator_; }
+  std::int64_t updates() const { return updates_; }  ///< that it was trained for
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<const Domain> domain_;
+  std::unique_ptr<FrozenNet> net_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::int64_t updates_ = 0;
+};
+
+}  // namespace tandem

@@ -1,0 +1,81 @@
+#include "train/torch_trainer.h"
+
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "nn/autocast.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
+                           TorchTrainerOptions options)
+    : net_(net),
+      target_(target),
+      loader_(loader),
+      device_(device),
+      options_(options),
+      stream_(device.MainStream()),
+      one_hot_(net.spec().input, options.bf16 ? at::kBFloat16 : at::kFloat, device.torch()),
+      optimizer_(net.parameters(), options.optimizer) {}
+
+void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
+  on_iteration_ = std::move(callback);
+}
+
+void TorchTrainer::PublishTarget() {
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  target_->CopyFrom(net_);
+  device_.Synchronize();  // evaluations run on another stream
+}
+
+TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
+                               const StopSignal& stop) {
+  const ScopedThreads threads(options_.threads);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  const Stopwatch watch;
+  TrainStats stats;
+  const std::unique_ptr<BatchSource> batches = loader_.Open(rows, update);
+  at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
+  while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {
+    Batch batch;
+    {
+      const ScopedTimer timer(stats.wait_for_batch_s);
+      batch = batches->Next();
+    }
+    const std::int64_t iteration = update * options_.iterations_per_update + stats.iterations;
+    stats.learning_rate = LearningRate(options_.optimizer, iteration, options_.iterations);
+    loss_sum += Step(batch, stats.learning_rate);
+    ++stats.iterations;
+    stats.examples += batch.targets.size(0);
+    on_iteration_(iteration);
+  }
+  // Reading the sum waits for the device.
+  if (stats.iterations > 0) stats.loss = loss_sum.item<double>() / stats.iterations;
+  if (!std::isfinite(stats.loss)) {
+    throw Error(fmt::format("the loss of update {} is {}; lower optimizer.learning_rate, now {}",
+                            update, stats.loss, stats.learning_rate));
+  }
+  stats.seconds = watch.Seconds();
+  return stats;
+}
+
+at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
+  at::Tensor estimates;
+  {
+    const ScopedAutocast autocast(device_.torch().type(), options_.bf16);
+    estimates = net_.Forward(one_hot_(batch.inputs)).squeeze(1);
+  }
+  const at::Tensor loss = at::mse_loss(estimates.to(at::kFloat), batch.targets);
+  loss.backward();
+  optimizer_.Step(learning_rate);
+  return loss.detach();
+}
+
+}  // namespace tandem
