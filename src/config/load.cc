@@ -119,15 +119,15 @@ class Reader {
     throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
   }
 
-  // The nearest key; failing that, the key of that name in another section.
+  // The nearest key; failing that, one that begins so, or one of that name in another section.
   std::string Hint(const std::string& key) const {
-    if (const std::string_view nearest = Nearest(key, keys_); !nearest.empty()) {
-      return fmt::format("; did you mean `{}`?", nearest);
-    }
+    std::string_view meant = Nearest(key, keys_);
     const std::string name = key.substr(key.find('.') + 1);
     for (const std::string& known : keys_) {
-      if (known.ends_with("." + name)) return fmt::format("; did you mean `{}`?", known);
+      if (!meant.empty()) break;
+      if (known.starts_with(key) || known.ends_with("." + name)) meant = known;
     }
+    if (!meant.empty()) return fmt::format("; did you mean `{}`?", meant);
     return fmt::format("; the sections are {}", fmt::join(sections_, ", "));
   }
 

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <set>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/stop_signal.h"
+#include "base/text.h"
+#include "base/worker.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Random, MatchesTheKnownAnswersOfPhilox) {
+  // Random123's kat_vectors: philox4x64 with 10 rounds, counter and key zero.
+  const r123::Philox4x64::ctr_type block =
+      r123::Philox4x64{}({{0, 0, 0, 0}}, r123::Philox4x64::key_type{{0, 0}});
+  EXPECT_EQ(block[0], 0x16554d9eca36314cULL);
+  EXPECT_EQ(block[1], 0xdb20fe9d672d0fdcULL);
+  EXPECT_EQ(block[2], 0xd7e772cee186176bULL);
+  EXPECT_EQ(block[3], 0x7e68b68aec7ba23bULL);
+}
+
+TEST(Random, StreamsDifferByEveryPartOfTheirKey) {
+  std::set<std::uint64_t> firsts;
+  for (const std::uint64_t seed : {1, 2}) {
+    for (const Purpose purpose : {Purpose::kScramble, Purpose::kShuffle}) {
+      for (const std::uint64_t update : {0, 1}) {
+        for (const std::uint64_t row : {0, 1}) {
+          firsts.insert(Random(seed, purpose, update, row).Next());
+        }
+      }
+    }
+  }
+  EXPECT_EQ(firsts.size(), 16U);
+}
+
+TEST(Random, BelowIsUniform) {
+  Random random(7, Purpose::kScramble);
+  std::array<int, 6> count{};
+  for (int i = 0; i < 60'000; ++i) ++count[random.Below(6)];
+  for (const int n : count) EXPECT_NEAR(n, 10'000, 500);  // 5.5 standard deviations
+}
+
+TEST(StopSignal, FollowsItsOuterSignalAndItsDeadline) {
+  StopSignal outer;
+  StopSignal inner(&outer);
+  EXPECT_FALSE(inner.Reached());
+  inner.SetDeadline(StopSignal::Clock::now() - std::chrono::seconds(1));
+  EXPECT_TRUE(inner.Reached());
+  EXPECT_FALSE(inner.requested());
+  outer.Request();
+  EXPECT_TRUE(inner.requested());
+}
+
+TEST(Worker, RunsTasksInOrder) {
+  std::vector<int> seen;
+  std::atomic<int> done{0};
+  Worker worker("test");
+  for (int i = 0; i < 100; ++i) {
+    worker.Post([&, i] {
+      seen.push_back(i);
+      ++done;
+    });
+  }
+  while (done != 100) std::this_thread::yield();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(seen[i], i);
+}
+
+TEST(Text, NearestFindsTyposAndNothingElse) {
+  const std::vector<std::string> keys = {"train.batch_size", "train.threads", "seed"};
+  EXPECT_EQ(Nearest("train.batchsize", keys), "train.batch_size");
+  EXPECT_EQ(Nearest("sead", keys), "seed");
+  EXPECT_EQ(Nearest("colour", keys), "");
+}
+
+TEST(Text, WritesNumbersForPeople) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(-1234567), "-1,234,567");
+  EXPECT_EQ(HumanSeconds(0.25), "250 ms");
+  EXPECT_EQ(HumanSeconds(245), "4 min 05 s");
+  EXPECT_EQ(HumanSeconds(7380), "2 h 03 min");
+  EXPECT_EQ(HumanBytes(512), "512 bytes");
+  EXPECT_EQ(HumanBytes(1.5 * 1024 * 1024), "1.5 MiB");
+}
+
+class AtomicFile : public testing::Test {
+ protected:
+  AtomicFile() { fs::create_directories(folder_); }
+  ~AtomicFile() override { fs::remove_all(folder_); }
+
+  std::size_t FilesInFolder() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  const fs::path folder_ = fs::temp_directory_path() / "tandem_atomic_file_test";
+};
+
+TEST_F(AtomicFile, ReplacesTheWholeFile) {
+  const fs::path path = folder_ / "a.txt";
+  WriteFileAtomically(path, "first, which is longer");
+  WriteFileAtomically(path, "second");
+  EXPECT_EQ(ReadFile(path), "second");
+  EXPECT_EQ(FilesInFolder(), 1U);
+}
+
+TEST_F(AtomicFile, LeavesTheOldFileWhenWritingFails) {
+  const fs::path path = folder_ / "a.txt";
+  WriteFileAtomically(path, "old");
+  EXPECT_THROW(WriteFileAtomically(path,
+                                   [](const fs::path& aside) {
+                                     std::ofstream(aside) << "half";
+                                     throw Error("the disk is full");
+                                   }),
+               Error);
+  EXPECT_EQ(ReadFile(path), "old");
+  EXPECT_EQ(FilesInFolder(), 1U);
+}
+
+TEST_F(AtomicFile, NamesThePathThatCannotBeReadOrWritten) {
+  try {
+    ReadFile(folder_ / "missing.txt");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("missing.txt: No such file"), std::string::npos);
+  }
+  EXPECT_THROW(WriteFileAtomically(folder_ / "no" / "such" / "folder", "x"), Error);
+}
+
+}  // namespace
+}  // namespace tandem

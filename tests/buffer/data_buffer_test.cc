@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include "buffer/data_buffer.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+const Schema kSchema{.columns = {{.name = "input", .type = ElementType::kUint8, .width = 54},
+                                 {.name = "target", .type = ElementType::kFloat32, .width = 1}}};
+
+TEST(DataBuffer, ColumnsAreContiguousAlignedAndApart) {
+  DataBuffer buffer(kSchema, 5);
+  EXPECT_EQ(kSchema.row_bytes(), 58U);
+  EXPECT_EQ(DataBuffer::BytesFor(kSchema, 5), 320U + 64U);
+  const Rows inputs = buffer.column(0);
+  const std::span<float> targets = buffer.floats(1);
+  EXPECT_EQ(inputs.size(), 5U);
+  EXPECT_EQ(inputs.row_size(), 54U);
+  EXPECT_EQ(targets.size(), 5U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(inputs.data()) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(targets.data()) % 64, 0U);
+
+  std::ranges::fill(inputs.bytes(), 7);
+  std::ranges::fill(targets, 2.5F);
+  const DataBuffer& read = buffer;
+  for (const std::uint8_t byte : read.column(0).bytes()) ASSERT_EQ(byte, 7);
+  for (const float target : read.floats(1)) ASSERT_EQ(target, 2.5F);
+}
+
+TEST(DataBuffer, RefusesStorageThatIsTooSmall) {
+  EXPECT_THROW(DataBuffer(kSchema, 100, MakeHostStorage(100)), Error);
+}
+
+TEST(DataBuffer, SaysHowMuchMemoryIsMissing) {
+  try {
+    DataBuffer buffer(kSchema, std::size_t{1} << 50);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("TiB"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tandem

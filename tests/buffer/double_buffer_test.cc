@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "buffer/double_buffer.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using std::chrono::milliseconds;
+
+const Schema kNumbers{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
+constexpr std::size_t kRows = 64;
+
+// Buffer k holds the numbers k * kRows, k * kRows + 1, ...
+void WriteBuffers(DoubleBuffer& buffers, int count, milliseconds delay) {
+  for (int k = 0; k < count; ++k) {
+    DoubleBuffer::WriteLease lease = buffers.AcquireWrite();
+    std::this_thread::sleep_for(delay);
+    const std::span<float> numbers = lease.rows().floats(0);
+    std::iota(numbers.begin(), numbers.end(), static_cast<float>(k * kRows));
+    lease.Publish();
+  }
+}
+
+// Every row is read once, in order, and never half-written, whichever side is slower.
+void CountEveryRow(milliseconds write_delay, milliseconds read_delay) {
+  constexpr int kBuffers = 40;
+  DoubleBuffer buffers(kNumbers, kRows);
+  std::thread writer([&] { WriteBuffers(buffers, kBuffers, write_delay); });
+  float expected = 0;
+  for (int k = 0; k < kBuffers; ++k) {
+    const DoubleBuffer::ReadLease lease = buffers.AcquireRead();
+    std::this_thread::sleep_for(read_delay);
+    for (const float number : lease.rows().floats(0)) ASSERT_EQ(number, expected++);
+  }
+  writer.join();
+  EXPECT_EQ(expected, kBuffers * kRows);
+}
+
+TEST(DoubleBuffer, CountsEveryRowWithASlowReader) { CountEveryRow(milliseconds(0), milliseconds(2)); }
+TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) { CountEveryRow(milliseconds(2), milliseconds(0)); }
+TEST(DoubleBuffer, CountsEveryRowAtFullSpeed) { CountEveryRow(milliseconds(0), milliseconds(0)); }
+
+TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  WriteBuffers(buffers, 2, milliseconds(0));
+  std::atomic<bool> third_written{false};
+  std::thread writer([&] {
+    WriteBuffers(buffers, 1, milliseconds(0));
+    third_written = true;
+  });
+  {
+    const DoubleBuffer::ReadLease lease = buffers.AcquireRead();
+    std::this_thread::sleep_for(milliseconds(30));
+    EXPECT_FALSE(third_written);  // one slot is full and one is being read
+  }
+  writer.join();
+  EXPECT_TRUE(third_written);
+}
+
+TEST(DoubleBuffer, CloseWakesAWaitingReaderWithTheReason) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  std::thread closer([&] {
+    std::this_thread::sleep_for(milliseconds(10));
+    buffers.Close(std::make_exception_ptr(Error("the simulator broke")));
+    buffers.Close(std::make_exception_ptr(Error("a second reason does not count")));
+  });
+  try {
+    buffers.AcquireRead();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the simulator broke");
+  }
+  EXPECT_THROW(buffers.AcquireWrite(), Error);
+  closer.join();
+}
+
+TEST(DoubleBuffer, CloseWakesAWaitingWriterWithTheReason) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  WriteBuffers(buffers, 2, milliseconds(0));
+  std::thread closer([&] {
+    std::this_thread::sleep_for(milliseconds(10));
+    buffers.Close(std::make_exception_ptr(Error("the loss is not finite")));
+  });
+  try {
+    buffers.AcquireWrite();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the loss is not finite");
+  }
+  closer.join();
+}
+
+TEST(DoubleBuffer, AForgottenHandOverIsAnErrorOnTheOtherSide) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  { const DoubleBuffer::WriteLease forgotten = buffers.AcquireWrite(); }
+  EXPECT_THROW(buffers.AcquireRead(), Error);
+}
+
+TEST(DoubleBuffer, AMovedLeaseMakesItsTransitionOnce) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  DoubleBuffer::WriteLease first = buffers.AcquireWrite();
+  DoubleBuffer::WriteLease moved = std::move(first);
+  moved.Publish();
+  {
+    DoubleBuffer::ReadLease read = buffers.AcquireRead();
+    const DoubleBuffer::ReadLease read_moved = std::move(read);
+    EXPECT_EQ(read_moved.rows().rows(), kRows);
+  }
+  WriteBuffers(buffers, 2, milliseconds(0));  // both slots are empty again
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+
+#include "config/fields.h"
+#include "config/load.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+std::string ErrorFor(const std::string& yaml, const std::vector<std::string>& sets = {}) {
+  try {
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    ParseConfig(yaml, "my.yaml", overrides);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Config, ReadsSectionsValuesAndDefaults) {
+  const TrainConfig config = ParseConfig(
+      "seed: 7\n"
+      "pipeline: {mode: sequential, policy_lag: 1}\n"
+      "train:\n"
+      "  batch_size: 123\n"
+      "  max_updates: auto\n"
+      "  max_seconds: 2.5\n"
+      "prefetch:\n",
+      "my.yaml");
+  EXPECT_EQ(config.seed, 7);
+  EXPECT_EQ(config.pipeline.mode, Mode::kSequential);
+  EXPECT_EQ(config.pipeline.policy_lag, 1);
+  EXPECT_EQ(config.train.batch_size, 123);
+  EXPECT_EQ(config.train.max_updates, std::nullopt);
+  EXPECT_EQ(config.train.max_seconds, 2.5);
+  EXPECT_EQ(config.prefetch.depth, PrefetchConfig{}.depth);
+  EXPECT_EQ(ToYaml(ParseConfig("", "empty.yaml")), ToYaml(TrainConfig{}));
+}
+
+TEST(Config, OverridesWinAndTheLastOneStays) {
+  const TrainConfig config =
+      ParseConfig("train: {batch_size: 5}\n", "my.yaml",
+                  {ParseOverride("train.batch_size=6"), ParseOverride("train.batch_size=7")});
+  EXPECT_EQ(config.train.batch_size, 7);
+}
+
+TEST(Config, EveryFieldSurvivesTheRoundTrip) {
+  TrainConfig config;
+  for (const Field& field : FieldsOf(config)) {
+    // Another legal value than the default, for each kind of field.
+    if (const auto* f = std::get_if<IntField>(&field.value)) *f->value = f->least + 1;
+    if (const auto* f = std::get_if<AutoIntField>(&field.value)) *f->value = f->least;
+    if (const auto* f = std::get_if<RealField>(&field.value)) *f->value = f->most / 3;
+    if (const auto* f = std::get_if<TextField>(&field.value)) *f->value = "other";
+    if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
+  }
+  const std::string yaml = ToYaml(config);
+  EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
+  EXPECT_NE(yaml, ToYaml(TrainConfig{}));
+}
+
+TEST(Config, UnknownKeysAreNamedWithLineAndNearestKey) {
+  EXPECT_EQ(ErrorFor("seed: 1\ntrain:\n  batchsize: 5\n"),
+            "my.yaml:3: unknown key `train.batchsize`; did you mean `train.batch_size`?");
+  EXPECT_EQ(ErrorFor("\nsead: 1\n"), "my.yaml:2: unknown key `sead`; did you mean `seed`?");
+  EXPECT_EQ(ErrorFor("beam_width: 1\n"),
+            "my.yaml:1: unknown key `beam_width`; did you mean `search.beam_width`?");
+  EXPECT_EQ(ErrorFor("", {"train.batch=3"}),
+            "--set train.batch=3: unknown key `train.batch`; did you mean `train.batch_size`?");
+}
+
+TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
+  EXPECT_EQ(ErrorFor("train:\n  batch_size: many\n"),
+            "my.yaml:2: `train.batch_size` is 'many', expected a whole number from 1 to 16,777,216");
+  EXPECT_EQ(ErrorFor("train:\n  batch_size: 1e3\n"),
+            "my.yaml:2: `train.batch_size` is '1e3', expected a whole number from 1 to 16,777,216");
+  EXPECT_EQ(ErrorFor("prefetch:\n\n  depth: 0\n"),
+            "my.yaml:3: `prefetch.depth` is '0', expected a whole number from 1 to 64");
+  EXPECT_EQ(ErrorFor("generate: {workers: -1}\n"),
+            "my.yaml:1: `generate.workers` is '-1', expected a whole number from 1 to 1,024, or auto");
+  EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
+            "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 1");
+  EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential");
+  EXPECT_EQ(ErrorFor("seed:\n"),
+            "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
+            "9,223,372,036,854,775,807");
+  EXPECT_EQ(ErrorFor("seed: [1, 2]\n"),
+            "my.yaml:1: `seed` holds a list, expected a whole number from 0 to "
+            "9,223,372,036,854,775,807");
+  EXPECT_EQ(ErrorFor("", {"prefetch.depth=x"}),
+            "--set prefetch.depth=x: `prefetch.depth` is 'x', expected a whole number from 1 to 64");
+}
+
+TEST(Config, WrongShapesAreNamed) {
+  EXPECT_EQ(ErrorFor("train: 5\n"),
+            "my.yaml:1: `train` is a section: expected keys under it, such as train.batch_size");
+  EXPECT_EQ(ErrorFor("- a\n- b\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
+  EXPECT_EQ(ErrorFor("seed: 1\nseed: 2\n"),
+            "my.yaml:2: `seed` stands a second time, first at my.yaml:1");
+  EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\n").substr(0, 30), "my.yaml:2: not valid YAML: ill");
+  EXPECT_EQ(ErrorFor("", {"seed"}), "--set seed: expected KEY=VALUE, such as train.batch_size=1000");
+}
+
+TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
+  EXPECT_EQ(ErrorFor("pipeline:\n  policy_lag: 0\n"),
+            "`pipeline.policy_lag: 0` (my.yaml:2) contradicts `pipeline.mode: async` (the default): "
+            "async fills a buffer while it trains on the one before, so its lag is 1");
+  EXPECT_NE(ErrorFor("train: {max_updates: auto}\n").find("contradicts `train.max_seconds: 0`"),
+            std::string::npos);
+  EXPECT_NE(ErrorFor("optimizer: {schedule: linear}\n", {"optimizer.learning_rate=0.00001"})
+                .find("(--set optimizer.learning_rate=0.00001)"),
+            std::string::npos);
+  EXPECT_NE(ErrorFor("network: {norm: batch}\ntrain: {batch_size: 1}\n").find("at least 2 examples"),
+            std::string::npos);
+  EXPECT_NE(ErrorFor("train: {batch_size: 1000000, iterations_per_update: 1000000}\n")
+                .find("at most 4,294,967,295"),
+            std::string::npos);
+}
+
+TEST(Config, TheShippedConfigsAreValid) {
+  for (const char* name : {"quickstart", "deepcubea"}) {
+    const std::string path = std::string(TANDEM_SOURCE_DIR "/configs/") + name + ".yaml";
+    EXPECT_NO_THROW(LoadConfig(path)) << path;
+  }
+}
+
+TEST(Config, AMissingFileIsNamed) {
+  EXPECT_THROW(LoadConfig("no/such.yaml"), InputError);
+  EXPECT_THROW(LoadConfig(TANDEM_SOURCE_DIR "/configs"), InputError);
+}
+
+}  // namespace
+}  // namespace tandem

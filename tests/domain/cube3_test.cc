@@ -1,0 +1,182 @@
+// The cube against the group it is: nothing here knows how it is implemented.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "generate/random_walk.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+class Cube3 : public testing::Test {
+ protected:
+  std::string AfterMoves(std::string_view moves, int times = 1) const {
+    std::vector<std::uint8_t> state = Goal();
+    for (int i = 0; i < times; ++i) Move(state, moves);
+    return cube_->FormatState(state);
+  }
+
+  std::vector<std::uint8_t> Goal() const {
+    std::vector<std::uint8_t> state(54);
+    cube_->WriteGoals(Rows(std::span(state)));
+    return state;
+  }
+
+  void Move(std::vector<std::uint8_t>& state, std::string_view moves) const {
+    for (const Action action : ParseActions(cube_->spec(), moves)) {
+      cube_->Apply(Rows(std::span(state)), {&action, 1});
+    }
+  }
+
+  // How often a sequence must be repeated to come back to the solved cube.
+  int OrderOf(std::string_view moves) const {
+    std::vector<std::uint8_t> state = Goal();
+    int order = 0;
+    do {
+      Move(state, moves);
+      ++order;
+    } while (state != Goal());
+    return order;
+  }
+
+  std::string ErrorFor(const std::string& text) const {
+    std::vector<std::uint8_t> state(54);
+    try {
+      cube_->ParseState(text, state);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const std::unique_ptr<const Domain> cube_ = MakeDomain("cube3");
+  const std::string solved_ = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB";
+};
+
+TEST_F(Cube3, EachMoveHasOrderFourAndItsInverse) {
+  for (const std::string& move : cube_->spec().action_names) {
+    EXPECT_EQ(OrderOf(move), 4) << move;
+    const std::string back = move.size() == 1 ? move + "'" : move.substr(0, 1);
+    EXPECT_EQ(AfterMoves(move + " " + back), solved_);
+  }
+  for (std::size_t a = 0; a < 12; ++a) {
+    const std::string& inverse = cube_->spec().action_names[cube_->spec().inverse_actions[a]];
+    EXPECT_EQ(inverse[0], cube_->spec().action_names[a][0]);
+    EXPECT_NE(inverse, cube_->spec().action_names[a]);
+  }
+}
+
+TEST_F(Cube3, OppositeFacesCommuteAndNeighboursDoNot) {
+  EXPECT_EQ(AfterMoves("U D"), AfterMoves("D U"));
+  EXPECT_EQ(AfterMoves("L R"), AfterMoves("R L"));
+  EXPECT_EQ(AfterMoves("F B"), AfterMoves("B F"));
+  EXPECT_NE(AfterMoves("U R"), AfterMoves("R U"));
+}
+
+TEST_F(Cube3, KnownSequencesHaveTheirOrders) {
+  EXPECT_EQ(OrderOf("R U"), 105);
+  EXPECT_EQ(OrderOf("R U R' U'"), 6);
+  EXPECT_EQ(OrderOf("R U U"), 30);
+  EXPECT_EQ(OrderOf("R U'"), 63);
+  EXPECT_EQ(OrderOf("R U U D' B D'"), 1260);  // the highest order of any element
+}
+
+TEST_F(Cube3, MovesMakeTheFaceletsThatOthersSay) {
+  EXPECT_EQ(AfterMoves(""), solved_);
+  EXPECT_EQ(AfterMoves("R"), "UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB");
+  EXPECT_EQ(AfterMoves("U"), "UUUUUUUUUBBBRRRRRRRRRFFFFFFDDDDDDDDDFFFLLLLLLLLLBBBBBB");
+  // The checkerboard: each face shows its own colour and the opposite one in turn.
+  EXPECT_EQ(AfterMoves("U U D D F F B B L L R R"),
+            "UDUDUDUDURLRLRLRLRFBFBFBFBFDUDUDUDUDLRLRLRLRLBFBFBFBFB");
+}
+
+TEST_F(Cube3, ExpandIsEveryActionApplied) {
+  std::vector<std::uint8_t> states(3 * 54);
+  const Rows rows(states.data(), 3, 54);
+  for (std::size_t i = 0; i < 3; ++i) {
+    RandomWalk walk(*cube_, Random(5, Purpose::kScramble, 0, i), rows[i]);
+    for (int step = 0; step < 20; ++step) walk.Step();
+  }
+  std::vector<std::uint8_t> children(3 * 12 * 54);
+  cube_->Expand(rows, Rows(children.data(), 36, 54));
+  for (std::size_t i = 0; i < 36; ++i) {
+    std::vector<std::uint8_t> child(rows[i / 12].begin(), rows[i / 12].end());
+    const auto action = static_cast<Action>(i % 12);
+    cube_->Apply(Rows(std::span(child)), {&action, 1});
+    EXPECT_TRUE(std::ranges::equal(child, ConstRows(children.data(), 36, 54)[i]));
+  }
+}
+
+TEST_F(Cube3, OnlyTheSolvedCubeIsAGoal) {
+  std::vector<std::uint8_t> states = Goal();
+  const std::vector<std::uint8_t> goal = Goal();
+  states.insert(states.end(), goal.begin(), goal.end());
+  const Action turn = 3;
+  cube_->Apply(Rows(states.data() + 54, 1, 54), {&turn, 1});
+  std::array<std::uint8_t, 2> is_goal{};
+  cube_->IsGoal(ConstRows(states.data(), 2, 54), is_goal);
+  EXPECT_EQ(is_goal[0], 1);
+  EXPECT_EQ(is_goal[1], 0);
+}
+
+TEST_F(Cube3, StatesAndMovesSurviveTheRoundTripThroughText) {
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    std::vector<std::uint8_t> state(54), again(54);
+    RandomWalk walk(*cube_, Random(9, Purpose::kScramble, 0, i), state);
+    for (int step = 0; step < 30; ++step) walk.Step();
+    cube_->ParseState(cube_->FormatState(state), again);
+    EXPECT_EQ(state, again);
+  }
+  const std::string all = "U U' D D' L L' R R' B B' F F'";
+  EXPECT_EQ(FormatActions(cube_->spec(), ParseActions(cube_->spec(), all)), all);
+  EXPECT_EQ(FormatActions(cube_->spec(), ParseActions(cube_->spec(), "  U\tF'\n")), "U F'");
+}
+
+TEST_F(Cube3, RefusesWhatIsNoCube) {
+  EXPECT_EQ(ErrorFor("UUU"), "a cube has 54 facelets, found 3");
+  EXPECT_EQ(ErrorFor("X" + solved_.substr(1)), "facelet 1 is 'X', expected one of U R F D L B");
+  EXPECT_EQ(ErrorFor("R" + solved_.substr(1)), "colour U stands on 8 facelets, expected 9");
+  std::string turned = solved_;
+  std::swap(turned[4], turned[13]);
+  EXPECT_NE(ErrorFor(turned).find("the centre of face U is R"), std::string::npos);
+  EXPECT_THROW(ParseActions(cube_->spec(), "U X"), InputError);
+}
+
+TEST_F(Cube3, DrawsTheUnfoldedCube) {
+  std::vector<std::uint8_t> state = Goal();
+  Move(state, "R");
+  const std::string picture = cube_->Draw(state, /*colour=*/false);
+  EXPECT_EQ(picture.substr(0, picture.find('\n')), "       U U F ");
+  EXPECT_NE(picture.find("L L L  F F D  R R R  U B B "), std::string::npos);
+  EXPECT_NE(cube_->Draw(state, /*colour=*/true).find("\x1b[48;5;"), std::string::npos);
+}
+
+TEST_F(Cube3, ReadsThePublishedStates) {
+  std::istringstream lines(ReadFile(TANDEM_SOURCE_DIR "/data/cube3_ten.jsonl"));
+  std::string line;
+  int count = 0;
+  for (; std::getline(lines, line); ++count) {
+    const std::string text = nlohmann::json::parse(line)["state"];
+    std::vector<std::uint8_t> state(54);
+    cube_->ParseState(text, state);
+    EXPECT_EQ(cube_->FormatState(state), text);
+  }
+  EXPECT_EQ(count, 10);
+}
+
+TEST(Registry, NamesTheNearestDomain) {
+  try {
+    MakeDomain("cube33");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'cube3'?"), std::string::npos);
+  }
+  EXPECT_THROW(RegisterDomain("cube3", nullptr), Error);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "generate/random_walk.h"
+#include "generate/value_iteration.h"
+#include "generate/walk_length.h"
+#include "support/ring_domain.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+std::vector<std::uint8_t> Bytes(const DataBuffer& rows) {
+  const auto inputs = rows.column(kInputColumn).bytes();
+  const auto targets = rows.column(kTargetColumn).bytes();
+  std::vector<std::uint8_t> all(inputs.begin(), inputs.end());
+  all.insert(all.end(), targets.begin(), targets.end());
+  return all;
+}
+
+DataBuffer Filled(Generator& generator, const Domain& domain, FillRequest request) {
+  DataBuffer rows(ExampleSchema(domain.spec()), static_cast<std::size_t>(request.rows));
+  generator.Fill(request, rows, StopSignal());
+  return rows;
+}
+
+// A perfect target network for the ring.
+StandInEvaluator RingTruth() {
+  return StandInEvaluator(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+}
+
+TEST(RandomWalk, NeverStepsStraightBack) {
+  const RingDomain ring(1000 % 251);
+  std::vector<std::uint8_t> state(ring.spec().state_size);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    RandomWalk walk(ring, Random(1, Purpose::kScramble, 0, i), state);
+    for (int step = 1; step <= 100; ++step) {
+      walk.Step();
+      EXPECT_EQ(RingDomain::Distance(state), step);  // it can only go on as it began
+    }
+  }
+}
+
+TEST(RandomWalk, DrawsEveryActionThatIsAllowed) {
+  const auto cube = MakeDomain("cube3");
+  std::vector<std::uint8_t> state(54);
+  std::set<std::vector<std::uint8_t>> seen;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    RandomWalk walk(*cube, Random(1, Purpose::kScramble, 0, i), state);
+    walk.Step();
+    walk.Step();
+    seen.insert(state);
+  }
+  EXPECT_EQ(seen.size(), 114U);  // all cubes two quarter turns away, and not the solved one
+}
+
+TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
+  const RingDomain ring(100);
+  WalkLengthGenerator generator(ring, {.seed = 1, .length = 10, .chunk_rows = 7, .workers = 2});
+  const DataBuffer rows = Filled(generator, ring, {.update = 3, .first_row = 0, .rows = 105});
+  for (std::size_t i = 0; i < 105; ++i) {
+    const auto length = static_cast<float>(i % 10 + 1);
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], length);
+    EXPECT_EQ(RingDomain::Distance(rows.column(kInputColumn)[i]), length);
+  }
+}
+
+TEST(WalkLength, RowsDependOnSeedUpdateAndNumberAlone) {
+  const auto cube = MakeDomain("cube3");
+  WalkLengthGenerator one(*cube, {.seed = 1, .length = 26, .chunk_rows = 100, .workers = 1});
+  WalkLengthGenerator four(*cube, {.seed = 1, .length = 26, .chunk_rows = 33, .workers = 4});
+  WalkLengthGenerator other(*cube, {.seed = 2, .length = 26, .chunk_rows = 100, .workers = 1});
+  const auto all = Bytes(Filled(one, *cube, {.update = 5, .first_row = 0, .rows = 1000}));
+  EXPECT_EQ(all, Bytes(Filled(four, *cube, {.update = 5, .first_row = 0, .rows = 1000})));
+  EXPECT_NE(all, Bytes(Filled(other, *cube, {.update = 5, .first_row = 0, .rows = 1000})));
+  EXPECT_NE(all, Bytes(Filled(one, *cube, {.update = 6, .first_row = 0, .rows = 1000})));
+
+  const DataBuffer part = Filled(four, *cube, {.update = 5, .first_row = 345, .rows = 200});
+  const auto inputs = part.column(kInputColumn).bytes();
+  EXPECT_TRUE(std::ranges::equal(inputs, std::span(all).subspan(345 * 54, 200 * 54)));
+}
+
+TEST(ValueIteration, TheTruthIsItsFixedPoint) {
+  const RingDomain ring(30);
+  StandInEvaluator truth = RingTruth();
+  ValueIterationGenerator generator(
+      ring, truth, {.seed = 1, .max_scramble = 14, .chunk_rows = 16, .workers = 2});
+  const DataBuffer rows = Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 500});
+  std::set<float> seen;
+  for (std::size_t i = 0; i < 500; ++i) {
+    const float target = rows.floats(kTargetColumn)[i];
+    EXPECT_EQ(target, RingDomain::Distance(rows.column(kInputColumn)[i]));
+    seen.insert(target);
+  }
+  EXPECT_EQ(seen.size(), 15U);  // every length from 0 to 14 came
+}
+
+TEST(ValueIteration, GoalsCountZeroAndNoEstimateCountsLess) {
+  const RingDomain ring(30);
+  StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
+  StandInEvaluator negative([](std::span<const std::uint8_t>) { return -50.0F; });
+  const ValueIterationOptions options{.seed = 1, .max_scramble = 5, .chunk_rows = 64, .workers = 1};
+  ValueIterationGenerator high(ring, pessimist, options);
+  ValueIterationGenerator low(ring, negative, options);
+  const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
+  const DataBuffer high_rows = Filled(high, ring, request);
+  const DataBuffer low_rows = Filled(low, ring, request);
+  for (std::size_t i = 0; i < 300; ++i) {
+    const int distance = RingDomain::Distance(high_rows.column(kInputColumn)[i]);
+    const float at_most = distance == 0 ? 0.0F : distance == 1 ? 1.0F : 51.0F;
+    EXPECT_EQ(high_rows.floats(kTargetColumn)[i], at_most);
+    EXPECT_EQ(low_rows.floats(kTargetColumn)[i], distance == 0 ? 0.0F : 1.0F);
+  }
+}
+
+TEST(ValueIteration, RowsDoNotDependOnWorkers) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator sum([](std::span<const std::uint8_t> state) {
+    float total = 0;
+    for (std::size_t i = 0; i < state.size(); ++i) total += float(i) * state[i];
+    return total;
+  });
+  const FillRequest request{.update = 2, .first_row = 50, .rows = 333};
+  std::vector<std::vector<std::uint8_t>> made;
+  for (const int workers : {1, 2, 4}) {
+    ValueIterationGenerator generator(
+        *cube, sum, {.seed = 4, .max_scramble = 9, .chunk_rows = 50, .workers = workers});
+    made.push_back(Bytes(Filled(generator, *cube, request)));
+  }
+  EXPECT_EQ(made[0], made[1]);
+  EXPECT_EQ(made[0], made[2]);
+}
+
+TEST(ValueIteration, AFailingNetworkFailsTheFill) {
+  const RingDomain ring(30);
+  StandInEvaluator broken([](std::span<const std::uint8_t>) -> float { throw Error("no memory"); });
+  ValueIterationGenerator generator(ring, broken,
+                                    {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
+  EXPECT_THROW(Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 100}), Error);
+}
+
+TEST(Generators, StopBetweenChunks) {
+  const RingDomain ring(30);
+  StandInEvaluator truth = RingTruth();
+  WalkLengthGenerator walks(ring, {.seed = 1, .length = 5, .chunk_rows = 10, .workers = 2});
+  ValueIterationGenerator values(ring, truth,
+                                 {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
+  DataBuffer rows(ExampleSchema(ring.spec()), 100);
+  StopSignal stop;
+  stop.Request();
+  const FillRequest request{.update = 0, .first_row = 0, .rows = 100};
+  EXPECT_THROW(walks.Fill(request, rows, stop), Stopped);
+  EXPECT_THROW(values.Fill(request, rows, stop), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem

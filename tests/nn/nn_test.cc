@@ -1,0 +1,272 @@
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "base/file.h"
+#include "nn/frozen_net.h"
+#include "nn/one_hot.h"
+#include "nn/optimizer.h"
+#include "nn/tensor_file.h"
+#include "nn/threads.h"
+#include "nn/torch_evaluator.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+NetworkSpec SmallSpec(Norm norm) {
+  return {.input = {.positions = 5, .depth = 3},
+          .layers = {.stem_width = 16, .width = 8, .blocks = 2, .norm = norm}};
+}
+
+at::Tensor RandomRows(std::int64_t n) { return at::randint(0, 3, {n, 5}, at::kByte); }
+
+// A network whose normalisation has seen data, so that folding it has something to do.
+std::unique_ptr<ResNetFC> TrainedALittle(Norm norm) {
+  auto net = std::make_unique<ResNetFC>(SmallSpec(norm), 3);
+  const OneHot one_hot({5, 3}, at::kFloat, c10::kCPU);
+  Optimizer optimizer(net->parameters(), {});
+  for (int i = 0; i < 20; ++i) {
+    (net->Forward(one_hot(RandomRows(32))) - 4).square().mean().backward();
+    optimizer.Step(0.01);
+  }
+  return net;
+}
+
+TEST(OneHot, SetsTheFeatureOfEachPosition) {
+  const OneHot one_hot({3, 4}, at::kFloat, c10::kCPU);
+  const at::Tensor bytes = at::tensor({0, 3, 1, 2, 2, 0}, at::kByte).view({2, 3});
+  const at::Tensor expected = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0,   //
+                                          0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0},  //
+                                         at::kFloat)
+                                  .view({2, 12});
+  EXPECT_TRUE(at::equal(one_hot(bytes), expected));
+}
+
+TEST(ResNetFC, HasDeepCubeAsShapeAndSize) {
+  const ResNetFC net({.input = {.positions = 54, .depth = 6},
+                      .layers = {.stem_width = 5000, .width = 1000, .blocks = 4,
+                                 .norm = Norm::kBatch}},
+                     1);
+  // 324*5000 + 5000*1000 + 8*1000*1000 + 1000 weights, their biases, and 2 for each normalised unit
+  EXPECT_EQ(net.NumParameters(), 14'621'000 + 14'001 + 2 * 14'000);
+}
+
+TEST(ResNetFC, InitialWeightsAreAFunctionOfTheSeed) {
+  const auto sha = [](std::uint64_t seed) {
+    return WeightsSha256(StateDictOf(ResNetFC(SmallSpec(Norm::kLayer), seed)));
+  };
+  EXPECT_EQ(sha(1), sha(1));
+  EXPECT_NE(sha(1), sha(2));
+  const ResNetFC net(SmallSpec(Norm::kNone), 1);
+  const at::Tensor& weight = net.hidden[1]->weight;  // 16 inputs: within 1/4
+  EXPECT_LE(weight.abs().max().item<float>(), 0.25F);
+  EXPECT_GT(weight.abs().max().item<float>(), 0.2F);
+}
+
+TEST(ResNetFC, NamesItsStateInTheOrderOfPython) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : StateDictOf(ResNetFC(SmallSpec(Norm::kBatch), 1))) {
+    names.push_back(name);
+  }
+  const std::vector<std::string> first(names.begin(), names.begin() + 7);
+  EXPECT_EQ(first, (std::vector<std::string>{
+                       "hidden0.weight", "hidden0.bias", "hidden0.norm_weight", "hidden0.norm_bias",
+                       "hidden0.running_mean", "hidden0.running_var", "hidden1.weight"}));
+  EXPECT_EQ(names.back(), "output.bias");
+}
+
+class Frozen : public testing::TestWithParam<Norm> {};
+
+TEST_P(Frozen, IsTheNetworkInEvalMode) {
+  const auto net = TrainedALittle(GetParam());
+  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
+  frozen.CopyFrom(*net);
+  net->eval();
+  const at::Tensor rows = RandomRows(64);
+  const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
+  EXPECT_TRUE(at::allclose(frozen.Forward(rows), expected, 1e-4, 1e-5));
+  EXPECT_GT(expected.std().item<float>(), 1e-3F);
+}
+
+TEST_P(Frozen, IsNearTheNetworkInBf16) {
+  const auto net = TrainedALittle(GetParam());
+  FrozenNet frozen(net->spec(), at::kBFloat16, c10::kCPU);
+  frozen.CopyFrom(*net);
+  net->eval();
+  const at::Tensor rows = RandomRows(64);
+  const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
+  EXPECT_TRUE(at::allclose(frozen.Forward(rows), expected, 0.05, 0.05));
+  EXPECT_FALSE(at::allclose(frozen.Forward(rows), expected, 1e-6, 1e-6));
+}
+
+TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrainsOn) {
+  const auto net = TrainedALittle(GetParam());
+  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
+  frozen.CopyFrom(*net);
+  const at::Tensor rows = RandomRows(8);
+  const at::Tensor before = frozen.Forward(rows).clone();
+  {
+    const c10::NoGradGuard no_grad;
+    for (at::Tensor& parameter : net->parameters()) parameter.mul_(2);
+  }
+  EXPECT_TRUE(at::equal(frozen.Forward(rows), before));
+  frozen.CopyFrom(*net);
+  EXPECT_FALSE(at::equal(frozen.Forward(rows), before));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllNorms, Frozen, testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
+
+TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
+  const auto net = TrainedALittle(Norm::kLayer);
+  const auto device = OpenDevice("cpu");
+  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
+  frozen.CopyFrom(*net);
+  TorchEvaluator evaluator(frozen, *device, net->spec(), {.batch_rows = 16, .threads = 1});
+  const at::Tensor rows = RandomRows(50);
+  std::vector<float> values(50);
+  evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), 50, 5), values);
+  const at::Tensor expected = frozen.Forward(rows).squeeze(1);
+  EXPECT_TRUE(at::allclose(at::tensor(values), expected, 1e-5, 1e-6));
+}
+
+TEST(Optimizer, TakesTheStepThatAHandComputes) {
+  // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
+  //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
+  //   m2 = -0.055, v2 = 0.012475; corrected -0.055/0.19 and 0.012475/0.0199
+  const OptimizerConfig adam{.name = OptimizerKind::kAdam,
+                             .beta1 = 0.9, .beta2 = 0.99, .epsilon = 0};
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, adam);
+  w.mutable_grad() = at::tensor({0.5F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.9, 1e-6);
+  EXPECT_FALSE(w.grad().defined());
+  w.mutable_grad() = at::tensor({-1.0F});
+  optimizer.Step(0.1);
+  const double step = 0.1 * (0.055 / 0.19) / std::sqrt(0.012475 / 0.0199);
+  EXPECT_NEAR(w.item<float>(), 1.9 + step, 1e-6);
+}
+
+TEST(Optimizer, DecaysWeightsAsItsNameSays) {
+  // AdamW shrinks the weight itself, by rate * decay; Adam adds decay * weight to the gradient, which
+  // its first step then turns into a step of the whole rate.
+  const auto after_one_step = [](OptimizerKind kind) {
+    at::Tensor w = at::tensor({2.0F}).requires_grad_();
+    Optimizer optimizer({w}, {.name = kind, .weight_decay = 0.1, .epsilon = 0});
+    w.mutable_grad() = at::tensor({0.5F});
+    optimizer.Step(0.01);
+    return w.item<float>();
+  };
+  EXPECT_NEAR(after_one_step(OptimizerKind::kAdamW), 2 * (1 - 0.01 * 0.1) - 0.01, 1e-6);
+  EXPECT_NEAR(after_one_step(OptimizerKind::kAdam), 2 - 0.01, 1e-6);
+}
+
+TEST(Optimizer, RefusesAParameterWithoutAGradient) {
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, {});
+  EXPECT_THROW(optimizer.Step(0.1), Error);
+}
+
+TEST(LearningRate, FollowsItsSchedule) {
+  const auto rate = [](Schedule schedule, std::int64_t iteration) {
+    return LearningRate({.learning_rate = 0.1, .schedule = schedule, .final_learning_rate = 0.02,
+                         .decay = 0.5},
+                        iteration, 5);
+  };
+  EXPECT_EQ(rate(Schedule::kConstant, 4), 0.1);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 0), 0.1);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 2), 0.06);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 4), 0.02);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kExponential, 3), 0.0125);
+}
+
+TEST(ScopedThreads, SetsTheShareOfTheCallingThreadAlone) {
+  const int before = omp_get_max_threads();
+  {
+    const ScopedThreads threads(3);
+    EXPECT_EQ(omp_get_max_threads(), 3);
+    std::thread([] {
+      const ScopedThreads other(5);
+      EXPECT_EQ(omp_get_max_threads(), 5);
+    }).join();
+    EXPECT_EQ(omp_get_max_threads(), 3);
+  }
+  EXPECT_EQ(omp_get_max_threads(), before);
+}
+
+class TensorFile : public testing::Test {
+ protected:
+  TensorFile() { std::filesystem::create_directories(folder_); }
+  ~TensorFile() override { std::filesystem::remove_all(folder_); }
+
+  static std::string ErrorOf(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / "tandem_tensor_file_test";
+  const std::filesystem::path path_ = folder_ / "net.pt";
+};
+
+TEST_F(TensorFile, BringsTheSameWeightsBack) {
+  const ResNetFC net(SmallSpec(Norm::kBatch), 1);
+  WriteTensorFile(path_, ToTensorDict(StateDictOf(net)));
+  ResNetFC other(SmallSpec(Norm::kBatch), 2);
+  LoadStateDict(ReadTensorFile(path_), other, "net.pt");
+  EXPECT_EQ(WeightsSha256(StateDictOf(other)), WeightsSha256(StateDictOf(net)));
+}
+
+TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
+  const TensorDict small = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
+  NetworkSpec wider = SmallSpec(Norm::kNone);
+  wider.layers.width = 9;
+  ResNetFC wide(wider, 1), normed(SmallSpec(Norm::kBatch), 1);
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, wide, "net.pt"); }),
+            "net.pt: tensor 'hidden1.weight' has shape [8, 16], expected [9, 16]");
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, normed, "net.pt"); }),
+            "net.pt: no tensor 'hidden0.norm_weight' of shape [16]");
+}
+
+TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
+  WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
+  const std::string whole = ReadFile(path_);
+  WriteFileAtomically(path_, std::string_view(whole).substr(0, whole.size() / 2));
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
+            std::string::npos);
+  WriteFileAtomically(path_, "hello");
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_ / "none.pt"); }).find("none.pt"),
+            std::string::npos);
+}
+
+TEST(WeightsSha256, IsWhatItsHeaderSays) {
+  // sha256 of "w\0float32\0[2]\0" and 1.0f, -2.0f in little-endian bytes, by Python's hashlib.
+  const StateDict state = {{"w", at::tensor({1.0F, -2.0F})}};
+  EXPECT_EQ(WeightsSha256(state), "3300c99aa355390afdd3458b9e8f70cc2271e12e23cd8fa0582f9a6ea6eaf6c9");
+}
+
+TEST(Device, RefusesWhatIsNone) {
+  EXPECT_THROW(OpenDevice("gpu"), InputError);
+  EXPECT_THROW(OpenDevice("cuda:x"), InputError);
+  EXPECT_THROW(OpenDevice("cuda:-1"), InputError);
+  EXPECT_THROW(OpenDevice("cuda:99"), InputError);  // with a driver or without
+  EXPECT_EQ(OpenDevice("cpu")->description(), "cpu");
+}
+
+}  // namespace
+}  // namespace tandem

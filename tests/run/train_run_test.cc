@@ -1,0 +1,178 @@
+// Whole runs on the cube, small.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "config/load.h"
+#include "run/calibrate.h"
+#include "run/model.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSmall =
+    "network: {width: 32, blocks: 1}\n"
+    "generate: {max_scramble: 8, chunk_rows: 300}\n"
+    "train: {batch_size: 100, iterations_per_update: 5, max_updates: 6, threads: 2}\n";
+
+TrainConfig Config(const std::vector<std::string>& sets, const Device& device) {
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), device);
+}
+
+RunSummary RunToTheEnd(const std::vector<std::string>& sets,
+                       std::optional<RunDirectory> directory = std::nullopt) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  TrainRun run(Config(sets, *device), device, directory, stop);
+  while (run.RunUpdate()) {
+  }
+  return run.Finish();
+}
+
+class Target : public testing::TestWithParam<std::string> {
+ protected:
+  std::string Weights(std::vector<std::string> sets) const {
+    sets.push_back("generate.target=" + GetParam());
+    return RunToTheEnd(sets).weights_sha256;
+  }
+};
+
+TEST_P(Target, AsyncEqualsSequentialWithLagOne) {
+  const std::string async = Weights({"pipeline.mode=async"});
+  EXPECT_EQ(async, Weights({"pipeline.mode=sequential", "pipeline.policy_lag=1"}));
+  const bool asks_network = GetParam() == "value_iteration";
+  EXPECT_EQ(async == Weights({"pipeline.mode=sequential", "pipeline.policy_lag=0"}), !asks_network);
+}
+
+TEST_P(Target, WeightsDoNotDependOnWorkersOrPrefetch) {
+  const std::string one = Weights({"generate.workers=1"});
+  EXPECT_EQ(one, Weights({"generate.workers=2"}));
+  EXPECT_EQ(one, Weights({"generate.workers=4"}));
+  EXPECT_EQ(one, Weights({"prefetch.depth=5"}));
+  EXPECT_NE(one, Weights({"seed=2"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Target, testing::Values("walk_length", "value_iteration"));
+
+class InFolder : public testing::Test {
+ protected:
+  InFolder() { fs::remove_all(folder_); }
+  ~InFolder() override { fs::remove_all(folder_); }
+
+  const fs::path folder_ = fs::temp_directory_path() / "tandem_train_run_test";
+};
+
+TEST_F(InFolder, LeavesEverythingThatTheRunWas) {
+  const RunSummary summary =
+      RunToTheEnd({"generate.target=value_iteration"}, RunDirectory::Create(folder_));
+  EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
+  EXPECT_EQ(summary.examples, 3000);
+
+  const auto json = nlohmann::json::parse(ReadFile(folder_ / "summary.json"));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["examples"], 3000);
+  EXPECT_EQ(json["weights_sha256"], summary.weights_sha256);
+  EXPECT_GT(json["wall_s"], 0.0);
+  EXPECT_GT(json["peak_rss_bytes"], 1 << 20);
+  EXPECT_EQ(json["final_loss"], summary.final_loss);
+
+  std::ifstream metrics(folder_ / "metrics.jsonl");
+  std::string line;
+  std::int64_t update = 0;
+  for (; std::getline(metrics, line); ++update) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_EQ(record["update"], update);
+    EXPECT_EQ(record["lag_updates"], update == 0 ? 0 : 1);
+    EXPECT_GT(record["generate_s"], 0.0);
+    EXPECT_GT(record["train_s"], 0.0);
+    EXPECT_GE(record["update_s"], record["train_s"]);
+  }
+  EXPECT_EQ(update, 6);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);
+}
+
+TEST_F(InFolder, TheSavedConfigGivesTheSameRunAgain) {
+  const RunSummary first = RunToTheEnd({"seed=9"}, RunDirectory::Create(folder_));
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  TrainRun again(LoadConfig(folder_ / "config.yaml"), device, std::nullopt, stop);
+  while (again.RunUpdate()) {
+  }
+  EXPECT_EQ(again.Finish().weights_sha256, first.weights_sha256);
+}
+
+TEST_F(InFolder, RefusesAFolderThatHoldsSomething) {
+  fs::create_directories(folder_);
+  EXPECT_NO_THROW(RunDirectory::Create(folder_));
+  WriteFileAtomically(folder_ / "precious.txt", "x");
+  EXPECT_THROW(RunDirectory::Create(folder_), InputError);
+  EXPECT_EQ(ReadFile(folder_ / "precious.txt"), "x");
+  EXPECT_THROW(RunDirectory::Open(folder_), InputError);
+}
+
+TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
+  RunToTheEnd({}, RunDirectory::Create(folder_));
+  const RunDirectory run = RunDirectory::Open(folder_);
+  TrainConfig config = LoadConfig(run.config());
+  Model model(run, config, OpenDevice("cpu"));
+  EXPECT_EQ(model.updates(), 6);
+  std::vector<std::uint8_t> goal(54);
+  model.domain().WriteGoals(Rows(std::span(goal)));
+  float value = 0;
+  model.evaluator().Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
+  EXPECT_TRUE(std::isfinite(value));
+
+  config.network.width = 33;
+  EXPECT_THROW(Model(run, config, OpenDevice("cpu")), InputError);
+}
+
+TEST_F(InFolder, AStopKeepsWhatWasLearned) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  TrainRun run(Config({"train.max_updates=1000"}, *device), device, RunDirectory::Create(folder_),
+               never);
+  EXPECT_TRUE(run.RunUpdate());
+  run.RequestStop();
+  EXPECT_FALSE(run.RunUpdate());
+  EXPECT_FALSE(run.RunUpdate());
+  EXPECT_EQ(run.Finish().end, RunEnd::kStopped);
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt"));
+  EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
+}
+
+TEST(TrainRun, ATimeLimitEndsTheRun) {
+  const RunSummary summary =
+      RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
+  EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
+  EXPECT_GT(summary.iterations, 0);
+}
+
+TEST(Calibrate, FindsUpdatesThatFitAndLeavesOtherConfigsAlone) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const TrainConfig fixed = Config({}, *device);
+  EXPECT_EQ(ResolveMaxUpdates(fixed, device, Stopwatch(), never).train.max_updates, 6);
+  const TrainConfig measured = ResolveMaxUpdates(
+      Config({"train.max_updates=auto", "train.max_seconds=4"}, *device), device, Stopwatch(),
+      never);
+  ASSERT_TRUE(measured.train.max_updates.has_value());
+  EXPECT_GE(*measured.train.max_updates, 1);
+  StopSignal stopped;
+  stopped.Request();
+  EXPECT_THROW(ResolveMaxUpdates(Config({"train.max_updates=auto", "train.max_seconds=4"}, *device),
+                                 device, Stopwatch(), stopped),
+               Stopped);
+}
+
+}  // namespace
+}  // namespace tandem

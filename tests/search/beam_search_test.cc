@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "generate/random_walk.h"
+#include "search/beam_search.h"
+#include "support/ring_domain.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_t number = 0) {
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+  RandomWalk walk(domain, Random(3, Purpose::kScramble, 0, number), state);
+  for (int i = 0; i < moves; ++i) walk.Step();
+  return state;
+}
+
+bool Solves(const Domain& domain, std::vector<std::uint8_t> state,
+            const std::vector<Action>& actions) {
+  for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  std::uint8_t is_goal = 0;
+  domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
+  return is_goal != 0;
+}
+
+TEST(BeamSearch, FollowsATrueHeuristicInABeamOfOne) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  std::vector<std::uint8_t> start(100, 0);
+  start[37] = 1;
+  BeamSearch search(ring, truth, {.width = 1, .max_length = 100});
+  const SearchResult result = search.Solve(start, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(result.actions.size(), 37U);
+  EXPECT_TRUE(Solves(ring, start, result.actions));
+}
+
+TEST(BeamSearch, AWideBeamIsBreadthFirstAndSoOptimal) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
+  BeamSearch search(*cube, ignorant, {.width = 20'000, .max_length = 4});
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    const std::vector<std::uint8_t> start = Scramble(*cube, 4, i);
+    const SearchResult result = search.Solve(start, StopSignal());
+    ASSERT_TRUE(result.solved);
+    EXPECT_LE(result.actions.size(), 4U);
+    EXPECT_EQ(result.actions.size() % 2, 0U);  // quarter turns keep the parity
+    EXPECT_TRUE(Solves(*cube, start, result.actions));
+    EXPECT_GT(result.nodes, 0);
+  }
+}
+
+TEST(BeamSearch, ASolvedStateNeedsNoMoves) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  BeamSearch search(*cube, never, {.width = 1, .max_length = 10});
+  const SearchResult result = search.Solve(Scramble(*cube, 0), StopSignal());
+  EXPECT_TRUE(result.solved);
+  EXPECT_TRUE(result.actions.empty());
+  EXPECT_EQ(result.nodes, 0);
+}
+
+TEST(BeamSearch, GivesUpAtTheLengthItWasTold) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  std::vector<std::uint8_t> start(100, 0);
+  start[37] = 1;
+  BeamSearch search(ring, truth, {.width = 4, .max_length = 36});
+  EXPECT_FALSE(search.Solve(start, StopSignal()).solved);
+}
+
+TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
+  // Nothing on this ring is a goal: its marker is missing.
+  const RingDomain ring(6);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  BeamSearch search(ring, zero, {.width = 10, .max_length = 1'000'000});
+  const std::vector<std::uint8_t> empty(6, 0);
+  const SearchResult result = search.Solve(empty, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.nodes, 2);
+}
+
+TEST(BeamSearch, StopsWhenAsked) {
+  const auto cube = MakeDomain("cube3");
+  StopSignal stop;
+  StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
+    stop.Request();
+    return 0.0F;
+  });
+  BeamSearch search(*cube, asks_to_stop, {.width = 8, .max_length = 1000});
+  EXPECT_THROW(search.Solve(Scramble(*cube, 20), stop), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem

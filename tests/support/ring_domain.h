@@ -1,0 +1,52 @@
+// A puzzle whose every cost-to-go is known: a marker on a ring of cells steps left or right.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tandem/error.h"
+#include "tandem/permutation.h"
+
+namespace tandem {
+
+class RingDomain final : public PermutationDomain {
+ public:
+  explicit RingDomain(int cells)
+      : PermutationDomain({.name = "ring", .summary = "for tests", .action_names = {"l", "r"}},
+                          Goal(cells), {Rotation(cells, 1), Rotation(cells, cells - 1)}) {}
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    if (text.size() != state.size()) throw InputError("expected a cell for each position");
+    for (std::size_t i = 0; i < state.size(); ++i) state[i] = text[i] == 'x' ? 1 : 0;
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    std::string text;
+    for (const std::uint8_t cell : state) text += cell != 0 ? 'x' : '.';
+    return text;
+  }
+
+  /// The marker's distance from cell 0.
+  static int Distance(std::span<const std::uint8_t> state) {
+    const auto at = std::ranges::find(state, 1) - state.begin();
+    return static_cast<int>(std::min<std::ptrdiff_t>(at, std::ssize(state) - at));
+  }
+
+ private:
+  static std::vector<std::uint8_t> Goal(int cells) {
+    std::vector<std::uint8_t> goal(static_cast<std::size_t>(cells), 0);
+    goal[0] = 1;
+    return goal;
+  }
+
+  static Permutation Rotation(int cells, int by) {
+    Permutation permutation;
+    for (int i = 0; i < cells; ++i) {
+      permutation.push_back(static_cast<std::uint8_t>((i + by) % cells));
+    }
+    return permutation;
+  }
+};
+
+}  // namespace tandem

@@ -1,0 +1,209 @@
+// The prefetch ring's rules, on a device that records what is asked of it.
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "generate/generator.h"
+#include "tandem/error.h"
+#include "train/prefetch.h"
+
+namespace tandem {
+namespace {
+
+const Schema kSchema{.columns = {{.name = "input", .type = ElementType::kUint8, .width = 4},
+                                 {.name = "target", .type = ElementType::kFloat32, .width = 1}}};
+
+struct Event {
+  std::string what;
+  int slot;
+  bool operator==(const Event&) const = default;
+};
+
+class Recorder {
+ public:
+  void Add(std::string what, int slot) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back({std::move(what), slot});
+  }
+  std::vector<Event> events() const {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+// Host and device memory are apart, and the device's is written by EnqueueCopy, as on a GPU.
+class RecordingSlot final : public TransferSlot {
+ public:
+  RecordingSlot(const std::vector<TensorSpec>& tensors, Recorder& recorder, int number)
+      : recorder_(recorder), number_(number) {
+    for (const TensorSpec& spec : tensors) {
+      host_.push_back(at::empty(spec.sizes, spec.type));
+      device_.push_back(at::empty(spec.sizes, spec.type));
+    }
+  }
+
+  std::span<std::byte> host(std::size_t i) override {
+    return {static_cast<std::byte*>(host_[i].data_ptr()), host_[i].nbytes()};
+  }
+  const at::Tensor& device(std::size_t i) const override { return device_[i]; }
+  void AwaitHost() override { recorder_.Add("await host", number_); }
+  void EnqueueCopy() override {
+    for (std::size_t i = 0; i < host_.size(); ++i) device_[i].copy_(host_[i]);
+    recorder_.Add("enqueue", number_);
+  }
+  void AwaitCopy() override { recorder_.Add("await copy", number_); }
+  void Release() override { recorder_.Add("release", number_); }
+
+ private:
+  Recorder& recorder_;
+  int number_;
+  std::vector<at::Tensor> host_, device_;
+};
+
+class RecordingDevice final : public Device {
+ public:
+  c10::Device torch() const override { return c10::kCPU; }
+  std::string description() const override { return "recording"; }
+  bool has_fast_bf16() const override { return false; }
+  std::unique_ptr<Stream> MainStream() override { return nullptr; }
+  std::unique_ptr<Stream> MakeStream() override { return nullptr; }
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
+      std::size_t count, const std::vector<TensorSpec>& tensors) override {
+    std::vector<std::unique_ptr<TransferSlot>> slots;
+    for (std::size_t i = 0; i < count; ++i) {
+      slots.push_back(std::make_unique<RecordingSlot>(tensors, recorder, static_cast<int>(i)));
+    }
+    return slots;
+  }
+  void Synchronize() override {}
+
+  Recorder recorder;
+};
+
+DataBuffer NumberedRows(std::size_t rows) {
+  DataBuffer buffer(kSchema, rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    buffer.floats(kTargetColumn)[i] = static_cast<float>(i);
+    std::ranges::fill(buffer.column(kInputColumn)[i], static_cast<std::uint8_t>(i));
+  }
+  return buffer;
+}
+
+std::vector<float> Targets(const Batch& batch) {
+  const float* data = batch.targets.const_data_ptr<float>();
+  return {data, data + batch.targets.numel()};
+}
+
+std::vector<float> Order(BatchLoader& loader, const DataBuffer& rows, std::int64_t update,
+                         std::size_t batches) {
+  const auto source = loader.Open(rows, update);
+  std::vector<float> order;
+  for (std::size_t i = 0; i < batches; ++i) {
+    const Batch batch = source->Next();
+    for (const float target : Targets(batch)) order.push_back(target);
+  }
+  return order;
+}
+
+class Prefetch : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(Prefetch, HandsOutEveryRowOnceWithItsTarget) {
+  RecordingDevice device;
+  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  const DataBuffer rows = NumberedRows(200);
+  const auto source = loader.Open(rows, 0);
+  std::set<float> seen;
+  for (int i = 0; i < 20; ++i) {
+    const Batch batch = source->Next();
+    const std::vector<float> targets = Targets(batch);
+    const std::uint8_t* inputs = batch.inputs.const_data_ptr<std::uint8_t>();
+    for (std::size_t row = 0; row < 10; ++row) {
+      EXPECT_EQ(inputs[4 * row], static_cast<std::uint8_t>(targets[row]));
+      EXPECT_EQ(inputs[4 * row + 3], static_cast<std::uint8_t>(targets[row]));
+      seen.insert(targets[row]);
+    }
+  }
+  EXPECT_EQ(seen.size(), 200U);
+}
+
+TEST_P(Prefetch, EnqueuesTheNextCopyBeforeItHandsABatchOut) {
+  RecordingDevice device;
+  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  const DataBuffer rows = NumberedRows(200);
+  const auto source = loader.Open(rows, 0);
+  for (int n = 0; n < 20; ++n) {
+    source->Next();
+    const std::vector<Event> events = device.recorder.events();
+    const auto enqueued = std::ranges::count(events, "enqueue", &Event::what);
+    EXPECT_GE(enqueued, std::min(n + 2, 20));
+  }
+}
+
+TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
+  RecordingDevice device;
+  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  const DataBuffer rows = NumberedRows(300);
+  const auto source = loader.Open(rows, 0);
+  Batch last = source->Next();
+  std::vector<float> expected = Targets(last);
+  for (int n = 1; n < 30; ++n) {
+    const Batch batch = source->Next();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the ring runs as far as it may
+    EXPECT_EQ(Targets(last), expected);
+    last = batch;
+    expected = Targets(batch);
+  }
+}
+
+// Each slot's life must read: await host, enqueue, await copy, release, and again.
+TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
+  RecordingDevice device;
+  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  const DataBuffer rows = NumberedRows(200);
+  for (std::int64_t update = 0; update < 3; ++update) Order(loader, rows, update, 20);
+  const std::vector<std::string> life = {"await host", "enqueue", "await copy", "release"};
+  for (int slot = 0; slot < static_cast<int>(GetParam()) + 2; ++slot) {
+    std::size_t step = 0;
+    for (const Event& event : device.recorder.events()) {
+      if (event.slot != slot) continue;
+      EXPECT_EQ(event.what, life[step++ % life.size()]);
+    }
+    EXPECT_EQ(step % life.size(), 0U);
+    EXPECT_GT(step, 0U);
+  }
+}
+
+TEST_P(Prefetch, CanBeAbandonedInTheMiddleOfABuffer) {
+  RecordingDevice device;
+  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  const DataBuffer rows = NumberedRows(200);
+  const std::vector<float> whole = Order(loader, rows, 7, 20);
+  for (const std::size_t taken : {0, 1, 5}) Order(loader, rows, 7, taken);
+  EXPECT_EQ(Order(loader, rows, 7, 20), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(Depths, Prefetch, testing::Values(1, 2, 5));
+
+TEST(PrefetchOrder, IsShuffledBySeedAndUpdate) {
+  RecordingDevice device;
+  const DataBuffer rows = NumberedRows(200);
+  PrefetchLoader one(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
+  PrefetchLoader same(device, kSchema, {.batch_size = 10, .depth = 4, .seed = 1});
+  PrefetchLoader other(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 2});
+  const std::vector<float> order = Order(one, rows, 0, 20);
+  EXPECT_FALSE(std::ranges::is_sorted(order));
+  EXPECT_EQ(order, Order(same, rows, 0, 20));
+  EXPECT_NE(order, Order(one, rows, 1, 20));
+  EXPECT_NE(order, Order(other, rows, 0, 20));
+}
+
+}  // namespace
+}  // namespace tandem

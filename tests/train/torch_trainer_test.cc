@@ -1,0 +1,113 @@
+#include <ATen/ops/tensor.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "generate/generator.h"
+#include "support/ring_domain.h"
+#include "tandem/error.h"
+#include "train/prefetch.h"
+#include "train/torch_trainer.h"
+
+namespace tandem {
+namespace {
+
+struct Parts {
+  explicit Parts(TorchTrainerOptions options = {}, Norm norm = Norm::kNone)
+      : net({.input = ring.spec().input, .layers = {.width = 8, .blocks = 1, .norm = norm}}, 1),
+        target(net.spec(), at::kFloat, c10::kCPU),
+        loader(*device, schema, {.batch_size = 4, .depth = 2, .seed = 1}),
+        trainer(net, &target, loader, *device, options) {}
+
+  std::unique_ptr<Device> device = OpenDevice("cpu");
+  RingDomain ring{6};
+  Schema schema = ExampleSchema(ring.spec());
+  ResNetFC net;
+  FrozenNet target;
+  PrefetchLoader loader;
+  TorchTrainer trainer;
+};
+
+DataBuffer RingRows(const Parts& parts, std::size_t rows, float target) {
+  DataBuffer buffer(parts.schema, rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    buffer.column(kInputColumn)[i][i % 6] = 1;
+    buffer.floats(kTargetColumn)[i] = target;
+  }
+  return buffer;
+}
+
+constexpr TorchTrainerOptions kOptions{
+    .optimizer = {.learning_rate = 0.01}, .iterations_per_update = 5, .iterations = 50};
+
+TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
+  // With one input kind and no hidden units that matter we can do it by hand: set every weight to
+  // zero but the output's bias b. Then the estimate is b, the loss the mean of (b - t)^2, and its
+  // gradient 2 (b - mean t); Adam's first step moves b by the rate against its sign.
+  Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
+               .iterations_per_update = 1,
+               .iterations = 1});
+  {
+    const c10::NoGradGuard no_grad;
+    for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
+    parts.net.output->bias.fill_(3);
+  }
+  const Batch batch{.inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+                    .targets = at::tensor({5.0F, 2.0F})};
+  const at::Tensor loss = parts.trainer.Step(batch, 0.125);
+  EXPECT_FLOAT_EQ(loss.item<float>(), (4.0F + 1.0F) / 2);
+  EXPECT_FLOAT_EQ(parts.net.output->bias.item<float>(), 3.125F);
+}
+
+TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {
+  Parts parts(kOptions);
+  const DataBuffer rows = RingRows(parts, 20, 3.0F);
+  std::vector<std::int64_t> iterations;
+  parts.trainer.OnIteration([&](std::int64_t iteration) { iterations.push_back(iteration); });
+  const TrainStats first = parts.trainer.Train(0, rows, StopSignal());
+  EXPECT_EQ(first.iterations, 5);
+  EXPECT_EQ(first.examples, 20);
+  TrainStats last;
+  for (std::int64_t update = 1; update < 40; ++update) {
+    last = parts.trainer.Train(update, rows, StopSignal());
+  }
+  EXPECT_LT(last.loss, first.loss / 10);
+  EXPECT_EQ(iterations.front(), 0);
+  EXPECT_EQ(iterations.back(), 199);
+}
+
+TEST(TorchTrainer, StopsBetweenIterations) {
+  Parts parts(kOptions);
+  StopSignal stop;
+  parts.trainer.OnIteration([&](std::int64_t iteration) {
+    if (iteration == 2) stop.Request();
+  });
+  const TrainStats stats = parts.trainer.Train(0, RingRows(parts, 20, 1.0F), stop);
+  EXPECT_EQ(stats.iterations, 3);
+  EXPECT_EQ(stats.examples, 12);
+}
+
+TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
+  Parts parts(kOptions);
+  const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
+  try {
+    parts.trainer.Train(3, rows, StopSignal());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the loss of update 3 is inf"), std::string::npos);
+  }
+}
+
+TEST(TorchTrainer, PublishesTheNetworkAsItIs) {
+  Parts parts(kOptions, Norm::kLayer);
+  const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
+  parts.trainer.PublishTarget();
+  const float before = parts.target.Forward(rows).item<float>();
+  parts.trainer.Train(0, RingRows(parts, 20, 9.0F), StopSignal());
+  EXPECT_EQ(parts.target.Forward(rows).item<float>(), before);
+  parts.trainer.PublishTarget();
+  EXPECT_NE(parts.target.Forward(rows).item<float>(), before);
+}
+
+}  // namespace
+}  // namespace tandem
