@@ -41,6 +41,12 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
 
   find_library(LIBTORCH_CUDA_LIBRARY torch_cuda PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
   find_library(LIBTORCH_C10_CUDA_LIBRARY c10_cuda PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
+  if(NOT CUDAToolkit_ROOT)  # the toolkit that `CUDA=pypi scripts/setup` installs
+    file(GLOB CUDAToolkit_ROOT ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
+    if(NOT EXISTS "${CUDAToolkit_ROOT}/bin/nvcc")
+      unset(CUDAToolkit_ROOT)
+    endif()
+  endif()
   find_package(CUDAToolkit QUIET)
   if(LIBTORCH_CUDA_LIBRARY AND LIBTORCH_C10_CUDA_LIBRARY AND CUDAToolkit_FOUND)
     add_library(LibTorch::cuda INTERFACE IMPORTED)

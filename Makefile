@@ -1,0 +1,35 @@
+# What people type; each target does all that it needs by itself. The work is in scripts/setup and
+# in CMake's presets, which README.md shows too.
+SHELL := /bin/bash
+PRESET ?= release
+TANDEM := build/$(PRESET)/tandem
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build train test bench format clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .venv
+	@scripts/setup
+
+build: setup  ## build everything into build/release (or PRESET=debug, asan, tsan)
+	@cmake --preset $(PRESET) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
+	@cmake --build --preset $(PRESET)
+
+train: build  ## train the quickstart (under 3 minutes), then solve ten real cubes with it
+	@out=runs/quickstart-$$(date +%Y%m%d-%H%M%S) && \
+	$(TANDEM) train configs/quickstart.yaml --out $$out && \
+	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl
+
+test: build  ## run every test
+	@ctest --preset $(PRESET)
+
+bench: build  ## run the benchmarks
+	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
+
+format:  ## format the sources with clang-format
+	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+clean:  ## remove build/, but keep .venv and runs/
+	@rm -rf build
