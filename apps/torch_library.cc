@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "tandem/error.h"
@@ -9,8 +10,17 @@
 namespace tandem {
 namespace {
 
+// LibTorch's OpenMP threads spin for milliseconds at the end of a parallel loop, in the hope of the
+// next. Where generation, training and other programs share the cores, that costs more than it
+// gains: two programs on two cores ran four times as fast with a short spin (docs/performance.md).
+// Users who set OpenMP's own variables are left alone. Must come before LibTorch is loaded.
+void ShortenOpenMpSpin() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
+}
+
 template <class Function>
 Function* Find(const char* symbol) {
+  ShortenOpenMpSpin();
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);
   void* found = library == nullptr ? nullptr : ::dlsym(library, symbol);
   if (found == nullptr) {

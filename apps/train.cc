@@ -40,8 +40,9 @@ void Announce(const TrainRun& run, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   LogInfo(fmt::format("{}: {} targets, {}", c.domain.name, value("generate.target"),
                       value("pipeline.mode")));
-  LogInfo(fmt::format("  network   {}, {} normalisation: {} parameters",
-                      DescribeNetwork(c.network), value("network.norm"),
+  LogInfo(fmt::format("  network   {}, {}: {} parameters", DescribeNetwork(c.network),
+                      c.network.norm == Norm::kNone ? "not normalised"
+                                                    : value("network.norm") + " normalisation",
                       WithThousands(run.num_parameters())));
   LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers",
                       run.device_description(), *c.train.threads, value("train.precision"),

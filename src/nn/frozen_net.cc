@@ -39,6 +39,15 @@ at::Tensor FrozenNet::Layer::operator()(const at::Tensor& x) const {
   return at::layer_norm(y, norm_weight_.sizes(), norm_weight_, norm_bias_, Dense::kEpsilon);
 }
 
+FrozenNet::Output::Output(const Dense& like, c10::Device device)
+    : linear_(like, at::kFloat, device) {}
+
+void FrozenNet::Output::CopyFrom(const Dense& dense) { linear_.CopyFrom(dense); }
+
+at::Tensor FrozenNet::Output::operator()(const at::Tensor& x) const {
+  return linear_(x.to(at::kFloat));
+}
+
 FrozenNet::FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device)
     : device_(device), one_hot_(spec.input, type, device) {
   const ResNetFC like(spec, /*seed=*/0);
@@ -49,7 +58,7 @@ FrozenNet::FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device d
   for (const auto& block : like.blocks) {
     layers_.blocks.push_back({.first = make(block.first), .second = make(block.second)});
   }
-  layers_.output = make(like.output);
+  layers_.output = std::make_unique<Output>(*like.output, device);
 }
 
 void FrozenNet::CopyFrom(const ResNetFC& net) {
@@ -66,7 +75,7 @@ void FrozenNet::CopyFrom(const ResNetFC& net) {
 
 at::Tensor FrozenNet::Forward(const at::Tensor& bytes) const {
   const c10::InferenceMode inference;
-  return ResNetForward(layers_, one_hot_(bytes)).to(at::kFloat);
+  return ResNetForward(layers_, one_hot_(bytes));
 }
 
 }  // namespace tandem

@@ -38,13 +38,24 @@ class FrozenNet {
     at::Tensor weight_, bias_;
     at::Tensor norm_weight_, norm_bias_;  // of layer normalisation, which cannot be folded
   };
+  // Always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and searches would rank
+  // states by chance.
+  class Output {
+   public:
+    Output(const Dense& like, c10::Device device);
+    void CopyFrom(const Dense& dense);
+    at::Tensor operator()(const at::Tensor& x) const;
+
+   private:
+    Layer linear_;
+  };
   struct Block {
     std::unique_ptr<Layer> first, second;
   };
   struct Layers {
     std::vector<std::unique_ptr<Layer>> hidden;
     std::vector<Block> blocks;
-    std::unique_ptr<Layer> output;
+    std::unique_ptr<Output> output;
   };
 
   c10::Device device_;

@@ -1,6 +1,7 @@
 #include "nn/torch_evaluator.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "nn/threads.h"
@@ -12,6 +13,7 @@ TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const Netwo
     : net_(net), options_(options), stream_(device.MakeStream()) {
   const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_rows, spec.input.positions}};
   slot_ = std::move(device.MakeSlots(1, {inputs}).front());
+  std::ranges::fill(slot_->host(0), std::byte{0});  // padding must be valid input
 }
 
 void TorchEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
@@ -29,11 +31,15 @@ void TorchEvaluator::EvaluateBatch(ConstRows inputs, std::span<float> values) {
   std::ranges::copy(inputs.bytes(), reinterpret_cast<std::uint8_t*>(slot_->host(0).data()));
   slot_->EnqueueCopy();
   slot_->AwaitCopy();
-  const at::Tensor bytes = slot_->device(0).narrow(0, 0, static_cast<std::int64_t>(inputs.size()));
+  const at::Tensor bytes = slot_->device(0).narrow(0, 0, PaddedRows(inputs.size()));
   const at::Tensor estimates = net_.Forward(bytes).select(1, 0).contiguous();
   slot_->Release();
   const at::Tensor on_host = estimates.cpu();  // waits for the stream
   std::memcpy(values.data(), on_host.const_data_ptr<float>(), values.size_bytes());
+}
+
+std::int64_t TorchEvaluator::PaddedRows(std::size_t rows) const {
+  return std::min(options_.batch_rows, static_cast<std::int64_t>(std::bit_ceil(rows)));
 }
 
 }  // namespace tandem

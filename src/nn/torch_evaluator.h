@@ -27,6 +27,10 @@ class TorchEvaluator final : public Evaluator {
  private:
   void EvaluateBatch(ConstRows inputs, std::span<float> values);
 
+  // Short batches are padded to a power of two: LibTorch compiles and keeps kernels for each shape
+  // that it meets.
+  std::int64_t PaddedRows(std::size_t rows) const;
+
   const FrozenNet& net_;
   const TorchEvaluatorOptions options_;
   std::unique_ptr<Stream> stream_;

@@ -12,7 +12,7 @@ constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
 
 // Machines slow down and others use them too: plan with this share of the time that is left.
-constexpr double kPlannedShare = 0.93;
+constexpr double kPlannedShare = 0.97;
 
 // Notes how many iterations ran in how many seconds, the first update (which warms up) left out.
 class RateProbe final : public TrainObserver {

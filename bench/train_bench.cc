@@ -1,0 +1,94 @@
+// A training step and an evaluation of the quickstart's network, in fp32 and bf16, and beside the
+// step its pure matrix products: compare items_per_second.
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <benchmark/benchmark.h>
+
+#include <thread>
+
+#include "nn/threads.h"
+#include "nn/torch_evaluator.h"
+#include "train/torch_trainer.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kBatch = 2000;
+
+int Cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
+NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
+  return {.input = {.positions = 54, .depth = 6}, .layers = {.width = 256, .blocks = 2, .norm = norm}};
+}
+
+// Never asked: Step takes its batch as an argument.
+class NoLoader final : public BatchLoader {
+ public:
+  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
+};
+
+void TrainingStep(benchmark::State& state) {
+  const ScopedThreads threads(Cores());
+  const auto device = OpenDevice("cpu");
+  ResNetFC net(QuickstartNetwork(static_cast<Norm>(state.range(0))), 1);
+  NoLoader loader;
+  TorchTrainer trainer(net, nullptr, loader, *device, {.bf16 = state.range(1) != 0});
+  const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
+                    .targets = at::randn({kBatch})};
+  for (auto _ : state) trainer.Step(batch, 1e-3);
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(TrainingStep)
+    ->ArgNames({"norm", "bf16"})
+    ->ArgsProduct({{0, 1, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// The least that a step can take: its 15 matrix products, and nothing between them.
+void MatrixProductsOfAStep(benchmark::State& state) {
+  const ScopedThreads threads(Cores());
+  const at::ScalarType type = state.range(0) != 0 ? at::kBFloat16 : at::kFloat;
+  const at::Tensor in = at::randn({kBatch, 324}).to(type), hidden = at::randn({kBatch, 256}).to(type);
+  const at::Tensor first = at::randn({324, 256}).to(type), other = at::randn({256, 256}).to(type);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(at::matmul(in, first));
+    benchmark::DoNotOptimize(at::matmul(in.t(), hidden));
+    for (int layer = 0; layer < 4; ++layer) {
+      benchmark::DoNotOptimize(at::matmul(hidden, other));
+      benchmark::DoNotOptimize(at::matmul(hidden, other.t()));
+      benchmark::DoNotOptimize(at::matmul(hidden.t(), hidden));
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(MatrixProductsOfAStep)
+    ->ArgName("bf16")
+    ->Arg(0)
+    ->Arg(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void Evaluation(benchmark::State& state) {
+  const auto device = OpenDevice("cpu");
+  const NetworkSpec spec = QuickstartNetwork(static_cast<Norm>(state.range(0)));
+  const ResNetFC net(spec, 1);
+  FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, c10::kCPU);
+  frozen.CopyFrom(net);
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 4096, .threads = Cores()});
+  constexpr std::int64_t kRows = 40'960;
+  const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
+  std::vector<float> values(kRows);
+  for (auto _ : state) {
+    evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+  }
+  state.SetItemsProcessed(state.iterations() * kRows);
+}
+BENCHMARK(Evaluation)
+    ->ArgNames({"norm", "bf16"})
+    ->ArgsProduct({{0, 1, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,223 @@
+"""The program as a user meets it: what it prints, the files it leaves, its exit codes."""
+
+import hashlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import AFTER_R, SMALL, SOLVED, SOURCE, TANDEM, CliTest
+
+
+class Help(CliTest):
+    def test_help_tells_the_commands(self):
+        out, _ = self.run_tandem("--help")
+        for word in ("train", "solve", "domains", "configs/quickstart.yaml", "Exit codes"):
+            self.assertIn(word, out)
+        for command in ("train", "solve", "domains"):
+            self.assertIn("Usage", self.run_tandem(command, "--help")[0])
+
+    def test_version(self):
+        self.assertRegex(self.run_tandem("--version")[0], r"^tandem \d+\.\d+\.\d+\n$")
+
+    def test_bad_usage_is_exit_code_2(self):
+        self.run_tandem(code=2)
+        self.run_tandem("fly", code=2)
+        self.run_tandem("train", code=2)
+        self.run_tandem("solve", "--model", "x", code=2)
+        self.run_tandem("train", "x.yaml", "--fast", code=2)
+
+    def test_loads_libtorch_only_where_it_is_needed(self):
+        linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout
+        self.assertIn("libtandem.so", linked)
+        self.assertNotIn("torch", linked)
+
+
+class Domains(CliTest):
+    def test_lists_and_shows(self):
+        self.assertIn("cube3", self.run_tandem("domains")[0])
+        out, _ = self.run_tandem("domains", "cube3")
+        self.assertIn("U U' D D' L L' R R' B B' F F'", out)
+        self.assertIn("L L L  F F F  R R R  B B B", out)
+        self.assertNotIn("\x1b", out)
+
+    def test_names_the_nearest(self):
+        self.assertIn("did you mean 'cube3'?", self.run_tandem("domains", "cub3", code=2)[1])
+
+
+class Train(CliTest):
+    def test_leaves_a_run(self):
+        run = self.train_small()
+        self.assertEqual(sorted(os.listdir(run)),
+                         ["checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual(summary["schema"], 1)
+        self.assertEqual(summary["examples"], 2000)
+        self.assertAlmostEqual(summary["examples_per_s"], 2000 / summary["wall_s"], places=3)
+        self.assertRegex(summary["weights_sha256"], "^[0-9a-f]{64}$")
+        self.assertEqual(len((run / "metrics.jsonl").read_text().splitlines()), 4)
+
+    def test_the_saved_config_gives_the_same_weights(self):
+        run = self.train_small("--seed", 5, "--mode", "sequential")
+        again = self.folder / "again"
+        self.run_tandem("train", run / "config.yaml", "--out", again)
+        first, second = (json.loads((r / "summary.json").read_text()) for r in (run, again))
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+        self.assertEqual(second["mode"], "sequential")
+
+    def test_python_reads_the_checkpoint(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("this Python has no torch")
+        run = self.train_small()
+        checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
+        digest = hashlib.sha256()
+        for name, tensor in checkpoint["model"].items():
+            shape = "[" + ", ".join(map(str, tensor.shape)) + "]"
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            digest.update(b"".join(t.encode() + b"\0" for t in (name, dtype, shape)))
+            digest.update(tensor.contiguous().numpy().tobytes())
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual(digest.hexdigest(), summary["weights_sha256"])
+        self.assertEqual(checkpoint["updates"], 4)
+
+    def test_refuses_a_folder_that_holds_something(self):
+        config = self.write("small.yaml", SMALL)
+        (self.folder / "full").mkdir()
+        self.write("full/precious.txt", "x")
+        _, error = self.run_tandem("train", config, "--out", "full", code=2)
+        self.assertIn("not an empty folder", error)
+        self.assertEqual(os.listdir(self.folder / "full"), ["precious.txt"])
+
+    def test_a_wrong_config_is_named_and_leaves_nothing(self):
+        config = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
+        _, error = self.run_tandem("train", config, "--out", "run", code=2)
+        self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean "
+                      "`train.batch_size`?", error)
+        self.assertFalse((self.folder / "run").exists())
+        _, error = self.run_tandem("train", config, "--set", "seed", code=2)
+        self.assertIn("expected KEY=VALUE", error)
+        self.run_tandem("train", "missing.yaml", code=2)
+
+    def test_an_unknown_device_or_domain_leaves_nothing(self):
+        config = self.write("small.yaml", SMALL)
+        for wrong in (["--device", "cuda:77"], ["--device", "tpu"], ["--set", "domain.name=cub"]):
+            self.run_tandem("train", config, "--out", "run", *wrong, code=2)
+            self.assertFalse((self.folder / "run").exists(), wrong)
+
+    def test_a_loss_that_is_not_finite_is_exit_code_1(self):
+        config = self.write("small.yaml", SMALL)
+        _, error = self.run_tandem("train", config, "--out", "run", "--set",
+                                   "optimizer.learning_rate=10", "--set", "network.norm=none",
+                                   "--set", "network.blocks=40", "--set", "train.max_updates=50",
+                                   "--set", "train.precision=fp32", code=1)
+        self.assertIn("lower optimizer.learning_rate", error)
+
+
+class Signals(CliTest):
+    def stop_with(self, number, code):
+        config = self.write("long.yaml", SMALL)
+        run = self.folder / "run"
+        program = subprocess.Popen(
+            [TANDEM, "train", config, "--out", run, "--set", "train.max_updates=1000000"],
+            stderr=subprocess.PIPE, text=True)
+        metrics = run / "metrics.jsonl"
+        deadline = time.monotonic() + 60
+        while not metrics.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.send_signal(number)
+        _, error = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, code, error)
+        self.assertEqual(json.loads((run / "summary.json").read_text())["ended_by"], "stopped")
+        states = self.write("states.txt", SOLVED + "\n")
+        self.run_tandem("solve", "--model", run, "--states", states)
+
+    def test_ctrl_c_keeps_a_checkpoint(self):
+        self.stop_with(signal.SIGINT, 130)
+
+    def test_termination_keeps_a_checkpoint(self):
+        self.stop_with(signal.SIGTERM, 143)
+
+
+class Terminal(CliTest):
+    def test_shows_a_bar(self):
+        config = self.write("small.yaml", SMALL)
+        shown = []
+
+        def read(fd):
+            data = os.read(fd, 1024)
+            shown.append(data)
+            return data
+
+        stdout = os.dup(1)
+        try:  # pty.spawn copies the child's terminal to our standard output
+            with open(os.devnull, "wb") as sink:
+                os.dup2(sink.fileno(), 1)
+                status = pty.spawn([str(TANDEM), "train", str(config), "--out",
+                                    str(self.folder / "run")], read)
+        finally:
+            os.dup2(stdout, 1)
+        text = b"".join(shown).decode()
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+        self.assertIn("[##############################] 100 %", text)
+        self.assertIn("next: tandem solve", text)
+
+
+class Solve(CliTest):
+    def test_solves_shallow_cubes_and_reports_a_bad_line(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join([
+            json.dumps({"id": "turned", "state": AFTER_R, "optimal": 1}),
+            json.dumps({"id": 8, "state": AFTER_R[1:]}),
+            json.dumps({"state": SOLVED}),
+            "{not json", ""]))
+        out = self.folder / "results.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--out", out, code=2)
+        self.assertIn("solved        2 of 4", text)
+        results = [json.loads(line) for line in out.read_text().splitlines()]
+        turned, short, solved, broken = results
+        self.assertEqual((turned["id"], turned["solved"], turned["moves"], turned["length"],
+                          turned["optimal"], turned["error"]),
+                         ("turned", True, "R'", 1, 1, None))
+        self.assertEqual(turned["nodes"], 12)
+        self.assertGreater(turned["seconds"], 0)
+        self.assertEqual((short["id"], short["solved"], short["moves"]), (8, False, None))
+        self.assertIn("states.jsonl:2: a cube has 54 facelets, found 53", short["error"])
+        self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
+        self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
+
+    def test_reads_plain_text_and_writes_json_lines_to_a_pipe(self):
+        run = self.train_small()
+        states = self.write("states.txt", f"# two cubes\n{AFTER_R}\n\n{SOLVED}\n{SOLVED}\n")
+        text, summary = self.run_tandem("solve", "--model", run, "--states", states, "--limit", 2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["id"] for r in results], [2, 4])
+        self.assertIn("solved        2 of 2", summary)
+
+    def test_an_unsolved_state_is_exit_code_1(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1, "--set",
+                                  "search.max_length=2", "--set", "search.beam_width=8", code=1)
+        self.assertIn("no solution of at most 2 moves", json.loads(text)["error"])
+
+    def test_says_what_is_no_run_and_what_is_no_state(self):
+        states = self.write("states.txt", SOLVED)
+        _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
+        self.assertIn("nowhere is no finished run: it has no config.yaml", error)
+        run = self.train_small()
+        empty = self.write("empty.txt", "\n# nothing\n")
+        self.assertIn("holds no state",
+                      self.run_tandem("solve", "--model", run, "--states", empty, code=2)[1])
+        (run / "checkpoint.pt").write_bytes(b"torn")
+        self.assertIn("checkpoint.pt is no file of tensors",
+                      self.run_tandem("solve", "--model", run, "--states", states, code=2)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

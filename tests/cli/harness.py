@@ -1,0 +1,45 @@
+"""What the tests of the command line share: the program, a folder that goes, and a small run."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+TANDEM = pathlib.Path(os.environ["TANDEM"])
+
+SMALL = """\
+network: {width: 32, blocks: 1}
+generate: {max_scramble: 8}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 4}
+search: {beam_width: 8192}
+"""
+
+SOLVED = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB"
+AFTER_R = "UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB"
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_tandem(self, *args, code=0):
+        """Runs the program, expects the exit code, returns (stdout, stderr)."""
+        result = subprocess.run([TANDEM, *map(str, args)], capture_output=True, text=True,
+                                cwd=self.folder, timeout=120)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout, result.stderr
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def train_small(self, *args):
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run, *args)
+        return run
