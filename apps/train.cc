@@ -71,7 +71,7 @@ int Train(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   const fs::path out = OutFolder(args);
-  const RunDirectory directory = RunDirectory::Create(out);
+  RunDirectory::CheckFree(out);
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const StopOnSignals signals;
 
@@ -86,7 +86,7 @@ int Train(const TrainArgs& args) {
     return kSignalBase + signals.caught();
   }
 
-  TrainRun run(config, device, directory, signals.stop(), began);
+  TrainRun run(config, device, RunDirectory::Create(out), signals.stop(), began);
   Announce(run, out);
   ProgressDisplay progress;
   run.AddObserver(progress);

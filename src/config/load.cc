@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
@@ -51,6 +52,16 @@ class Reader {
   void ReadOverride(const Override& override) {
     Assign(override.key, override.value, override.origin);
     origins_[override.key] = override.origin;
+  }
+
+  void CheckDomain() const {
+    const std::vector<std::string> known = DomainNames();
+    const std::string& name = config_.domain.name;
+    if (std::ranges::count(known, name) > 0) return;
+    const std::string_view nearest = Nearest(name, known);
+    throw InputError(fmt::format("{}: expected one of {}{}", Describe("domain.name"),
+                                 fmt::join(known, ", "),
+                                 nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
   }
 
   // What no single key can tell.
@@ -182,6 +193,7 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
     throw InputError(fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
   }
   for (const Override& override : overrides) reader.ReadOverride(override);
+  reader.CheckDomain();
   reader.CheckTogether();
   return config;
 }

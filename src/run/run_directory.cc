@@ -12,12 +12,17 @@ namespace tandem {
 
 namespace fs = std::filesystem;
 
-RunDirectory RunDirectory::Create(const fs::path& path) {
+void RunDirectory::CheckFree(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
     throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
                                  path.string()));
   }
+}
+
+RunDirectory RunDirectory::Create(const fs::path& path) {
+  CheckFree(path);
+  std::error_code error;
   fs::create_directories(path, error);
   if (error) throw InputError(fmt::format("cannot make {}: {}", path.string(), error.message()));
   return RunDirectory(path);

@@ -13,7 +13,10 @@ namespace tandem {
 /// config.yaml, metrics.jsonl, checkpoint.pt and summary.json under one folder.
 class RunDirectory {
  public:
-  /// Makes the folder and its parents. Throws InputError if it exists and is not empty.
+  /// Throws InputError if there is something at `path` that is not an empty folder.
+  static void CheckFree(const std::filesystem::path& path);
+
+  /// Makes the folder and its parents. Throws InputError where CheckFree does.
   static RunDirectory Create(const std::filesystem::path& path);
 
   /// Takes an existing run. Throws InputError that says what is missing.

@@ -1,0 +1,148 @@
+// The CUDA device on a real GPU; skipped, with the reason, where there is none.
+#include <ATen/cuda/CUDAEvent.h>
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <c10/cuda/CUDAStream.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "config/load.h"
+#include "generate/generator.h"
+#include "nn/torch_evaluator.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+#include "tandem/error.h"
+#include "train/prefetch.h"
+
+namespace tandem {
+namespace {
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      device_ = OpenDevice("cuda");
+    } catch (const InputError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    scope_ = device_->MainStream()->Enter();
+  }
+
+  // Some 20 ms of matrix products on the current stream, and an event at their end.
+  at::cuda::CUDAEvent KeepTheGpuBusy() const {
+    at::Tensor x = at::randn({4096, 4096}, at::TensorOptions().device(device_->torch()));
+    for (int i = 0; i < 10; ++i) x = at::matmul(x, x).mul_(1e-3);
+    at::cuda::CUDAEvent end;
+    end.record(c10::cuda::getCurrentCUDAStream());
+    return end;
+  }
+
+  RunSummary Run(const std::vector<std::string>& sets) const {
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    const TrainConfig config = ParseConfig(
+        "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 300}\n"
+        "network: {width: 64, blocks: 1, norm: batch}\n"
+        "train: {batch_size: 100, iterations_per_update: 10, max_updates: 6}\n",
+        "small.yaml", overrides);
+    const StopSignal stop;
+    TrainRun run(ResolveAutos(config, *device_), device_, std::nullopt, stop);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<StreamScope> scope_;
+};
+
+TEST_F(Cuda, CopiesRunUnderCompute) {
+  const auto slots =
+      device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}});
+  KeepTheGpuBusy().synchronize();  // warm up
+  // Batch n is being computed on...
+  std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
+  slots[0]->EnqueueCopy();
+  slots[0]->AwaitCopy();
+  at::cuda::CUDAEvent computed = KeepTheGpuBusy();
+  // ... while the copy of batch n + 1 begins and ends.
+  std::memset(slots[1]->host(0).data(), 2, slots[1]->host(0).size());
+  slots[1]->EnqueueCopy();
+  slots[1]->AwaitHost();
+  EXPECT_FALSE(computed.query()) << "the copy waited for the computation";
+  slots[1]->AwaitCopy();
+  EXPECT_EQ(slots[1]->device(0).min().item<int>(), 2);
+}
+
+TEST_F(Cuda, ACopyWaitsForTheLastUseOfItsMemory) {
+  const auto slots = device_->MakeSlots(1, {{.type = at::kByte, .sizes = {1000, 54}}});
+  std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
+  slots[0]->EnqueueCopy();
+  slots[0]->AwaitCopy();
+  KeepTheGpuBusy();
+  const at::Tensor seen = slots[0]->device(0).clone();  // reads it late
+  slots[0]->Release();
+  slots[0]->AwaitHost();
+  std::memset(slots[0]->host(0).data(), 9, slots[0]->host(0).size());
+  slots[0]->EnqueueCopy();
+  EXPECT_EQ(seen.max().item<int>(), 1);
+}
+
+TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
+  const Schema schema{.columns = {{.name = "input", .type = ElementType::kUint8, .width = 54},
+                                  {.name = "target", .type = ElementType::kFloat32, .width = 1}}};
+  constexpr std::size_t kRows = 20'000;
+  DataBuffer rows(schema, kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    rows.floats(kTargetColumn)[i] = static_cast<float>(i);
+    std::ranges::fill(rows.column(kInputColumn)[i], static_cast<std::uint8_t>(i % 251));
+  }
+  PrefetchLoader loader(*device_, schema, {.batch_size = 500, .depth = 2, .seed = 1});
+  for (std::int64_t update = 0; update < 3; ++update) {
+    const auto source = loader.Open(rows, update);
+    double sum = 0;
+    std::vector<at::Tensor> right;
+    for (std::size_t n = 0; n < kRows / 500; ++n) {
+      const Batch batch = source->Next();
+      if (n % 8 == 0) KeepTheGpuBusy();
+      right.push_back((batch.inputs.select(1, 53) == batch.targets.remainder(251)).all());
+      sum += batch.targets.to(at::kDouble).sum().item<double>();
+    }
+    EXPECT_EQ(sum, static_cast<double>(kRows) * (kRows - 1) / 2);
+    for (const at::Tensor& all_right : right) EXPECT_TRUE(all_right.item<bool>());
+  }
+}
+
+TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
+  const NetworkSpec spec{.input = {.positions = 54, .depth = 6},
+                         .layers = {.stem_width = 128, .width = 64, .blocks = 2,
+                                    .norm = Norm::kBatch}};
+  const ResNetFC net(spec, 1);
+  const auto cpu = OpenDevice("cpu");
+  const at::Tensor rows = at::randint(0, 6, {1000, 54}, at::kByte);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 1000, 54);
+  std::vector<std::vector<float>> values;
+  for (Device* device : {cpu.get(), device_.get()}) {
+    FrozenNet frozen(spec, at::kFloat, device->torch());
+    frozen.CopyFrom(net);
+    TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 300, .threads = 1});
+    evaluator.Evaluate(inputs, values.emplace_back(1000));
+  }
+  for (std::size_t i = 0; i < 1000; ++i) EXPECT_NEAR(values[0][i], values[1][i], 2e-3);
+}
+
+TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
+  const std::string async = Run({"pipeline.mode=async"}).weights_sha256;
+  EXPECT_EQ(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256);
+  EXPECT_NE(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=0"}).weights_sha256);
+}
+
+TEST_F(Cuda, RefusesAGpuThatIsNotThere) {
+  EXPECT_THROW(OpenDevice("cuda:99"), InputError);
+}
+
+}  // namespace
+}  // namespace tandem
