@@ -1,6 +1,5 @@
 // The command line of Tandem: parses it, calls a subcommand, and turns errors into exit codes.
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -67,8 +66,9 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
   solve.add_option("--model", args.model, "Folder of a run that `tandem train` made")
       ->required()
       ->type_name("RUN_DIR");
-  solve.add_option("--states", args.states,
-                   "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
+  solve
+      .add_option("--states", args.states,
+                  "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
       ->required()
       ->type_name("FILE");
   solve.add_option("--limit", args.limit, "Solve the first N states only")->type_name("N");

@@ -19,8 +19,7 @@ constexpr int kBarWidth = 30;
 double DoneShare(const Progress& progress) {
   const double by_iterations =
       static_cast<double>(progress.iterations_done) / static_cast<double>(progress.iterations);
-  const double by_time =
-      progress.max_seconds > 0 ? progress.seconds / progress.max_seconds : 0.0;
+  const double by_time = progress.max_seconds > 0 ? progress.seconds / progress.max_seconds : 0.0;
   return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
 }
 

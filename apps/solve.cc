@@ -43,8 +43,9 @@ void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
   std::uint8_t is_goal = 0;
   domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
   if (is_goal == 0) {
-    throw Error(fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
-                            FormatActions(domain.spec(), actions)));
+    throw Error(
+        fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
+                    FormatActions(domain.spec(), actions)));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "apps/torch_library.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include <cstdlib>
 #include <string>
@@ -18,9 +19,19 @@ void ShortenOpenMpSpin() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
 }
 
+// Every training step allocates and frees the same megabytes of activations. By default glibc gives
+// them back to the system and asks again, page fault by page fault, which took a fifth of a step.
+void KeepFreedMemory() {
+  constexpr int kMostThatGlibcAllows = 32 << 20;
+  constexpr int kTrimAbove = 1 << 30;
+  ::mallopt(M_MMAP_THRESHOLD, kMostThatGlibcAllows);
+  ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
+}
+
 template <class Function>
 Function* Find(const char* symbol) {
   ShortenOpenMpSpin();
+  KeepFreedMemory();
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);
   void* found = library == nullptr ? nullptr : ::dlsym(library, symbol);
   if (found == nullptr) {

@@ -40,10 +40,10 @@ void Announce(const TrainRun& run, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   LogInfo(fmt::format("{}: {} targets, {}", c.domain.name, value("generate.target"),
                       value("pipeline.mode")));
-  LogInfo(fmt::format("  network   {}, {}: {} parameters", DescribeNetwork(c.network),
-                      c.network.norm == Norm::kNone ? "not normalised"
-                                                    : value("network.norm") + " normalisation",
-                      WithThousands(run.num_parameters())));
+  LogInfo(fmt::format(
+      "  network   {}, {}: {} parameters", DescribeNetwork(c.network),
+      c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
+      WithThousands(run.num_parameters())));
   LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers",
                       run.device_description(), *c.train.threads, value("train.precision"),
                       *c.generate.workers));
@@ -57,11 +57,12 @@ void Report(const RunSummary& summary, const fs::path& out) {
   constexpr const char* kEnds[] = {"all updates done", "the time limit was reached",
                                    "stopped on request"};
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
-  LogInfo(fmt::format("{}: {} updates, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
-                      kEnds[static_cast<int>(summary.end)], WithThousands(summary.updates),
-                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
-                      WithThousands(static_cast<long long>(rate)), summary.final_loss,
-                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+  LogInfo(
+      fmt::format("{}: {} updates, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
+                  kEnds[static_cast<int>(summary.end)], WithThousands(summary.updates),
+                  WithThousands(summary.examples), HumanSeconds(summary.wall_s),
+                  WithThousands(static_cast<long long>(rate)), summary.final_loss,
+                  HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   if (summary.updates > 0) {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }

@@ -82,8 +82,8 @@ BENCHMARK(Expand);
 void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   WalkLengthGenerator generator(
-      *cube, {.seed = 1, .length = 26, .chunk_rows = 4096,
-              .workers = static_cast<int>(state.range(0))});
+      *cube,
+      {.seed = 1, .length = 26, .chunk_rows = 4096, .workers = static_cast<int>(state.range(0))});
   DataBuffer rows(ExampleSchema(cube->spec()), 100'000);
   std::int64_t update = 0;
   for (auto _ : state) {

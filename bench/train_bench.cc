@@ -19,7 +19,8 @@ constexpr std::int64_t kBatch = 2000;
 int Cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
 
 NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
-  return {.input = {.positions = 54, .depth = 6}, .layers = {.width = 256, .blocks = 2, .norm = norm}};
+  return {.input = {.positions = 54, .depth = 6},
+          .layers = {.width = 256, .blocks = 2, .norm = norm}};
 }
 
 // Never asked: Step takes its batch as an argument.
@@ -49,7 +50,8 @@ BENCHMARK(TrainingStep)
 void MatrixProductsOfAStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const at::ScalarType type = state.range(0) != 0 ? at::kBFloat16 : at::kFloat;
-  const at::Tensor in = at::randn({kBatch, 324}).to(type), hidden = at::randn({kBatch, 256}).to(type);
+  const at::Tensor in = at::randn({kBatch, 324}).to(type),
+                   hidden = at::randn({kBatch, 256}).to(type);
   const at::Tensor first = at::randn({324, 256}).to(type), other = at::randn({256, 256}).to(type);
   for (auto _ : state) {
     benchmark::DoNotOptimize(at::matmul(in, first));

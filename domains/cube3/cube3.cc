@@ -94,8 +94,9 @@ std::vector<std::uint8_t> SolvedCube() {
 
 DomainSpec Spec() {
   return {.name = "cube3",
-          .summary = "Rubik's Cube 3x3x3, quarter turns; a state is 54 facelets, faces in the "
-                     "order URFDLB",
+          .summary =
+              "Rubik's Cube 3x3x3, quarter turns; a state is 54 facelets, faces in the "
+              "order URFDLB",
           .action_names = {"U", "U'", "D", "D'", "L", "L'", "R", "R'", "B", "B'", "F", "F'"}};
 }
 
@@ -133,8 +134,8 @@ class Cube3 final : public PermutationDomain {
       }
       const int centre = face * kStickersPerFace + 4;
       if (state[centre] != face) {
-        throw InputError(std::string("the centre of face ") + kFaces[face] + " is " +
-                         text[centre] + ", expected " + kFaces[face] +
+        throw InputError(std::string("the centre of face ") + kFaces[face] + " is " + text[centre] +
+                         ", expected " + kFaces[face] +
                          ": hold the cube so that each centre is on its own face");
       }
     }
@@ -173,8 +174,7 @@ class Cube3 final : public PermutationDomain {
     static constexpr std::array<int, 6> kPalette = {231, 160, 34, 226, 208, 27};
     const std::string letter{kFaces[colour]};
     if (!in_colour) return letter + " ";
-    return "\x1b[48;5;" + std::to_string(kPalette[colour]) + "m\x1b[38;5;16m" + letter +
-           " \x1b[0m";
+    return "\x1b[48;5;" + std::to_string(kPalette[colour]) + "m\x1b[38;5;16m" + letter + " \x1b[0m";
   }
 };
 

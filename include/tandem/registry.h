@@ -27,8 +27,8 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name);
 
 }  // namespace tandem
 
-#define TANDEM_REGISTER_DOMAIN(name, ...)                          \
-  static const bool tandem_registered_##name = [] {                \
+#define TANDEM_REGISTER_DOMAIN(name, ...)                                  \
+  static const bool tandem_registered_##name = [] {                        \
     ::tandem::RegisterDomain(#name, ::tandem::DomainFactory(__VA_ARGS__)); \
-    return true;                                                   \
+    return true;                                                           \
   }()

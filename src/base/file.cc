@@ -31,8 +31,7 @@ void Sync(const fs::path& path, int flags) {
 
 }  // namespace
 
-void WriteFileAtomically(const fs::path& path,
-                         const std::function<void(const fs::path&)>& write) {
+void WriteFileAtomically(const fs::path& path, const std::function<void(const fs::path&)>& write) {
   fs::path aside = path;
   aside += fmt::format(".{}.partial", ::getpid());
   try {

@@ -14,16 +14,19 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
 
-std::size_t RoundUp(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t RoundUp(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 class HostStorage final : public Storage {
  public:
   explicit HostStorage(std::size_t bytes)
       : size_(RoundUp(bytes)), data_(std::aligned_alloc(kAlignment, size_), &std::free) {
     if (data_ == nullptr) {
-      throw Error(fmt::format("no memory for a buffer of {}; lower train.batch_size or "
-                              "train.iterations_per_update",
-                              HumanBytes(static_cast<double>(bytes))));
+      throw Error(
+          fmt::format("no memory for a buffer of {}; lower train.batch_size or "
+                      "train.iterations_per_update",
+                      HumanBytes(static_cast<double>(bytes))));
     }
     std::memset(data_.get(), 0, size_);
   }

@@ -13,7 +13,8 @@ namespace tandem {
 
 /// Buffer k lies in slot k % 2. A slot goes through
 ///
-///     empty --AcquireWrite--> writing --Publish--> full --AcquireRead--> reading --~ReadLease--> empty
+///     empty --AcquireWrite--> writing --Publish--> full --AcquireRead--> reading --~ReadLease-->
+///     empty
 ///
 /// and a lease, which only one owner can hold, makes each transition: the writer waits until a slot
 /// is empty (back-pressure), the reader until one is full, and buffers are read in the order they

@@ -108,7 +108,8 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"train.precision", "of matrix products in training; auto: bf16 where it is fast",
        Choice(c.train.precision, precisions)},
 
-      {"prefetch.depth", "batches made ready ahead of training", IntField{&c.prefetch.depth, 1, 64}},
+      {"prefetch.depth", "batches made ready ahead of training",
+       IntField{&c.prefetch.depth, 1, 64}},
 
       {"evaluate.batch_rows", "states that the network evaluates at once",
        IntField{&c.evaluate.batch_rows, 1, 1 << 24}},
@@ -135,7 +136,9 @@ std::string Expected(const Field& field) {
       Overloaded{
           [](const IntField& f) { return IntRange(f.least, f.most); },
           [](const AutoIntField& f) { return IntRange(f.least, f.most) + ", or auto"; },
-          [](const RealField& f) { return fmt::format("a number from {:g} to {:g}", f.least, f.most); },
+          [](const RealField& f) {
+            return fmt::format("a number from {:g} to {:g}", f.least, f.most);
+          },
           [](const TextField&) { return std::string("a word"); },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
       },
@@ -149,47 +152,46 @@ bool SetField(const Field& field, std::string_view text) {
     *f.value = *number;
     return true;
   };
-  return std::visit(
-      Overloaded{
-          [&](const IntField& f) { return set_int(f); },
-          [&](const AutoIntField& f) {
-            if (text != "auto") return set_int(f);
-            f.value->reset();
-            return true;
-          },
-          [&](const RealField& f) {
-            const auto number = ParseNumber<double>(text);
-            if (!number || !(*number >= f.least && *number <= f.most)) return false;
-            *f.value = *number;
-            return true;
-          },
-          [&](const TextField& f) {
-            if (text.empty()) return false;
-            *f.value = text;
-            return true;
-          },
-          [&](const ChoiceField& f) {
-            const auto found = std::ranges::find(f.names, text);
-            if (found == f.names.end()) return false;
-            f.set(static_cast<std::size_t>(found - f.names.begin()));
-            return true;
-          },
-      },
-      field.value);
+  return std::visit(Overloaded{
+                        [&](const IntField& f) { return set_int(f); },
+                        [&](const AutoIntField& f) {
+                          if (text != "auto") return set_int(f);
+                          f.value->reset();
+                          return true;
+                        },
+                        [&](const RealField& f) {
+                          const auto number = ParseNumber<double>(text);
+                          if (!number || !(*number >= f.least && *number <= f.most)) return false;
+                          *f.value = *number;
+                          return true;
+                        },
+                        [&](const TextField& f) {
+                          if (text.empty()) return false;
+                          *f.value = text;
+                          return true;
+                        },
+                        [&](const ChoiceField& f) {
+                          const auto found = std::ranges::find(f.names, text);
+                          if (found == f.names.end()) return false;
+                          f.set(static_cast<std::size_t>(found - f.names.begin()));
+                          return true;
+                        },
+                    },
+                    field.value);
 }
 
 std::string FieldText(const Field& field) {
-  return std::visit(
-      Overloaded{
-          [](const IntField& f) { return fmt::format("{}", *f.value); },
-          [](const AutoIntField& f) {
-            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("auto");
-          },
-          [](const RealField& f) { return fmt::format("{}", *f.value); },
-          [](const TextField& f) { return *f.value; },
-          [](const ChoiceField& f) { return f.names[f.get()]; },
-      },
-      field.value);
+  return std::visit(Overloaded{
+                        [](const IntField& f) { return fmt::format("{}", *f.value); },
+                        [](const AutoIntField& f) {
+                          return f.value->has_value() ? fmt::format("{}", **f.value)
+                                                      : std::string("auto");
+                        },
+                        [](const RealField& f) { return fmt::format("{}", *f.value); },
+                        [](const TextField& f) { return *f.value; },
+                        [](const ChoiceField& f) { return f.names[f.get()]; },
+                    },
+                    field.value);
 }
 
 std::string ValueText(const TrainConfig& config, std::string_view key) {

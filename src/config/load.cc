@@ -59,9 +59,9 @@ class Reader {
     const std::string& name = config_.domain.name;
     if (std::ranges::count(known, name) > 0) return;
     const std::string_view nearest = Nearest(name, known);
-    throw InputError(fmt::format("{}: expected one of {}{}", Describe("domain.name"),
-                                 fmt::join(known, ", "),
-                                 nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+    throw InputError(
+        fmt::format("{}: expected one of {}{}", Describe("domain.name"), fmt::join(known, ", "),
+                    nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
   }
 
   // What no single key can tell.
@@ -96,8 +96,9 @@ class Reader {
   }
 
   std::string FirstKeyOf(std::string_view section) const {
-    return *std::ranges::find_if(
-        keys_, [&](const std::string& key) { return key.starts_with(fmt::format("{}.", section)); });
+    return *std::ranges::find_if(keys_, [&](const std::string& key) {
+      return key.starts_with(fmt::format("{}.", section));
+    });
   }
 
   void FirstTime(const std::string& key, const std::string& at) {
@@ -160,8 +161,7 @@ class Reader {
 
   [[noreturn]] void Contradiction(const std::string& key, const std::string& other,
                                   std::string_view why) const {
-    throw InputError(
-        fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
+    throw InputError(fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
   }
 
   TrainConfig& config_;
@@ -176,7 +176,8 @@ class Reader {
 Override ParseOverride(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) {
-    throw InputError(fmt::format("--set {}: expected KEY=VALUE, such as train.batch_size=1000", text));
+    throw InputError(
+        fmt::format("--set {}: expected KEY=VALUE, such as train.batch_size=1000", text));
   }
   return {.key = std::string(text.substr(0, equals)),
           .value = std::string(text.substr(equals + 1)),
@@ -190,7 +191,8 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
   try {
     reader.ReadDocument(YAML::Load(yaml), name);
   } catch (const YAML::Exception& error) {
-    throw InputError(fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
+    throw InputError(
+        fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
   }
   for (const Override& override : overrides) reader.ReadOverride(override);
   reader.CheckDomain();

@@ -31,9 +31,8 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   tbb::task_group expansion;
   const auto start_expanding = [&](std::int64_t i) {
     if (i >= chunks.size()) return;
-    arena_.execute([&, i] {
-      expansion.run([&, i] { Expand(request, chunks[i], out, expanded_[i % 2]); });
-    });
+    arena_.execute(
+        [&, i] { expansion.run([&, i] { Expand(request, chunks[i], out, expanded_[i % 2]); }); });
   };
   const auto finish_expanding = [&] { arena_.execute([&] { expansion.wait(); }); };
 
@@ -97,8 +96,9 @@ void ValueIterationGenerator::ScrambleAndExpand(const FillRequest& request, Chun
       Rows(into.children.data(), all_children, state_size).Slice(first_child, num_children);
   domain_.Expand(states, children);
   domain_.IsGoal(children, std::span(into.child_is_goal).subspan(first_child, num_children));
-  domain_.Encode(children, Rows(into.child_inputs.data(), all_children, input_size)
-                               .Slice(first_child, num_children));
+  domain_.Encode(
+      children,
+      Rows(into.child_inputs.data(), all_children, input_size).Slice(first_child, num_children));
 }
 
 void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
@@ -108,8 +108,7 @@ void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
       chunk.child_values);
 }
 
-void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk,
-                                     DataBuffer& out) const {
+void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const {
   const std::size_t num_actions = domain_.spec().num_actions();
   const float cost = domain_.spec().action_cost;
   const std::span<float> targets =

@@ -31,11 +31,11 @@ void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
   const std::int64_t end = row + chunk.rows;
   while (row < end) {
     const std::int64_t walk = row / options_.length;
-    RandomWalk steps(domain_,
-                     Random(options_.seed, Purpose::kScramble,
-                            static_cast<std::uint64_t>(request.update),
-                            static_cast<std::uint64_t>(walk)),
-                     state);
+    RandomWalk steps(
+        domain_,
+        Random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
+               static_cast<std::uint64_t>(walk)),
+        state);
     // A chunk that begins inside a walk takes that walk from its start, without writing.
     const std::int64_t walk_end = (walk + 1) * options_.length;
     for (std::int64_t prefix = walk * options_.length; prefix < std::min(walk_end, end); ++prefix) {
@@ -43,8 +43,7 @@ void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
       if (prefix < row) continue;
       const auto at = static_cast<std::size_t>(row - request.first_row);
       domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)), inputs.Slice(at, 1));
-      targets[at] =
-          static_cast<float>(prefix % options_.length + 1) * domain_.spec().action_cost;
+      targets[at] = static_cast<float>(prefix % options_.length + 1) * domain_.spec().action_cost;
       ++row;
     }
   }

@@ -19,7 +19,8 @@ struct WalkLengthOptions {
 /// cost-to-go from above (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube",
 /// TMLR 2023, trains on all prefixes; Chervov et al., "CayleyPy", 2025, on walk lengths).
 ///
-/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the chunks.
+/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the
+/// chunks.
 class WalkLengthGenerator final : public Generator {
  public:
   /// `domain` must outlive this.

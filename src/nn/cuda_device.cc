@@ -36,8 +36,7 @@ class CudaStream final : public Stream {
 
 class CudaSlot final : public TransferSlot {
  public:
-  CudaSlot(const std::vector<TensorSpec>& tensors, c10::cuda::CUDAStream copies)
-      : copies_(copies) {
+  CudaSlot(const std::vector<TensorSpec>& tensors, c10::cuda::CUDAStream copies) : copies_(copies) {
     const c10::Device device = copies.device();
     for (const TensorSpec& spec : tensors) {
       const auto options = at::TensorOptions().dtype(spec.type);

@@ -81,7 +81,8 @@ std::string OpenCudaLibrary(OpenCudaFunction*& open) {
     return "no NVIDIA driver is installed (libcuda.so.1 is not found)";
   }
   void* library = ::dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) return fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
+  if (library == nullptr)
+    return fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
   open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
   return open == nullptr ? fmt::format("{} lacks {}", kCudaLibrary, kOpenCudaSymbol) : "";
 }

@@ -3,8 +3,8 @@
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/GradMode.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>

@@ -34,7 +34,6 @@ class Optimizer {
 };
 
 /// The learning rate of iteration `iteration` of `iterations`, both counted over the whole run.
-double LearningRate(const OptimizerConfig& config, std::int64_t iteration,
-                    std::int64_t iterations);
+double LearningRate(const OptimizerConfig& config, std::int64_t iteration, std::int64_t iterations);
 
 }  // namespace tandem

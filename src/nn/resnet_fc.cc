@@ -52,10 +52,10 @@ ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {
   add_hidden(layers.width);
   for (std::int64_t b = 0; b < layers.blocks; ++b) {
     const std::string name = "block" + std::to_string(b);
-    blocks.push_back({.first = register_module(name + "_first", std::make_shared<Dense>(
-                                                                    width, width, layers.norm)),
-                      .second = register_module(name + "_second", std::make_shared<Dense>(
-                                                                      width, width, layers.norm))});
+    blocks.push_back({.first = register_module(name + "_first",
+                                               std::make_shared<Dense>(width, width, layers.norm)),
+                      .second = register_module(
+                          name + "_second", std::make_shared<Dense>(width, width, layers.norm))});
   }
   output = register_module("output", std::make_shared<Dense>(width, spec.outputs, Norm::kNone));
 

@@ -32,8 +32,8 @@ class Dense final : public torch::nn::Module {
   /// (n, in) -> (n, out)
   at::Tensor operator()(const at::Tensor& x);
 
-  at::Tensor weight, bias;        ///< (out, in) and (out)
-  at::Tensor norm_weight, norm_bias;  ///< (out), undefined without normalisation
+  at::Tensor weight, bias;               ///< (out, in) and (out)
+  at::Tensor norm_weight, norm_bias;     ///< (out), undefined without normalisation
   at::Tensor running_mean, running_var;  ///< (out), of batch normalisation alone
 
   Norm norm;

@@ -65,9 +65,7 @@ void WriteArchive(std::ostream& out, const TensorDict& dict) {
 
 }  // namespace
 
-TensorDict MakeTensorDict() {
-  return TensorDict(c10::StringType::get(), c10::AnyType::get());
-}
+TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::AnyType::get()); }
 
 TensorDict ToTensorDict(const StateDict& state) {
   TensorDict dict = MakeTensorDict();
@@ -89,8 +87,8 @@ TensorDict ReadTensorFile(const std::filesystem::path& path) {
   try {
     return torch::jit::pickle_load({content.begin(), content.end()}).toGenericDict();
   } catch (const c10::Error& error) {
-    throw InputError(fmt::format("{} is no file of tensors: {}", path.string(),
-                                 error.what_without_backtrace()));
+    throw InputError(
+        fmt::format("{} is no file of tensors: {}", path.string(), error.what_without_backtrace()));
   }
 }
 

@@ -3,8 +3,8 @@
 #include <ATen/Parallel.h>
 #include <omp.h>
 
-// LibTorch's wheel for x86-64 carries MKL and exports this; other builds may not. (The name in lower
-// case is Fortran's, which takes a pointer.)
+// LibTorch's wheel for x86-64 carries MKL and exports this; other builds may not. (The name in
+// lower case is Fortran's, which takes a pointer.)
 extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace tandem {

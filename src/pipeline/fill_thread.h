@@ -12,8 +12,8 @@
 namespace tandem {
 
 struct FillStats {
-  double seconds = 0;      ///< in Generator::Fill
-  double wait_s = 0;       ///< the generator thread's idle time before it
+  double seconds = 0;  ///< in Generator::Fill
+  double wait_s = 0;   ///< the generator thread's idle time before it
 };
 
 /// Runs fills on a thread of its own, one at a time. Start and Wait are called from one thread.

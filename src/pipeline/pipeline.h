@@ -20,8 +20,8 @@ struct UpdateRecord {
   std::int64_t lag_updates = 0;  ///< how many updates older the labelling network was
   FillStats fill;                ///< of this update's buffer
   TrainStats train;
-  double wait_for_rows_s = 0;    ///< the main thread's wait for this update's buffer
-  double seconds = 0;            ///< of the whole update on the main thread
+  double wait_for_rows_s = 0;  ///< the main thread's wait for this update's buffer
+  double seconds = 0;          ///< of the whole update on the main thread
 };
 
 /// One of the modes. Called from the main thread alone.
@@ -42,7 +42,8 @@ struct PipelineOptions {
 };
 
 /// Fills buffer k + 1 in the background while it trains on buffer k; the first fill is the cold
-/// start. `generator`, `trainer` and `stop` must outlive the result, which sets `stop` when it goes.
+/// start. `generator`, `trainer` and `stop` must outlive the result, which sets `stop` when it
+/// goes.
 std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
                                             const Schema& schema, PipelineOptions options,
                                             StopSignal& stop);

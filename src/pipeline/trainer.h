@@ -9,12 +9,12 @@
 namespace tandem {
 
 struct TrainStats {
-  std::int64_t iterations = 0;   ///< fewer than planned if the run was stopped
-  std::int64_t examples = 0;     ///< rows trained on
-  double loss = 0;               ///< mean over the iterations
-  double learning_rate = 0;      ///< of the last iteration
-  double seconds = 0;            ///< all of Train
-  double wait_for_batch_s = 0;   ///< of which waiting for the batch source
+  std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
+  std::int64_t examples = 0;    ///< rows trained on
+  double loss = 0;              ///< mean over the iterations
+  double learning_rate = 0;     ///< of the last iteration
+  double seconds = 0;           ///< all of Train
+  double wait_for_batch_s = 0;  ///< of which waiting for the batch source
 };
 
 /// Trains the network and owns the target network. Called from the main thread alone.
@@ -27,8 +27,7 @@ class Trainer {
 
   /// Trains on each row of buffer `update` once. Blocks until the network has its new weights;
   /// ends early, between iterations, once `stop` is reached.
-  virtual TrainStats Train(std::int64_t update, const DataBuffer& rows,
-                           const StopSignal& stop) = 0;
+  virtual TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) = 0;
 };
 
 }  // namespace tandem

@@ -32,8 +32,8 @@ class RateProbe final : public TrainObserver {
   double SecondsPerIteration() const {
     const Progress none;
     const Progress& from = last_.iterations_done > first_.iterations_done ? first_ : none;
-    return (last_.seconds - from.seconds) /
-           static_cast<double>(std::max<std::int64_t>(last_.iterations_done - from.iterations_done, 1));
+    return (last_.seconds - from.seconds) / static_cast<double>(std::max<std::int64_t>(
+                                                last_.iterations_done - from.iterations_done, 1));
   }
 
  private:
@@ -59,8 +59,8 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
   const double seconds_left = config.train.max_seconds - began.Seconds();
   const double update_s =
       probe.SecondsPerIteration() * static_cast<double>(config.train.iterations_per_update);
-  config.train.max_updates = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(kPlannedShare * seconds_left / update_s));
+  config.train.max_updates =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(kPlannedShare * seconds_left / update_s));
   return config;
 }
 

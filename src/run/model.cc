@@ -17,8 +17,8 @@ Model::Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr
   const TensorDict checkpoint = ReadTensorFile(file);
   const auto model = checkpoint.find("model");
   const auto updates = checkpoint.find("updates");
-  if (model == checkpoint.end() || !model->value().isGenericDict() ||
-      updates == checkpoint.end() || !updates->value().isInt()) {
+  if (model == checkpoint.end() || !model->value().isGenericDict() || updates == checkpoint.end() ||
+      !updates->value().isInt()) {
     throw InputError(fmt::format("{}: expected a checkpoint with `model` and `updates`", file));
   }
   LoadStateDict(model->value().toGenericDict(), net, file);

@@ -1,9 +1,8 @@
 // The folder that a run leaves behind.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "config/train_config.h"

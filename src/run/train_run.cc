@@ -37,10 +37,10 @@ std::int64_t PeakRssBytes() {
 struct TrainRun::Parts {
   Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, StopSignal& stop)
       : device(std::move(device_used)),
-        tbb_limit(tbb::global_control::max_allowed_parallelism,
-                  static_cast<std::size_t>(std::max(*config.generate.workers,
-                                                    *config.train.threads)) +
-                      1),
+        tbb_limit(
+            tbb::global_control::max_allowed_parallelism,
+            static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) +
+                1),
         domain(MakeDomain(config.domain.name)),
         schema(ExampleSchema(domain->spec())),
         network{.input = domain->spec().input, .layers = config.network},
@@ -65,8 +65,8 @@ struct TrainRun::Parts {
     const PipelineOptions options{.rows_per_update = config.rows_per_update(),
                                   .max_updates = *config.train.max_updates,
                                   .policy_lag = *config.pipeline.policy_lag};
-    const auto make_pipeline = config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline
-                                                                    : &MakeSequentialPipeline;
+    const auto make_pipeline =
+        config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
     pipeline = make_pipeline(*generator, *trainer, schema, options, stop);
   }
 
@@ -80,8 +80,8 @@ struct TrainRun::Parts {
                                      .chunk_rows = config.generate.chunk_rows,
                                      .workers = workers});
     }
-    target = std::make_unique<FrozenNet>(network, TypeOf(config.evaluate.precision),
-                                         device->torch());
+    target =
+        std::make_unique<FrozenNet>(network, TypeOf(config.evaluate.precision), device->torch());
     evaluator = std::make_unique<TorchEvaluator>(
         *target, *device, network,
         TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
@@ -109,8 +109,7 @@ struct TrainRun::Parts {
 };
 
 TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
-                   std::optional<RunDirectory> directory, const StopSignal& stop,
-                   Stopwatch began)
+                   std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began)
     : config_(config),
       directory_(std::move(directory)),
       began_(began),
@@ -119,9 +118,9 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
       parts_(std::make_unique<Parts>(config_, std::move(device), stop_)) {
   so_far_.parameters = num_parameters();
   if (config_.train.max_seconds > 0) {
-    stop_.SetDeadline(began_.start() + std::chrono::duration_cast<StopSignal::Clock::duration>(
-                                           std::chrono::duration<double>(
-                                               config_.train.max_seconds)));
+    stop_.SetDeadline(began_.start() +
+                      std::chrono::duration_cast<StopSignal::Clock::duration>(
+                          std::chrono::duration<double>(config_.train.max_seconds)));
   }
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
   if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
@@ -192,8 +191,7 @@ void TrainRun::Record(const UpdateRecord& record) {
          {"wait_for_rows_s", record.wait_for_rows_s},
          {"wait_for_batch_s", train.wait_for_batch_s},
          {"lag_updates", record.lag_updates},
-         {"target_age_iterations",
-          record.lag_updates * config_.train.iterations_per_update}});
+         {"target_age_iterations", record.lag_updates * config_.train.iterations_per_update}});
     if (so_far_.updates % config_.checkpoint.every_updates == 0) WriteCheckpoint();
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);

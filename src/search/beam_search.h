@@ -1,12 +1,12 @@
 // Beam search with a learned heuristic.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include <absl/container/flat_hash_set.h>
 
 #include "base/stop_signal.h"
 #include "tandem/domain.h"

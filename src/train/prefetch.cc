@@ -123,8 +123,8 @@ std::unique_ptr<BatchSource> PrefetchLoader::Open(const DataBuffer& rows, std::i
 }
 
 void PrefetchLoader::Produce(const DataBuffer& rows, std::int64_t update) {
-  LazyShuffle order(rows.rows(), Random(options_.seed, Purpose::kShuffle,
-                                        static_cast<std::uint64_t>(update)));
+  LazyShuffle order(rows.rows(),
+                    Random(options_.seed, Purpose::kShuffle, static_cast<std::uint64_t>(update)));
   for (std::int64_t batch = 0; AwaitRoomFor(batch); ++batch) {
     TransferSlot& slot = SlotOf(batch);
     slot.AwaitHost();

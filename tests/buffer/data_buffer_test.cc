@@ -1,6 +1,7 @@
+#include "buffer/data_buffer.h"
+
 #include <gtest/gtest.h>
 
-#include "buffer/data_buffer.h"
 #include "tandem/error.h"
 
 namespace tandem {

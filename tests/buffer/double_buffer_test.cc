@@ -1,10 +1,11 @@
+#include "buffer/double_buffer.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <numeric>
 #include <thread>
 
-#include "buffer/double_buffer.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -41,8 +42,12 @@ void CountEveryRow(milliseconds write_delay, milliseconds read_delay) {
   EXPECT_EQ(expected, kBuffers * kRows);
 }
 
-TEST(DoubleBuffer, CountsEveryRowWithASlowReader) { CountEveryRow(milliseconds(0), milliseconds(2)); }
-TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) { CountEveryRow(milliseconds(2), milliseconds(0)); }
+TEST(DoubleBuffer, CountsEveryRowWithASlowReader) {
+  CountEveryRow(milliseconds(0), milliseconds(2));
+}
+TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) {
+  CountEveryRow(milliseconds(2), milliseconds(0));
+}
 TEST(DoubleBuffer, CountsEveryRowAtFullSpeed) { CountEveryRow(milliseconds(0), milliseconds(0)); }
 
 TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {

@@ -72,14 +72,16 @@ TEST(Config, UnknownKeysAreNamedWithLineAndNearestKey) {
 }
 
 TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
-  EXPECT_EQ(ErrorFor("train:\n  batch_size: many\n"),
-            "my.yaml:2: `train.batch_size` is 'many', expected a whole number from 1 to 16,777,216");
+  EXPECT_EQ(
+      ErrorFor("train:\n  batch_size: many\n"),
+      "my.yaml:2: `train.batch_size` is 'many', expected a whole number from 1 to 16,777,216");
   EXPECT_EQ(ErrorFor("train:\n  batch_size: 1e3\n"),
             "my.yaml:2: `train.batch_size` is '1e3', expected a whole number from 1 to 16,777,216");
   EXPECT_EQ(ErrorFor("prefetch:\n\n  depth: 0\n"),
             "my.yaml:3: `prefetch.depth` is '0', expected a whole number from 1 to 64");
-  EXPECT_EQ(ErrorFor("generate: {workers: -1}\n"),
-            "my.yaml:1: `generate.workers` is '-1', expected a whole number from 1 to 1,024, or auto");
+  EXPECT_EQ(
+      ErrorFor("generate: {workers: -1}\n"),
+      "my.yaml:1: `generate.workers` is '-1', expected a whole number from 1 to 1,024, or auto");
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
             "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 1");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
@@ -90,8 +92,9 @@ TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
   EXPECT_EQ(ErrorFor("seed: [1, 2]\n"),
             "my.yaml:1: `seed` holds a list, expected a whole number from 0 to "
             "9,223,372,036,854,775,807");
-  EXPECT_EQ(ErrorFor("", {"prefetch.depth=x"}),
-            "--set prefetch.depth=x: `prefetch.depth` is 'x', expected a whole number from 1 to 64");
+  EXPECT_EQ(
+      ErrorFor("", {"prefetch.depth=x"}),
+      "--set prefetch.depth=x: `prefetch.depth` is 'x', expected a whole number from 1 to 64");
 }
 
 TEST(Config, WrongShapesAreNamed) {
@@ -101,20 +104,23 @@ TEST(Config, WrongShapesAreNamed) {
   EXPECT_EQ(ErrorFor("seed: 1\nseed: 2\n"),
             "my.yaml:2: `seed` stands a second time, first at my.yaml:1");
   EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\n").substr(0, 30), "my.yaml:2: not valid YAML: ill");
-  EXPECT_EQ(ErrorFor("", {"seed"}), "--set seed: expected KEY=VALUE, such as train.batch_size=1000");
+  EXPECT_EQ(ErrorFor("", {"seed"}),
+            "--set seed: expected KEY=VALUE, such as train.batch_size=1000");
 }
 
 TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
-  EXPECT_EQ(ErrorFor("pipeline:\n  policy_lag: 0\n"),
-            "`pipeline.policy_lag: 0` (my.yaml:2) contradicts `pipeline.mode: async` (the default): "
-            "async fills a buffer while it trains on the one before, so its lag is 1");
+  EXPECT_EQ(
+      ErrorFor("pipeline:\n  policy_lag: 0\n"),
+      "`pipeline.policy_lag: 0` (my.yaml:2) contradicts `pipeline.mode: async` (the default): "
+      "async fills a buffer while it trains on the one before, so its lag is 1");
   EXPECT_NE(ErrorFor("train: {max_updates: auto}\n").find("contradicts `train.max_seconds: 0`"),
             std::string::npos);
   EXPECT_NE(ErrorFor("optimizer: {schedule: linear}\n", {"optimizer.learning_rate=0.00001"})
                 .find("(--set optimizer.learning_rate=0.00001)"),
             std::string::npos);
-  EXPECT_NE(ErrorFor("network: {norm: batch}\ntrain: {batch_size: 1}\n").find("at least 2 examples"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorFor("network: {norm: batch}\ntrain: {batch_size: 1}\n").find("at least 2 examples"),
+      std::string::npos);
   EXPECT_NE(ErrorFor("train: {batch_size: 1000000, iterations_per_update: 1000000}\n")
                 .find("at most 4,294,967,295"),
             std::string::npos);

@@ -60,8 +60,7 @@ class Cuda : public testing::Test {
 };
 
 TEST_F(Cuda, CopiesRunUnderCompute) {
-  const auto slots =
-      device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}});
+  const auto slots = device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}});
   KeepTheGpuBusy().synchronize();  // warm up
   // Batch n is being computed on...
   std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
@@ -117,9 +116,9 @@ TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
 }
 
 TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
-  const NetworkSpec spec{.input = {.positions = 54, .depth = 6},
-                         .layers = {.stem_width = 128, .width = 64, .blocks = 2,
-                                    .norm = Norm::kBatch}};
+  const NetworkSpec spec{
+      .input = {.positions = 54, .depth = 6},
+      .layers = {.stem_width = 128, .width = 64, .blocks = 2, .norm = Norm::kBatch}};
   const ResNetFC net(spec, 1);
   const auto cpu = OpenDevice("cpu");
   const at::Tensor rows = at::randint(0, 6, {1000, 54}, at::kByte);
@@ -140,9 +139,7 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
   EXPECT_NE(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=0"}).weights_sha256);
 }
 
-TEST_F(Cuda, RefusesAGpuThatIsNotThere) {
-  EXPECT_THROW(OpenDevice("cuda:99"), InputError);
-}
+TEST_F(Cuda, RefusesAGpuThatIsNotThere) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
 
 }  // namespace
 }  // namespace tandem

@@ -52,10 +52,10 @@ TEST(OneHot, SetsTheFeatureOfEachPosition) {
 }
 
 TEST(ResNetFC, HasDeepCubeAsShapeAndSize) {
-  const ResNetFC net({.input = {.positions = 54, .depth = 6},
-                      .layers = {.stem_width = 5000, .width = 1000, .blocks = 4,
-                                 .norm = Norm::kBatch}},
-                     1);
+  const ResNetFC net(
+      {.input = {.positions = 54, .depth = 6},
+       .layers = {.stem_width = 5000, .width = 1000, .blocks = 4, .norm = Norm::kBatch}},
+      1);
   // 324*5000 + 5000*1000 + 8*1000*1000 + 1000 weights, their biases, and 2 for each normalised unit
   EXPECT_EQ(net.NumParameters(), 14'621'000 + 14'001 + 2 * 14'000);
 }
@@ -123,7 +123,8 @@ TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrainsOn) {
   EXPECT_FALSE(at::equal(frozen.Forward(rows), before));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllNorms, Frozen, testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
+INSTANTIATE_TEST_SUITE_P(AllNorms, Frozen,
+                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
 
 TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
   const auto net = TrainedALittle(Norm::kLayer);
@@ -142,8 +143,8 @@ TEST(Optimizer, TakesTheStepThatAHandComputes) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
   //   m2 = -0.055, v2 = 0.012475; corrected -0.055/0.19 and 0.012475/0.0199
-  const OptimizerConfig adam{.name = OptimizerKind::kAdam,
-                             .beta1 = 0.9, .beta2 = 0.99, .epsilon = 0};
+  const OptimizerConfig adam{
+      .name = OptimizerKind::kAdam, .beta1 = 0.9, .beta2 = 0.99, .epsilon = 0};
   at::Tensor w = at::tensor({2.0F}).requires_grad_();
   Optimizer optimizer({w}, adam);
   w.mutable_grad() = at::tensor({0.5F});
@@ -157,8 +158,8 @@ TEST(Optimizer, TakesTheStepThatAHandComputes) {
 }
 
 TEST(Optimizer, DecaysWeightsAsItsNameSays) {
-  // AdamW shrinks the weight itself, by rate * decay; Adam adds decay * weight to the gradient, which
-  // its first step then turns into a step of the whole rate.
+  // AdamW shrinks the weight itself, by rate * decay; Adam adds decay * weight to the gradient,
+  // which its first step then turns into a step of the whole rate.
   const auto after_one_step = [](OptimizerKind kind) {
     at::Tensor w = at::tensor({2.0F}).requires_grad_();
     Optimizer optimizer({w}, {.name = kind, .weight_decay = 0.1, .epsilon = 0});
@@ -178,9 +179,9 @@ TEST(Optimizer, RefusesAParameterWithoutAGradient) {
 
 TEST(LearningRate, FollowsItsSchedule) {
   const auto rate = [](Schedule schedule, std::int64_t iteration) {
-    return LearningRate({.learning_rate = 0.1, .schedule = schedule, .final_learning_rate = 0.02,
-                         .decay = 0.5},
-                        iteration, 5);
+    return LearningRate(
+        {.learning_rate = 0.1, .schedule = schedule, .final_learning_rate = 0.02, .decay = 0.5},
+        iteration, 5);
   };
   EXPECT_EQ(rate(Schedule::kConstant, 4), 0.1);
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 0), 0.1);
@@ -257,7 +258,8 @@ TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
 TEST(WeightsSha256, IsWhatItsHeaderSays) {
   // sha256 of "w\0float32\0[2]\0" and 1.0f, -2.0f in little-endian bytes, by Python's hashlib.
   const StateDict state = {{"w", at::tensor({1.0F, -2.0F})}};
-  EXPECT_EQ(WeightsSha256(state), "3300c99aa355390afdd3458b9e8f70cc2271e12e23cd8fa0582f9a6ea6eaf6c9");
+  EXPECT_EQ(WeightsSha256(state),
+            "3300c99aa355390afdd3458b9e8f70cc2271e12e23cd8fa0582f9a6ea6eaf6c9");
 }
 
 TEST(Device, RefusesWhatIsNone) {

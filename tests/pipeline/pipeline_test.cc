@@ -1,4 +1,6 @@
 // The modes, with a stand-in generator and trainer whose weights are numbers.
+#include "pipeline/pipeline.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <thread>
 
 #include "base/stopwatch.h"
-#include "pipeline/pipeline.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -236,9 +237,9 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
   StopSignal stop;
-  const auto pipeline = MakeAsyncPipeline(
-      generator, trainer, kSchema, {.rows_per_update = kRows, .max_updates = 2, .policy_lag = 1},
-      stop);
+  const auto pipeline =
+      MakeAsyncPipeline(generator, trainer, kSchema,
+                        {.rows_per_update = kRows, .max_updates = 2, .policy_lag = 1}, stop);
   std::thread user([&] {
     std::this_thread::sleep_for(milliseconds(10));
     stop.Request();

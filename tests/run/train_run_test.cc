@@ -1,4 +1,6 @@
 // Whole runs on the cube, small.
+#include "run/train_run.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,7 +12,6 @@
 #include "run/calibrate.h"
 #include "run/model.h"
 #include "run/resolve.h"
-#include "run/train_run.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -151,8 +152,7 @@ TEST_F(InFolder, AStopKeepsWhatWasLearned) {
 }
 
 TEST(TrainRun, ATimeLimitEndsTheRun) {
-  const RunSummary summary =
-      RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
+  const RunSummary summary = RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
   EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
   EXPECT_GT(summary.iterations, 0);
 }
@@ -162,9 +162,9 @@ TEST(Calibrate, FindsUpdatesThatFitAndLeavesOtherConfigsAlone) {
   const StopSignal never;
   const TrainConfig fixed = Config({}, *device);
   EXPECT_EQ(ResolveMaxUpdates(fixed, device, Stopwatch(), never).train.max_updates, 6);
-  const TrainConfig measured = ResolveMaxUpdates(
-      Config({"train.max_updates=auto", "train.max_seconds=4"}, *device), device, Stopwatch(),
-      never);
+  const TrainConfig measured =
+      ResolveMaxUpdates(Config({"train.max_updates=auto", "train.max_seconds=4"}, *device), device,
+                        Stopwatch(), never);
   ASSERT_TRUE(measured.train.max_updates.has_value());
   EXPECT_GE(*measured.train.max_updates, 1);
   StopSignal stopped;

@@ -1,8 +1,9 @@
+#include "search/beam_search.h"
+
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "generate/random_walk.h"
-#include "search/beam_search.h"
 #include "support/ring_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"

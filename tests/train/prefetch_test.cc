@@ -1,4 +1,6 @@
 // The prefetch ring's rules, on a device that records what is asked of it.
+#include "train/prefetch.h"
+
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 
 #include "generate/generator.h"
 #include "tandem/error.h"
-#include "train/prefetch.h"
 
 namespace tandem {
 namespace {

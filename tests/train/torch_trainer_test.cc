@@ -1,3 +1,5 @@
+#include "train/torch_trainer.h"
+
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include "support/ring_domain.h"
 #include "tandem/error.h"
 #include "train/prefetch.h"
-#include "train/torch_trainer.h"
 
 namespace tandem {
 namespace {
@@ -52,8 +53,9 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
     parts.net.output->bias.fill_(3);
   }
-  const Batch batch{.inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
-                    .targets = at::tensor({5.0F, 2.0F})};
+  const Batch batch{
+      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+      .targets = at::tensor({5.0F, 2.0F})};
   const at::Tensor loss = parts.trainer.Step(batch, 0.125);
   EXPECT_FLOAT_EQ(loss.item<float>(), (4.0F + 1.0F) / 2);
   EXPECT_FLOAT_EQ(parts.net.output->bias.item<float>(), 3.125F);
