@@ -1,36 +1,40 @@
-# Finds LibTorch: the folder LIBTORCH (a cache entry or an environment variable), or the PyPI wheel
-# that scripts/setup installs into .venv. Defines
+# Finds LibTorch: the folder in the environment variable LIBTORCH, or the PyPI wheel that
+# scripts/setup installs into .venv. Defines
 #
 #   LibTorch::cpu   all that runs on a CPU
 #   LibTorch::cuda  besides, where the wheel has CUDA and a toolkit is found
 #
 # The package's own TorchConfig.cmake would need a CUDA toolkit even for a CPU build.
-if(NOT LIBTORCH)
-  if(DEFINED ENV{LIBTORCH})
-    set(LIBTORCH $ENV{LIBTORCH})
-  else()
-    file(GLOB LIBTORCH ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
-  endif()
+if(DEFINED ENV{LIBTORCH})
+  set(LIBTORCH $ENV{LIBTORCH})
+else()
+  file(GLOB LIBTORCH ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
 endif()
-set(LIBTORCH "${LIBTORCH}" CACHE PATH "LibTorch: a folder with include/ and lib/")
 
-find_library(LIBTORCH_CPU_LIBRARY torch_cpu PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
-find_library(LIBTORCH_C10_LIBRARY c10 PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
-find_path(LIBTORCH_INCLUDE_DIR torch/csrc/api/include/torch/torch.h
-          PATHS ${LIBTORCH}/include NO_DEFAULT_PATH)
-find_file(LIBTORCH_GOMP libgomp.so.1 PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
+# The file of a library, or nothing. Not find_library: its cache would keep an earlier LIBTORCH's.
+function(libtorch_library variable name)
+  set(file ${LIBTORCH}/lib/${name})
+  if(EXISTS ${file})
+    set(${variable} ${file} PARENT_SCOPE)
+  endif()
+endfunction()
+libtorch_library(LIBTORCH_CPU libtorch_cpu.so)
+libtorch_library(LIBTORCH_C10 libc10.so)
+libtorch_library(LIBTORCH_GOMP libgomp.so.1)
+libtorch_library(LIBTORCH_CUDA libtorch_cuda.so)
+libtorch_library(LIBTORCH_C10_CUDA libc10_cuda.so)
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   LibTorch
-  REQUIRED_VARS LIBTORCH_CPU_LIBRARY LIBTORCH_C10_LIBRARY LIBTORCH_INCLUDE_DIR
+  REQUIRED_VARS LIBTORCH_CPU LIBTORCH_C10
   REASON_FAILURE_MESSAGE "run `make setup`, or set LIBTORCH to a folder with include/ and lib/")
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::cpu INTERFACE IMPORTED)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE
-    ${LIBTORCH_INCLUDE_DIR} ${LIBTORCH_INCLUDE_DIR}/torch/csrc/api/include)
-  target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU_LIBRARY} ${LIBTORCH_C10_LIBRARY})
+    ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
+  target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU} ${LIBTORCH_C10})
   target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
   # The OpenMP runtime whose threads LibTorch uses; another copy would count threads of its own.
   if(LIBTORCH_GOMP)
@@ -39,8 +43,6 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     target_link_libraries(LibTorch::cpu INTERFACE gomp)
   endif()
 
-  find_library(LIBTORCH_CUDA_LIBRARY torch_cuda PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
-  find_library(LIBTORCH_C10_CUDA_LIBRARY c10_cuda PATHS ${LIBTORCH}/lib NO_DEFAULT_PATH)
   if(NOT CUDAToolkit_ROOT)  # the toolkit that `CUDA=pypi scripts/setup` installs
     file(GLOB CUDAToolkit_ROOT ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
     if(NOT EXISTS "${CUDAToolkit_ROOT}/bin/nvcc")
@@ -48,12 +50,12 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     endif()
   endif()
   find_package(CUDAToolkit QUIET)
-  if(LIBTORCH_CUDA_LIBRARY AND LIBTORCH_C10_CUDA_LIBRARY AND CUDAToolkit_FOUND)
+  if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CUDAToolkit_FOUND)
     add_library(LibTorch::cuda INTERFACE IMPORTED)
     # --no-as-needed: registration is all that we need of libtorch_cuda, so no symbol asks for it.
     target_link_libraries(LibTorch::cuda INTERFACE
-      LibTorch::cpu -Wl,--no-as-needed ${LIBTORCH_CUDA_LIBRARY} ${LIBTORCH_C10_CUDA_LIBRARY}
-      -Wl,--as-needed CUDA::cudart)
+      LibTorch::cpu -Wl,--no-as-needed ${LIBTORCH_CUDA} ${LIBTORCH_C10_CUDA} -Wl,--as-needed
+      CUDA::cudart)
     target_link_options(LibTorch::cuda INTERFACE -Wl,--allow-shlib-undefined)
   endif()
 endif()
