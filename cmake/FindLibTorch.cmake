@@ -43,19 +43,24 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     target_link_libraries(LibTorch::cpu INTERFACE gomp)
   endif()
 
-  if(NOT CUDAToolkit_ROOT)  # the toolkit that `CUDA=pypi scripts/setup` installs
-    file(GLOB CUDAToolkit_ROOT ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
-    if(NOT EXISTS "${CUDAToolkit_ROOT}/bin/nvcc")
-      unset(CUDAToolkit_ROOT)
+  find_package(CudaRuntime QUIET)
+  # Two versions of the runtime in one program would be trouble: the wheel says which it was built for.
+  if(CudaRuntime_FOUND AND EXISTS ${LIBTORCH}/version.py)
+    file(STRINGS ${LIBTORCH}/version.py wheel_cuda REGEX "^cuda")
+    string(REGEX MATCH "[0-9]+" wheel_cuda_major "${wheel_cuda}")
+    string(REGEX MATCH "^[0-9]+" found_cuda_major "${CudaRuntime_VERSION}")
+    if(NOT wheel_cuda_major EQUAL found_cuda_major)
+      message(STATUS "CUDA ${CudaRuntime_VERSION} is found, but LibTorch was built for "
+                     "${wheel_cuda_major}; `CUDA=pypi scripts/setup` installs that")
+      set(CudaRuntime_FOUND FALSE)
     endif()
   endif()
-  find_package(CUDAToolkit QUIET)
-  if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CUDAToolkit_FOUND)
+  if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CudaRuntime_FOUND)
     add_library(LibTorch::cuda INTERFACE IMPORTED)
     # --no-as-needed: registration is all that we need of libtorch_cuda, so no symbol asks for it.
     target_link_libraries(LibTorch::cuda INTERFACE
       LibTorch::cpu -Wl,--no-as-needed ${LIBTORCH_CUDA} ${LIBTORCH_C10_CUDA} -Wl,--as-needed
-      CUDA::cudart)
+      CUDA::runtime)
     target_link_options(LibTorch::cuda INTERFACE -Wl,--allow-shlib-undefined)
   endif()
 endif()
