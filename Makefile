@@ -17,7 +17,7 @@ build: setup  ## build everything into build/release (or PRESET=debug, asan, tsa
 	@cmake --preset $(PRESET) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
 	@cmake --build --preset $(PRESET)
 
-train: build  ## train the quickstart (under 3 minutes), then solve ten real cubes with it
+train: build  ## train the quickstart (3 minutes once built), then solve ten real cubes with it
 	@out=runs/quickstart-$$(date +%Y%m%d-%H%M%S) && \
 	$(TANDEM) train configs/quickstart.yaml --out $$out && \
 	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl

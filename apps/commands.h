@@ -25,7 +25,7 @@ struct SolveArgs {
   std::string model;
   std::string states;
   std::string out;  ///< "": standard output
-  std::optional<std::size_t> limit;
+  std::optional<std::int64_t> limit;
   std::vector<Override> overrides;
 };
 

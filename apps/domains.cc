@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "apps/commands.h"
-#include "apps/terminal.h"
+#include "base/terminal.h"
 #include "tandem/registry.h"
 
 namespace tandem {

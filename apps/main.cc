@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std
             overrides.push_back({key, value, "--" + option + " " + value});
           },
           help)
-      ->type_name("VALUE");
+      ->type_name("VALUE")
+      ->trigger_on_parse();  // so that of --seed and --set seed=N the later wins
 }
 
 void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std::string& help) {
@@ -37,7 +39,8 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
           },
           help)
       ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->trigger_on_parse();
 }
 
 void AddTrain(CLI::App& app, TrainArgs& args) {
@@ -71,7 +74,9 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
                   "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
       ->required()
       ->type_name("FILE");
-  solve.add_option("--limit", args.limit, "Solve the first N states only")->type_name("N");
+  solve.add_option("--limit", args.limit, "Solve the first N states only")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   AddSetOption(solve, args.overrides, "Change a key of the run's config; may be repeated");
   solve.add_option("--out", args.out, "Write results there, a JSON object a line")
       ->type_name("FILE");
@@ -113,12 +118,21 @@ int Main(int argc, char** argv) {
 
   try {
     app.parse(argc, argv);
-    return Dispatch(app, domain, train, solve);
+    const int code = Dispatch(app, domain, train, solve);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw Error("cannot write standard output");
+    }
+    return code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kBadInput;
   } catch (const InputError& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kBadInput;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "tandem: out of memory; lower train.batch_size, generate.chunk_rows, "
+                 "network.width or search.beam_width\n");
+    return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kFailed;

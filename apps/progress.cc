@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "apps/terminal.h"
+#include "base/terminal.h"
 #include "base/text.h"
 
 namespace tandem {
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTerminalInterval = 0.1;  // seconds
 constexpr double kPlainInterval = 10;
-constexpr int kBarWidth = 30;
+constexpr int kWidestBar = 30;
 
 // Of the run, by iterations or by time, whichever ends it first.
 double DoneShare(const Progress& progress) {
@@ -34,7 +34,7 @@ std::string Describe(const Progress& progress) {
 
 }  // namespace
 
-ProgressDisplay::ProgressDisplay() : terminal_(IsTerminal(STDERR_FILENO)) {}
+ProgressDisplay::ProgressDisplay() : terminal_(HasCursor(STDERR_FILENO)) {}
 
 void ProgressDisplay::OnIteration(const Progress& progress) {
   const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
@@ -49,11 +49,14 @@ void ProgressDisplay::Show(const Progress& progress) {
     std::fputs(fmt::format("{}\n", Describe(progress)).c_str(), stderr);
     return;
   }
-  const int filled = static_cast<int>(kBarWidth * DoneShare(progress));
-  std::fputs(fmt::format("\r[{}{}] {}\x1b[K", std::string(filled, '#'),
-                         std::string(kBarWidth - filled, '-'), Describe(progress))
-                 .c_str(),
-             stderr);
+  // One column is left free: terminals wrap after the last.
+  const std::string text = Describe(progress);
+  const int columns = TerminalWidth(STDERR_FILENO) - 1;
+  const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);
+  const int filled = static_cast<int>(width * DoneShare(progress));
+  const std::string line =
+      fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
+  std::fputs(fmt::format("\r{:.{}}\x1b[K", line, columns).c_str(), stderr);
   line_open_ = true;
 }
 

@@ -1,12 +1,15 @@
 // Ctrl-C and termination, as a StopSignal.
 #pragma once
 
+#include <array>
+#include <csignal>
+
 #include "base/stop_signal.h"
 
 namespace tandem {
 
-/// While it lives, the first SIGINT or SIGTERM sets the signal; a second one of the same kind ends
-/// the program at once. One at a time.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the signal; another one, more than a
+/// second later, ends the program at once. Signals that were ignored stay so. One at a time.
 class StopOnSignals {
  public:
   StopOnSignals();
@@ -21,6 +24,7 @@ class StopOnSignals {
 
  private:
   StopSignal stop_;
+  std::array<struct sigaction, 3> before_{};
 };
 
 }  // namespace tandem

@@ -2,14 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "apps/commands.h"
+#include "apps/plain_errors.h"
 #include "apps/signals.h"
 #include "apps/states_file.h"
-#include "apps/terminal.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/stopwatch.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "run/model.h"
 #include "run/resolve.h"
@@ -131,45 +136,83 @@ std::string Summarise(const std::vector<SolveResult>& results) {
   return table;
 }
 
-int Solve(const SolveArgs& args) {
-  const RunDirectory run = RunDirectory::Open(args.model);
-  const TrainConfig asked = ConfigForSolving(run, args);
-  std::unique_ptr<Device> device = OpenDevice(asked.device);
-  const TrainConfig config = ResolveAutos(asked, *device);
-  Model model(run, config, std::move(device));
-  const Domain& domain = model.domain();
-  const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
-
-  BeamSearch search(domain, model.evaluator(),
-                    {.width = static_cast<std::size_t>(config.search.beam_width),
-                     .max_length = static_cast<std::size_t>(config.search.max_length)});
-  // People read standard output where they see it, or where --out takes the JSON lines.
-  const bool for_people = !args.out.empty() || IsTerminal(STDOUT_FILENO);
-  const StopOnSignals signals;
-  std::vector<SolveResult> results;
-  std::string json_lines;
-  try {
-    for (const StateLine& line : lines) {
-      results.push_back(SolveOne(line, domain, search, config.search, signals.stop()));
-      const std::string json = ToJson(results.back(), domain).dump() + "\n";
-      json_lines += json;
-      fmt::print("{}", for_people ? Describe(results.back(), domain) + "\n" : json);
-      std::fflush(stdout);
+// Where results go as they come: JSON lines to --out or to standard output, and lines for people to
+// standard output where they see it.
+class ResultWriter {
+ public:
+  // Throws InputError if --out cannot be written, before any work is done.
+  explicit ResultWriter(const SolveArgs& args)
+      : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
+    if (args.out.empty()) return;
+    std::error_code ignored;
+    if (std::filesystem::equivalent(args.out, args.states, ignored)) {
+      throw InputError(fmt::format("--out {} is the file of the states", args.out));
     }
-  } catch (const Stopped&) {
-    fmt::print(stderr, "stopped after {} of {} states\n", results.size(), lines.size());
+    try {
+      file_.emplace(args.out);
+    } catch (const Error& error) {
+      throw InputError(error.what());
+    }
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the file
   }
-  if (!args.out.empty()) WriteFileAtomically(args.out, json_lines);
-  fmt::print(for_people ? stdout : stderr, "{}", Summarise(results));
 
-  if (signals.caught() != 0) return kSignalBase + signals.caught();
+  void Write(const SolveResult& result, const Domain& domain) {
+    const std::string line =
+        ToJson(result, domain).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+        "\n";
+    if (file_) file_->Write(line);
+    std::fputs(for_people_ ? (Describe(result, domain) + "\n").c_str() : line.c_str(), stdout);
+    std::fflush(stdout);
+  }
+
+  void Finish(const std::vector<SolveResult>& results) {
+    if (file_) file_->Commit();
+    std::fputs(Summarise(results).c_str(), for_people_ ? stdout : stderr);
+  }
+
+ private:
+  bool for_people_;
+  std::optional<AtomicFile> file_;
+};
+
+int ExitCodeFor(const std::vector<SolveResult>& results) {
   const auto bad_line = [](const SolveResult& r) { return !r.line.error.empty(); };
   const auto solved = [](const SolveResult& r) { return r.search.solved; };
   if (std::ranges::any_of(results, bad_line)) return kBadInput;
   return std::ranges::all_of(results, solved) ? kDone : kFailed;
 }
 
+int Solve(const SolveArgs& args) {
+  const RunDirectory run = RunDirectory::Open(args.model);
+  const TrainConfig asked = ConfigForSolving(run, args);
+  std::unique_ptr<Device> device = OpenDevice(asked.device);
+  const TrainConfig config = ResolveAutos(asked, *device);
+  Model model(run, config, std::move(device));
+  if (model.iterations() == 0) LogWarning("this network was stopped before it learned anything");
+  const Domain& domain = model.domain();
+  const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
+  ResultWriter writer(args);
+
+  BeamSearch search(domain, model.evaluator(),
+                    {.width = static_cast<std::size_t>(config.search.beam_width),
+                     .max_length = static_cast<std::size_t>(config.search.max_length)});
+  const StopOnSignals signals;
+  std::vector<SolveResult> results;
+  try {
+    for (const StateLine& line : lines) {
+      results.push_back(SolveOne(line, domain, search, config.search, signals.stop()));
+      writer.Write(results.back(), domain);
+    }
+  } catch (const Stopped&) {
+    LogWarning(fmt::format("stopped after {} of {} states", results.size(), lines.size()));
+  }
+  writer.Finish(results);
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results);
+}
+
 }  // namespace
 }  // namespace tandem
 
-extern "C" int tandem::tandem_run_solve(const SolveArgs& args) { return Solve(args); }
+extern "C" int tandem::tandem_run_solve(const SolveArgs& args) {
+  return WithPlainErrors([&] { return Solve(args); });
+}

@@ -12,19 +12,27 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kLongest = 1'000'000;  // moves of any solution that someone may know
+
 void ReadJson(const std::string& text, StateLine& line) {
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw InputError("not a JSON object");
-  if (object.contains("id")) line.id = object["id"];
+  if (object.contains("id")) {
+    if (!object["id"].is_string() && !object["id"].is_number()) {
+      throw InputError("expected `id` to be a number or a text");
+    }
+    line.id = object["id"];
+  }
   if (!object.contains("state") || !object["state"].is_string()) {
     throw InputError("expected `state`, a text in quotes");
   }
   line.text = object["state"];
   if (object.contains("optimal") && !object["optimal"].is_null()) {
-    if (!object["optimal"].is_number_integer()) {
-      throw InputError("expected `optimal` to be a whole number");
+    const json& optimal = object["optimal"];
+    if (!optimal.is_number_integer() || optimal < 0 || optimal > kLongest) {
+      throw InputError(fmt::format("expected `optimal` to be a whole number up to {}", kLongest));
     }
-    line.optimal = object["optimal"].get<int>();
+    line.optimal = optimal.get<int>();
   }
 }
 
@@ -56,12 +64,14 @@ std::string Trimmed(const std::string& text) {
 }  // namespace
 
 std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
-                                  std::optional<std::size_t> limit) {
-  std::istringstream in(ReadFile(path));
+                                  std::optional<std::int64_t> limit) {
+  std::string content = ReadFile(path);
+  if (content.starts_with("\xEF\xBB\xBF")) content.erase(0, 3);  // a byte order mark
+  std::istringstream in(content);
   std::vector<StateLine> lines;
   std::string text;
   for (std::size_t number = 1; std::getline(in, text); ++number) {
-    if (limit && lines.size() == *limit) break;
+    if (limit && std::ssize(lines) == *limit) break;
     text = Trimmed(text);
     if (text.empty() || text.front() == '#') continue;
     lines.push_back(ReadLine(text, number, domain, path.string()));

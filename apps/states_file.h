@@ -25,6 +25,6 @@ struct StateLine {
 /// lines and lines that begin with '#' are skipped. At most `limit` states. Throws InputError if
 /// the file cannot be read or holds no state.
 std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
-                                  std::optional<std::size_t> limit);
+                                  std::optional<std::int64_t> limit);
 
 }  // namespace tandem

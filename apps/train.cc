@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/commands.h"
+#include "apps/plain_errors.h"
 #include "apps/progress.h"
 #include "apps/signals.h"
 #include "base/log.h"
@@ -72,8 +73,8 @@ int Train(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   const fs::path out = OutFolder(args);
-  RunDirectory::CheckFree(out);
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const RunDirectory directory = RunDirectory::Create(out);
   const StopOnSignals signals;
 
   TrainConfig config = ResolveAutos(asked, *device);
@@ -84,10 +85,15 @@ int Train(const TrainArgs& args) {
   try {
     config = ResolveMaxUpdates(config, device, began, signals.stop());
   } catch (const Stopped&) {
+    directory.Abandon();
+    LogWarning("stopped before training began");
     return kSignalBase + signals.caught();
+  } catch (...) {
+    directory.Abandon();
+    throw;
   }
 
-  TrainRun run(config, device, RunDirectory::Create(out), signals.stop(), began);
+  TrainRun run(config, device, directory, signals.stop(), began);
   Announce(run, out);
   ProgressDisplay progress;
   run.AddObserver(progress);
@@ -107,4 +113,6 @@ int Train(const TrainArgs& args) {
 }  // namespace
 }  // namespace tandem
 
-extern "C" int tandem::tandem_run_train(const TrainArgs& args) { return Train(args); }
+extern "C" int tandem::tandem_run_train(const TrainArgs& args) {
+  return WithPlainErrors([&] { return Train(args); });
+}

@@ -86,6 +86,13 @@ Permutation Clockwise(char face) {
   return permutation;
 }
 
+// For messages: half a character of UTF-8 is not one that a terminal or JSON could show.
+std::string Quoted(char letter) {
+  const auto byte = static_cast<unsigned char>(letter);
+  if (byte >= 0x20 && byte < 0x7f) return std::string("'") + letter + "'";
+  return "the byte " + std::to_string(byte);
+}
+
 std::vector<std::uint8_t> SolvedCube() {
   std::vector<std::uint8_t> solved(kStickers);
   for (int i = 0; i < kStickers; ++i) solved[i] = static_cast<std::uint8_t>(i / kStickersPerFace);
@@ -121,8 +128,8 @@ class Cube3 final : public PermutationDomain {
     for (int i = 0; i < kStickers; ++i) {
       const std::size_t colour = kFaces.find(text[i]);
       if (colour == std::string_view::npos) {
-        throw InputError("facelet " + std::to_string(i + 1) + " is '" + text[i] +
-                         "', expected one of U R F D L B");
+        throw InputError("facelet " + std::to_string(i + 1) + " is " + Quoted(text[i]) +
+                         ", expected one of U R F D L B");
       }
       state[i] = static_cast<std::uint8_t>(colour);
       ++count[colour];

@@ -16,7 +16,7 @@ class Error : public std::runtime_error {
 };
 
 /// The request itself cannot be carried out as written (exit code 2): an unknown key, a state that
-/// no cube can reach, a folder that already holds a run.
+/// is no cube, a folder that already holds a run.
 class InputError : public Error {
  public:
   using Error::Error;

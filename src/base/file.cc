@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void FailToWrite(const fs::path& path, int error) {
-  throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
+  throw Error(fmt::format("cannot write {}: {}", path.string(),
+                          error != 0 ? std::strerror(error) : "the system gives no reason"));
 }
 
 void Sync(const fs::path& path, int flags) {
@@ -31,29 +32,46 @@ void Sync(const fs::path& path, int flags) {
 
 }  // namespace
 
-void WriteFileAtomically(const fs::path& path, const std::function<void(const fs::path&)>& write) {
-  fs::path aside = path;
-  aside += fmt::format(".{}.partial", ::getpid());
-  try {
-    write(aside);
-    Sync(aside, O_RDONLY);
-    if (::rename(aside.c_str(), path.c_str()) != 0) FailToWrite(path, errno);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove(aside, ignored);
-    throw;
+AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
+  std::error_code ignored;
+  if (fs::is_symlink(path_, ignored)) path_ = fs::weakly_canonical(path_, ignored);
+  const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
+  aside_ = path_;
+  if (!is_special) aside_ += fmt::format(".{}.partial", ::getpid());
+  errno = 0;
+  out_.open(aside_, std::ios::binary);
+  if (!out_) FailToWrite(path_, errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (committed_ || aside_ == path_) return;
+  std::error_code ignored;
+  fs::remove(aside_, ignored);
+}
+
+void AtomicFile::Write(std::string_view content) {
+  errno = 0;
+  out_.write(content.data(), static_cast<std::streamsize>(content.size()));
+  if (!out_) FailToWrite(path_, errno);
+}
+
+void AtomicFile::Commit() {
+  errno = 0;
+  out_.close();
+  if (!out_) FailToWrite(path_, errno);
+  if (aside_ != path_) {
+    Sync(aside_, O_RDONLY);
+    if (::rename(aside_.c_str(), path_.c_str()) != 0) FailToWrite(path_, errno);
+    // The rename itself lasts only once the folder is on disk.
+    Sync(path_.has_parent_path() ? path_.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
   }
-  // The rename itself lasts only once the folder is on disk.
-  Sync(path.has_parent_path() ? path.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
+  committed_ = true;
 }
 
 void WriteFileAtomically(const fs::path& path, std::string_view content) {
-  WriteFileAtomically(path, [&](const fs::path& aside) {
-    std::ofstream out(aside, std::ios::binary);
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
-    out.close();
-    if (!out) FailToWrite(path, errno);
-  });
+  AtomicFile file(path);
+  file.Write(content);
+  file.Commit();
 }
 
 std::string ReadFile(const fs::path& path) {

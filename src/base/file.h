@@ -2,19 +2,35 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <fstream>
 #include <string>
 #include <string_view>
 
 namespace tandem {
 
-/// Calls `write` with a path beside `path`, then makes the result durable (fsync) and renames it to
-/// `path`. On an exception the file beside is removed and whatever stood at `path` is untouched.
-/// Throws Error that names the path and the system's reason.
-void WriteFileAtomically(const std::filesystem::path& path,
-                         const std::function<void(const std::filesystem::path&)>& write);
+/// A file in the making. What is written goes to a file beside `path`; Commit makes it durable
+/// (fsync) and renames it to `path`, following a symbolic link there. Without Commit the file
+/// beside is removed and whatever stood at `path` is untouched. Where `path` is no regular file (a
+/// device, a pipe) there is nothing to keep whole, and it is written directly.
+class AtomicFile {
+ public:
+  /// Throws Error that names the path and the system's reason, as all methods do.
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
 
-/// The same, for content in memory.
+  void Write(std::string_view content);
+  void Commit();
+
+ private:
+  std::filesystem::path path_;   // what the file will be called
+  std::filesystem::path aside_;  // what is written; path_ itself where that is no regular file
+  std::ofstream out_;
+  bool committed_ = false;
+};
+
+/// Writes a whole file with AtomicFile.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
 
 /// The whole file. Throws InputError that names the path and the system's reason.

@@ -4,14 +4,20 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <utility>
+
+#include "base/terminal.h"
 
 namespace tandem {
 namespace {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "tandem", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    const auto colours =
+        UseColour(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never;
+    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
+    sink->set_color(spdlog::level::info, "");
+    auto made = std::make_shared<spdlog::logger>("tandem", std::move(sink));
     made->set_pattern("%^%v%$");
     return made;
   }();

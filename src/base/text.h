@@ -8,7 +8,7 @@
 namespace tandem {
 
 /// The candidate with the least edit distance to `word`, or "" where none is near enough to be
-/// meant (more than a third of the letters differ).
+/// meant (more than a third of the letters differ, or two of a short word).
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "12,345,678".

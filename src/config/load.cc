@@ -84,6 +84,13 @@ class Reader {
       Contradiction("network.norm", "train.batch_size",
                     "batch normalisation needs at least 2 examples in a batch");
     }
+    const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
+                            static_cast<double>(c.train.batch_size) *
+                            static_cast<double>(c.train.iterations_per_update);
+    if (examples > 1e18) {
+      Contradiction("train.max_updates", "train.iterations_per_update",
+                    "the run would train on more than 10^18 examples");
+    }
     if (c.rows_per_update() > UINT32_MAX) {
       Contradiction("train.batch_size", "train.iterations_per_update",
                     "their product, the rows of one buffer, may be at most 4,294,967,295");

@@ -27,7 +27,8 @@ struct ValueIterationOptions {
 /// learning and search", Nature Machine Intelligence 2019).
 ///
 /// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
-/// scramble and expand the next.
+/// scramble and expand the next. One of the workers is the calling thread, which joins the others
+/// when its evaluation is done; so with a single worker the two take turns.
 class ValueIterationGenerator final : public Generator {
  public:
   /// `domain` and `target_network` must outlive this.

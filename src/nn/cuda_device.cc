@@ -1,6 +1,6 @@
 // The CUDA device: the whole of libtandem_cuda. Copies run on a stream of their own, behind pinned
-// host memory; every thread enters a StreamScope before it touches the device, which sets the CUDA
-// device for that thread.
+// host memory. The CUDA device is set in every thread that touches it: by a StreamScope around
+// work, and by a guard in each method of a slot.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/ops/empty.h>
@@ -48,8 +48,12 @@ class CudaSlot final : public TransferSlot {
   // Pending work may still read this memory, which goes back to allocators that do not know of the
   // streams it was used on.
   ~CudaSlot() override {
-    const c10::cuda::CUDAGuard guard(copies_.device());
-    c10::cuda::device_synchronize();
+    try {
+      const c10::cuda::CUDAGuard guard(copies_.device());
+      c10::cuda::device_synchronize();
+    } catch (const c10::Error&) {
+      // The device has failed already, and whoever used it hears of it there.
+    }
   }
 
   std::span<std::byte> host(std::size_t i) override {
@@ -83,7 +87,8 @@ class CudaSlot final : public TransferSlot {
   c10::cuda::CUDAStream copies_;
   std::vector<at::Tensor> host_;
   std::vector<at::Tensor> device_;
-  at::cuda::CUDAEvent copied_;    // recorded on the copy stream
+  // Recorded on the copy stream. Waiting for it blocks the thread: by default it would spin.
+  at::cuda::CUDAEvent copied_{cudaEventDisableTiming | cudaEventBlockingSync};
   at::cuda::CUDAEvent released_;  // recorded on the stream of the user
 };
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/log.h"
 #include "nn/cuda_library.h"
 #include "tandem/error.h"
 
@@ -74,12 +75,12 @@ std::optional<int> CudaIndex(std::string_view name) {
   return index;
 }
 
+bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
+
 // Loading LibTorch's CUDA libraries takes over a second, so they lie in a library of their own that
 // is opened only where a driver is. Returns what is missing.
 std::string OpenCudaLibrary(OpenCudaFunction*& open) {
-  if (::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    return "no NVIDIA driver is installed (libcuda.so.1 is not found)";
-  }
+  if (!HasDriver()) return "no NVIDIA driver is installed (libcuda.so.1 is not found)";
   void* library = ::dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
     return fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
@@ -100,7 +101,9 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
   std::string missing;
   if (name == "auto") {
     std::unique_ptr<Device> cuda = OpenCuda(0, missing);
-    return cuda != nullptr ? std::move(cuda) : std::make_unique<CpuDevice>();
+    if (cuda != nullptr) return cuda;
+    if (HasDriver()) LogWarning("a GPU driver is installed, but the CPU is used: " + missing);
+    return std::make_unique<CpuDevice>();
   }
   const std::optional<int> index = CudaIndex(name);
   if (!index) {

@@ -8,8 +8,9 @@
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <bit>
-#include <fstream>
+#include <exception>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/file.h"
@@ -38,10 +39,17 @@ std::string DtypeText(const at::Tensor& tensor) {
 }
 
 // The zip archive of torch.save: a pickle, and one record for each tensor's storage.
-void WriteArchive(std::ostream& out, const TensorDict& dict) {
+void WriteArchive(AtomicFile& out, const TensorDict& dict) {
+  // The writer must not see a failure: its destructor would write on, and throw again.
+  std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
-    out.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-    return out ? size : 0;
+    if (failure) return size;
+    try {
+      out.Write({static_cast<const char*>(data), size});
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    return size;
   });
   std::string pickle;
   torch::jit::Pickler pickler(
@@ -61,6 +69,7 @@ void WriteArchive(std::ostream& out, const TensorDict& dict) {
     writer.writeRecord(fmt::format("data/{}", number++), data.data(), data.sizeInBytes());
   }
   writer.writeEndOfFile();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace
@@ -74,12 +83,9 @@ TensorDict ToTensorDict(const StateDict& state) {
 }
 
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) {
-  WriteFileAtomically(path, [&](const std::filesystem::path& aside) {
-    std::ofstream out(aside, std::ios::binary);
-    if (out) WriteArchive(out, dict);
-    out.close();
-    if (!out) throw Error(fmt::format("cannot write {}", path.string()));
-  });
+  AtomicFile file(path);
+  WriteArchive(file, dict);
+  file.Commit();
 }
 
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
@@ -94,21 +100,29 @@ TensorDict ReadTensorFile(const std::filesystem::path& path) {
 
 void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std::string& name) {
   const c10::NoGradGuard no_grad;
-  const StateDict state = StateDictOf(module);
-  for (const auto& [key, tensor] : state) {
+  const auto fail = [&](const std::string& what) {
+    throw InputError(fmt::format("{}: {}", name, what));
+  };
+  std::set<std::string> known;
+  for (const auto& [key, tensor] : StateDictOf(module)) {
+    known.insert(key);
     const auto found = from.find(key);
     if (found == from.end() || !found->value().isTensor()) {
-      throw InputError(fmt::format("{}: no tensor '{}' of shape {}", name, key, ShapeText(tensor)));
+      fail(fmt::format("no tensor '{}' of shape {}", key, ShapeText(tensor)));
     }
     const at::Tensor& source = found->value().toTensor();
-    if (source.sizes() != tensor.sizes()) {
-      throw InputError(fmt::format("{}: tensor '{}' has shape {}, expected {}", name, key,
-                                   ShapeText(source), ShapeText(tensor)));
+    if (source.sizes() != tensor.sizes() || !source.is_floating_point()) {
+      fail(fmt::format("tensor '{}' is {} of shape {}, expected float32 of shape {}", key,
+                       DtypeText(source), ShapeText(source), ShapeText(tensor)));
+    }
+    if (!source.isfinite().all().item<bool>()) {
+      fail(fmt::format("tensor '{}' holds numbers that are not finite", key));
     }
     tensor.copy_(source);
   }
-  if (from.size() != state.size()) {
-    throw InputError(fmt::format("{}: {} tensors, expected {}", name, from.size(), state.size()));
+  for (const auto& entry : from) {
+    const std::string key = entry.key().isString() ? entry.key().toStringRef() : "?";
+    if (!known.contains(key)) fail(fmt::format("unknown tensor '{}'", key));
   }
 }
 

@@ -18,13 +18,13 @@ TensorDict ToTensorDict(const StateDict& state);
 /// Writes a dictionary whole or not at all.
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 
-/// Reads what WriteTensorFile or torch.save wrote. No code in the file is run. Throws InputError
+/// Reads what WriteTensorFile wrote. No code in the file is run. Throws InputError
 /// that names the file.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
 
 /// Copies the tensors of `from` into those of `module`, of the same names and shapes. Throws
-/// InputError that begins with `name` and says which tensor is missing, unknown or of another
-/// shape.
+/// InputError that begins with `name` and says which tensor is missing, unknown, of another shape
+/// or not finite.
 void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std::string& name);
 
 /// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,

@@ -1,66 +1,61 @@
 #include "run/calibrate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "run/train_run.h"
 
 namespace tandem {
 namespace {
 
-// Of the time limit, at most, and in seconds, at most.
-constexpr double kProbeShare = 0.05;
+// Measure for so long, in seconds or as a share of the time limit, whichever is less...
 constexpr double kProbeSeconds = 4;
+constexpr double kProbeShare = 0.05;
+
+// ... and give up measuring whole updates after this share of the time limit.
+constexpr double kProbeMostShare = 0.2;
+
+// The probe's updates are this short, so that several fit; filling and training both take time in
+// proportion to the rows.
+constexpr std::int64_t kProbeIterations = 20;
 
 // Machines slow down and others use them too: plan with this share of the time that is left.
 constexpr double kPlannedShare = 0.97;
 
-// Notes how many iterations ran in how many seconds, the first update (which warms up) left out.
-class RateProbe final : public TrainObserver {
- public:
-  RateProbe(TrainRun& run, double seconds) : run_(run), seconds_(seconds) {}
-
-  void OnIteration(const Progress& progress) override {
-    last_ = progress;
-    if (warm_ && progress.seconds - first_.seconds > seconds_) run_.RequestStop();
+// How long an iteration takes, with its share of filling buffers; 0 if not even one was done.
+double MeasureSecondsPerIteration(TrainRun& run, double seconds) {
+  run.RunUpdate();  // the cold start, and what is slow the first time
+  const Stopwatch watch;
+  double measured = 0;
+  std::int64_t iterations = 0;
+  while (watch.Seconds() < seconds && run.RunUpdate()) {
+    measured = watch.Seconds();
+    iterations += run.config().train.iterations_per_update;
   }
-
-  void OnUpdate(const UpdateRecord&) override {
-    if (!warm_) first_ = last_;
-    warm_ = true;
-  }
-
-  double SecondsPerIteration() const {
-    const Progress none;
-    const Progress& from = last_.iterations_done > first_.iterations_done ? first_ : none;
-    return (last_.seconds - from.seconds) / static_cast<double>(std::max<std::int64_t>(
-                                                last_.iterations_done - from.iterations_done, 1));
-  }
-
- private:
-  TrainRun& run_;
-  const double seconds_;
-  bool warm_ = false;
-  Progress first_, last_;
-};
+  if (iterations > 0) return measured / static_cast<double>(iterations);
+  const RunSummary summary = run.Finish();
+  return summary.iterations > 0 ? summary.wall_s / static_cast<double>(summary.iterations) : 0;
+}
 
 }  // namespace
 
 TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>& device,
                               const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
-  TrainConfig probe_config = config;
-  probe_config.train.max_updates = 1'000'000;
-  TrainRun run(probe_config, device, std::nullopt, stop, began);
-  RateProbe probe(run, std::min(kProbeSeconds, kProbeShare * config.train.max_seconds));
-  run.AddObserver(probe);
-  while (run.RunUpdate()) {
-  }
+  const double limit = config.train.max_seconds;
+  TrainConfig probe = config;
+  probe.train.max_updates = 1'000'000;
+  probe.train.max_seconds = kProbeMostShare * limit;
+  probe.train.iterations_per_update = std::min(probe.train.iterations_per_update, kProbeIterations);
+  TrainRun run(probe, device, std::nullopt, stop);
+  const double iteration_s =
+      MeasureSecondsPerIteration(run, std::min(kProbeSeconds, kProbeShare * limit));
   if (stop.requested()) throw Stopped();
-  const double seconds_left = config.train.max_seconds - began.Seconds();
-  const double update_s =
-      probe.SecondsPerIteration() * static_cast<double>(config.train.iterations_per_update);
+
+  const double update_s = iteration_s * static_cast<double>(config.train.iterations_per_update);
+  const double fitting = kPlannedShare * (limit - began.Seconds()) / update_s;
   config.train.max_updates =
-      std::max<std::int64_t>(1, static_cast<std::int64_t>(kPlannedShare * seconds_left / update_s));
+      fitting > 1 && std::isfinite(fitting) ? static_cast<std::int64_t>(std::min(fitting, 1e9)) : 1;
   return config;
 }
 

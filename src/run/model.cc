@@ -15,14 +15,18 @@ Model::Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr
   ResNetFC net(spec, /*seed=*/0);
   const std::string file = run.checkpoint().string();
   const TensorDict checkpoint = ReadTensorFile(file);
-  const auto model = checkpoint.find("model");
-  const auto updates = checkpoint.find("updates");
-  if (model == checkpoint.end() || !model->value().isGenericDict() || updates == checkpoint.end() ||
-      !updates->value().isInt()) {
-    throw InputError(fmt::format("{}: expected a checkpoint with `model` and `updates`", file));
+  const auto schema = checkpoint.find("schema");
+  if (schema == checkpoint.end() || !schema->value().isInt() ||
+      schema->value().toInt() != kCheckpointSchema) {
+    throw InputError(
+        fmt::format("{}: expected a checkpoint of schema {}", file, kCheckpointSchema));
   }
-  LoadStateDict(model->value().toGenericDict(), net, file);
-  updates_ = updates->value().toInt();
+  // The schema promises the rest.
+  LoadStateDict(checkpoint.at("model").toGenericDict(), net, file);
+  if (WeightsSha256(StateDictOf(net)) != checkpoint.at("weights_sha256").toStringRef()) {
+    throw InputError(fmt::format("{}: the weights are damaged: their SHA-256 is another", file));
+  }
+  iterations_ = checkpoint.at("iterations").toInt();
 
   const at::ScalarType type =
       config.evaluate.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;

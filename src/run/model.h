@@ -20,14 +20,14 @@ class Model {
 
   const Domain& domain() const { return *domain_; }
   Evaluator& evaluator() { return *evaluator_; }
-  std::int64_t updates() const { return updates_; }  ///< that it was trained for
+  std::int64_t iterations() const { return iterations_; }  ///< that it was trained for
 
  private:
   std::unique_ptr<Device> device_;
   std::unique_ptr<const Domain> domain_;
   std::unique_ptr<FrozenNet> net_;
   std::unique_ptr<Evaluator> evaluator_;
-  std::int64_t updates_ = 0;
+  std::int64_t iterations_ = 0;
 };
 
 }  // namespace tandem

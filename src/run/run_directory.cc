@@ -1,7 +1,11 @@
 #include "run/run_directory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -12,20 +16,31 @@ namespace tandem {
 
 namespace fs = std::filesystem;
 
-void RunDirectory::CheckFree(const fs::path& path) {
-  std::error_code error;
-  if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
+RunDirectory RunDirectory::Create(const fs::path& path) {
+  const auto taken = [&] {
     throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
                                  path.string()));
-  }
-}
-
-RunDirectory RunDirectory::Create(const fs::path& path) {
-  CheckFree(path);
+  };
   std::error_code error;
+  if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
+    taken();
+  }
   fs::create_directories(path, error);
   if (error) throw InputError(fmt::format("cannot make {}: {}", path.string(), error.message()));
-  return RunDirectory(path);
+  RunDirectory run(path);
+  const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (claim < 0 && errno == EEXIST) taken();
+  if (claim < 0) {
+    throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
+  }
+  ::close(claim);
+  return run;
+}
+
+void RunDirectory::Abandon() const {
+  std::error_code ignored;
+  if (fs::is_empty(config(), ignored)) fs::remove(config(), ignored);
+  fs::remove(path_, ignored);  // only an empty folder goes
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
@@ -42,7 +57,9 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
 void RunDirectory::AppendMetrics(const nlohmann::json& line) const {
   std::ofstream out(metrics(), std::ios::app);
   out << line.dump() + "\n" << std::flush;
-  if (!out) throw Error(fmt::format("cannot write {}", metrics().string()));
+  if (!out) {
+    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(errno)));
+  }
 }
 
 }  // namespace tandem

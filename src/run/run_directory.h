@@ -1,6 +1,7 @@
 // The folder that a run leaves behind.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,14 +10,19 @@
 
 namespace tandem {
 
+/// The layout of checkpoint.pt.
+inline constexpr std::int64_t kCheckpointSchema = 1;
+
 /// config.yaml, metrics.jsonl, checkpoint.pt and summary.json under one folder.
 class RunDirectory {
  public:
-  /// Throws InputError if there is something at `path` that is not an empty folder.
-  static void CheckFree(const std::filesystem::path& path);
-
-  /// Makes the folder and its parents. Throws InputError where CheckFree does.
+  /// Makes the folder and its parents, and claims it by an empty config.yaml: of two runs that want
+  /// one folder, one is refused. Throws InputError if there is something that is not an empty
+  /// folder.
   static RunDirectory Create(const std::filesystem::path& path);
+
+  /// Gives up a claim: the folder is removed if nothing but the empty config.yaml is in it.
+  void Abandon() const;
 
   /// Takes an existing run. Throws InputError that says what is missing.
   static RunDirectory Open(const std::filesystem::path& path);

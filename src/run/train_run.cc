@@ -145,7 +145,7 @@ bool TrainRun::RunUpdate() {
   } catch (const Stopped&) {
     // The signal came while the main thread waited for a buffer.
   }
-  const bool all_done = so_far_.updates == *config_.train.max_updates;
+  const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
   if (!all_done && stop_.Reached()) {
     so_far_.end = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
@@ -161,14 +161,14 @@ void TrainRun::OnIteration(std::int64_t iteration) {
       .examples = (iteration + 1) * config_.train.batch_size,
       .seconds = began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
-      .loss = so_far_.updates > 0 ? std::optional(so_far_.final_loss) : std::nullopt};
+      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt};
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
 }
 
 void TrainRun::Record(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   if (train.iterations == 0) return;
-  ++so_far_.updates;
+  if (train.iterations == config_.train.iterations_per_update) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.generate_s += record.fill.seconds;
@@ -209,9 +209,10 @@ void TrainRun::WriteCheckpoint() const {
     ++i;
   }
   TensorDict checkpoint = MakeTensorDict();
-  checkpoint.insert("schema", std::int64_t{1});
+  checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("updates", so_far_.updates);
   checkpoint.insert("iterations", so_far_.iterations);
+  checkpoint.insert("weights_sha256", WeightsSha256(state));
   checkpoint.insert("model", ToTensorDict(state));
   checkpoint.insert("optimizer", moments);
   WriteTensorFile(directory_->checkpoint(), checkpoint);

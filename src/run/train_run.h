@@ -40,8 +40,8 @@ enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 /// The contents of summary.json.
 struct RunSummary {
   RunEnd end = RunEnd::kAllUpdates;
-  std::int64_t updates = 0;
-  std::int64_t iterations = 0;
+  std::int64_t updates = 0;     ///< that were finished
+  std::int64_t iterations = 0;  ///< with those of an update that was not
   std::int64_t examples = 0;
   std::int64_t parameters = 0;
   double wall_s = 0;

@@ -5,7 +5,10 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -95,7 +98,10 @@ void BeamSearch::KeepBest(ConstRows children, std::vector<std::uint32_t> candida
     evaluator_.Evaluate(inputs, values_);
 
     std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
-    for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = {values_[i], candidates[i]};
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      if (std::isnan(values_[i])) throw Error("the network's estimate of a state is not a number");
+      ranked[i] = {values_[i], candidates[i]};
+    }
     // Ties go to the lower index, so that the result does not depend on the library's algorithm.
     std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
     candidates.resize(options_.width);

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
-#include <fstream>
 #include <set>
 
 #include "base/file.h"
@@ -9,6 +9,7 @@
 #include "base/stop_signal.h"
 #include "base/text.h"
 #include "base/worker.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -90,47 +91,64 @@ TEST(Text, WritesNumbersForPeople) {
   EXPECT_EQ(HumanBytes(1.5 * 1024 * 1024), "1.5 MiB");
 }
 
-class AtomicFile : public testing::Test {
+class Files : public testing::Test {
  protected:
-  AtomicFile() { fs::create_directories(folder_); }
-  ~AtomicFile() override { fs::remove_all(folder_); }
-
-  std::size_t FilesInFolder() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  std::size_t Count() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), {}));
   }
 
-  const fs::path folder_ = fs::temp_directory_path() / "tandem_atomic_file_test";
+  const TempFolder folder_;
+  const fs::path path_ = folder_.path() / "a.txt";
 };
 
-TEST_F(AtomicFile, ReplacesTheWholeFile) {
-  const fs::path path = folder_ / "a.txt";
-  WriteFileAtomically(path, "first, which is longer");
-  WriteFileAtomically(path, "second");
-  EXPECT_EQ(ReadFile(path), "second");
-  EXPECT_EQ(FilesInFolder(), 1U);
+TEST_F(Files, ReplaceTheWholeFile) {
+  WriteFileAtomically(path_, "first, which is longer");
+  WriteFileAtomically(path_, "second");
+  EXPECT_EQ(ReadFile(path_), "second");
+  EXPECT_EQ(Count(), 1U);
 }
 
-TEST_F(AtomicFile, LeavesTheOldFileWhenWritingFails) {
-  const fs::path path = folder_ / "a.txt";
-  WriteFileAtomically(path, "old");
-  EXPECT_THROW(WriteFileAtomically(path,
-                                   [](const fs::path& aside) {
-                                     std::ofstream(aside) << "half";
-                                     throw Error("the disk is full");
-                                   }),
-               Error);
-  EXPECT_EQ(ReadFile(path), "old");
-  EXPECT_EQ(FilesInFolder(), 1U);
+TEST_F(Files, LeaveTheOldFileUntilTheyAreCommitted) {
+  WriteFileAtomically(path_, "old");
+  {
+    AtomicFile file(path_);
+    file.Write("half");
+    EXPECT_EQ(ReadFile(path_), "old");
+    EXPECT_EQ(Count(), 2U);
+  }
+  EXPECT_EQ(ReadFile(path_), "old");
+  EXPECT_EQ(Count(), 1U);
 }
 
-TEST_F(AtomicFile, NamesThePathThatCannotBeReadOrWritten) {
+TEST_F(Files, FollowSymbolicLinks) {
+  const fs::path link = folder_.path() / "link";
+  WriteFileAtomically(path_, "old");
+  fs::create_symlink(path_, link);
+  WriteFileAtomically(link, "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(ReadFile(path_), "new");
+}
+
+TEST_F(Files, WriteThroughToDevicesAndReportThatTheyAreFull) {
+  fs::create_symlink("/dev/full", path_);
+  EXPECT_THROW(WriteFileAtomically(path_, std::string(1 << 20, 'x')), Error);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_TRUE(fs::is_symlink(path_));
+}
+
+TEST_F(Files, NameThePathThatCannotBeReadOrWritten) {
   try {
-    ReadFile(folder_ / "missing.txt");
+    ReadFile(folder_.path() / "missing.txt");
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("missing.txt: No such file"), std::string::npos);
   }
-  EXPECT_THROW(WriteFileAtomically(folder_ / "no" / "such" / "folder", "x"), Error);
+  try {
+    WriteFileAtomically(folder_.path() / "no" / "such" / "folder", "x");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("folder: No such file"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ class Readme(CliTest):
                     self.fail("a kind of command that nothing tests")
         self.assertLessEqual({"tandem", "make", "cmake", "ctest"}, seen)
 
+    def test_holds_no_placeholder(self):
+        text = (SOURCE / "README.md").read_text()
+        self.assertEqual(re.findall(r"^[A-Z_]{8,}$", text, re.M), [])
+
     def test_every_file_that_is_linked_exists(self):
         text = (SOURCE / "README.md").read_text()
         for target in re.findall(r"\]\((?!http)([^)#]+)", text):

@@ -83,7 +83,7 @@ TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
       ErrorFor("generate: {workers: -1}\n"),
       "my.yaml:1: `generate.workers` is '-1', expected a whole number from 1 to 1,024, or auto");
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
-            "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 1");
+            "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 0.999999");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
             "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential");
   EXPECT_EQ(ErrorFor("seed:\n"),

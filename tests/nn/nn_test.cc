@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <cmath>
 #include <filesystem>
 #include <thread>
 
@@ -17,6 +18,7 @@
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "nn/torch_evaluator.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -206,9 +208,6 @@ TEST(ScopedThreads, SetsTheShareOfTheCallingThreadAlone) {
 
 class TensorFile : public testing::Test {
  protected:
-  TensorFile() { std::filesystem::create_directories(folder_); }
-  ~TensorFile() override { std::filesystem::remove_all(folder_); }
-
   static std::string ErrorOf(const std::function<void()>& action) {
     try {
       action();
@@ -218,9 +217,8 @@ class TensorFile : public testing::Test {
     return "";
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / "tandem_tensor_file_test";
-  const std::filesystem::path path_ = folder_ / "net.pt";
+  const TempFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "net.pt";
 };
 
 TEST_F(TensorFile, BringsTheSameWeightsBack) {
@@ -236,10 +234,31 @@ TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
   NetworkSpec wider = SmallSpec(Norm::kNone);
   wider.layers.width = 9;
   ResNetFC wide(wider, 1), normed(SmallSpec(Norm::kBatch), 1);
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, wide, "net.pt"); }),
-            "net.pt: tensor 'hidden1.weight' has shape [8, 16], expected [9, 16]");
+  EXPECT_EQ(
+      ErrorOf([&] { LoadStateDict(small, wide, "net.pt"); }),
+      "net.pt: tensor 'hidden1.weight' is float32 of shape [8, 16], expected float32 of shape "
+      "[9, 16]");
   EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, normed, "net.pt"); }),
             "net.pt: no tensor 'hidden0.norm_weight' of shape [16]");
+}
+
+TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
+  ResNetFC net(SmallSpec(Norm::kNone), 1);
+  TensorDict more = ToTensorDict(StateDictOf(net));
+  more.insert("surplus", at::zeros({1}));
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, net, "net.pt"); }),
+            "net.pt: unknown tensor 'surplus'");
+  TensorDict bad = ToTensorDict(StateDictOf(net));
+  bad.insert_or_assign("output.bias", at::tensor({std::nanf("")}));
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, net, "net.pt"); }),
+            "net.pt: tensor 'output.bias' holds numbers that are not finite");
+}
+
+TEST_F(TensorFile, AFullDiskIsAnErrorAndLeavesNothing) {
+  std::filesystem::create_symlink("/dev/full", path_);
+  EXPECT_THROW(
+      WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)))),
+      Error);
 }
 
 TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
@@ -251,7 +270,7 @@ TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
   WriteFileAtomically(path_, "hello");
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
             std::string::npos);
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_ / "none.pt"); }).find("none.pt"),
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_.path() / "none.pt"); }).find("none.pt"),
             std::string::npos);
 }
 

@@ -224,8 +224,7 @@ TEST(Modes, AFailureOnEitherSideEndsBothWithItsOwnMessage) {
       StandIns generator_fails{.fill_fails_at = at};
       ExpectFailure(generator_fails, async, "the simulator broke");
       EXPECT_EQ(generator_fails.log.Count("train " + std::to_string(at)), 0);
-      // The fill that is under way when training fails is a long one: it must be stopped.
-      StandIns trainer_fails{.fill_time = milliseconds(50), .train_fails_at = at};
+      StandIns trainer_fails{.train_fails_at = at};
       ExpectFailure(trainer_fails, async, "the loss is not finite");
       EXPECT_EQ(trainer_fails.log.Count("fill " + std::to_string(at + 2)), 0);
     }

@@ -12,6 +12,7 @@
 #include "run/calibrate.h"
 #include "run/model.h"
 #include "run/resolve.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -67,10 +68,8 @@ INSTANTIATE_TEST_SUITE_P(All, Target, testing::Values("walk_length", "value_iter
 
 class InFolder : public testing::Test {
  protected:
-  InFolder() { fs::remove_all(folder_); }
-  ~InFolder() override { fs::remove_all(folder_); }
-
-  const fs::path folder_ = fs::temp_directory_path() / "tandem_train_run_test";
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
 };
 
 TEST_F(InFolder, LeavesEverythingThatTheRunWas) {
@@ -114,11 +113,19 @@ TEST_F(InFolder, TheSavedConfigGivesTheSameRunAgain) {
 
 TEST_F(InFolder, RefusesAFolderThatHoldsSomething) {
   fs::create_directories(folder_);
-  EXPECT_NO_THROW(RunDirectory::Create(folder_));
   WriteFileAtomically(folder_ / "precious.txt", "x");
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
   EXPECT_EQ(ReadFile(folder_ / "precious.txt"), "x");
   EXPECT_THROW(RunDirectory::Open(folder_), InputError);
+}
+
+TEST_F(InFolder, AClaimedFolderIsTakenUntilItIsGivenUp) {
+  fs::create_directories(folder_);
+  const RunDirectory first = RunDirectory::Create(folder_);
+  EXPECT_THROW(RunDirectory::Create(folder_), InputError);
+  first.Abandon();
+  EXPECT_FALSE(fs::exists(folder_));
+  RunDirectory::Create(folder_);
 }
 
 TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
@@ -126,7 +133,7 @@ TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
   const RunDirectory run = RunDirectory::Open(folder_);
   TrainConfig config = LoadConfig(run.config());
   Model model(run, config, OpenDevice("cpu"));
-  EXPECT_EQ(model.updates(), 6);
+  EXPECT_EQ(model.iterations(), 30);
   std::vector<std::uint8_t> goal(54);
   model.domain().WriteGoals(Rows(std::span(goal)));
   float value = 0;
@@ -151,27 +158,54 @@ TEST_F(InFolder, AStopKeepsWhatWasLearned) {
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
 }
 
+TEST(TrainRun, AnUpdateThatWasCutShortIsNotCounted) {
+  const RunSummary summary = RunToTheEnd(
+      {"train.max_updates=1", "train.max_seconds=0.5", "train.iterations_per_update=10000"});
+  EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
+  EXPECT_EQ(summary.updates, 0);
+  EXPECT_GT(summary.iterations, 0);
+}
+
 TEST(TrainRun, ATimeLimitEndsTheRun) {
   const RunSummary summary = RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
   EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
   EXPECT_GT(summary.iterations, 0);
 }
 
-TEST(Calibrate, FindsUpdatesThatFitAndLeavesOtherConfigsAlone) {
-  const std::shared_ptr<Device> device = OpenDevice("cpu");
-  const StopSignal never;
-  const TrainConfig fixed = Config({}, *device);
-  EXPECT_EQ(ResolveMaxUpdates(fixed, device, Stopwatch(), never).train.max_updates, 6);
-  const TrainConfig measured =
-      ResolveMaxUpdates(Config({"train.max_updates=auto", "train.max_seconds=4"}, *device), device,
-                        Stopwatch(), never);
-  ASSERT_TRUE(measured.train.max_updates.has_value());
-  EXPECT_GE(*measured.train.max_updates, 1);
-  StopSignal stopped;
-  stopped.Request();
-  EXPECT_THROW(ResolveMaxUpdates(Config({"train.max_updates=auto", "train.max_seconds=4"}, *device),
-                                 device, Stopwatch(), stopped),
-               Stopped);
+class Calibrate : public testing::Test {
+ protected:
+  TrainConfig Resolve(std::vector<std::string> sets, const StopSignal& stop) {
+    sets.push_back("train.max_updates=auto");
+    return ResolveMaxUpdates(Config(sets, *device_), device_, Stopwatch(), stop);
+  }
+
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  StopSignal stop_;
+};
+
+TEST_F(Calibrate, LeavesConfigsWithANumberAlone) {
+  EXPECT_EQ(ResolveMaxUpdates(Config({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
+            6);
+}
+
+TEST_F(Calibrate, PlansInProportionToTheTimeAndTheUpdate) {
+  // The machine is shared, so only what a wrong sum would miss by far: an update of a thousandth of
+  // the rows fits many times as often.
+  const std::int64_t many = *Resolve({"train.max_seconds=4"}, stop_).train.max_updates;
+  const std::int64_t few =
+      *Resolve({"train.max_seconds=4", "train.iterations_per_update=5000"}, stop_)
+           .train.max_updates;
+  EXPECT_GT(many, 20 * few);
+  EXPECT_GE(few, 1);
+}
+
+TEST_F(Calibrate, PlansOneUpdateWhereNotEvenAnIterationFits) {
+  EXPECT_EQ(Resolve({"train.max_seconds=0.001"}, stop_).train.max_updates, 1);
+}
+
+TEST_F(Calibrate, StopsWhenAsked) {
+  stop_.Request();
+  EXPECT_THROW(Resolve({"train.max_seconds=4"}, stop_), Stopped);
 }
 
 }  // namespace
