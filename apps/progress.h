@@ -11,6 +11,7 @@ namespace tandem {
 class ProgressDisplay final : public TrainObserver {
  public:
   ProgressDisplay();
+  ~ProgressDisplay() override { Close(); }
 
   void OnIteration(const Progress& progress) override;
 

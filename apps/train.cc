@@ -64,50 +64,50 @@ void Report(const RunSummary& summary, const fs::path& out) {
                   WithThousands(summary.examples), HumanSeconds(summary.wall_s),
                   WithThousands(static_cast<long long>(rate)), summary.final_loss,
                   HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
-  if (summary.updates > 0) {
+  if (summary.iterations > 0) {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }
 }
 
-int Train(const TrainArgs& args) {
-  const Stopwatch began;
-  const TrainConfig asked = LoadConfig(args.config, args.overrides);
-  const fs::path out = OutFolder(args);
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const RunDirectory directory = RunDirectory::Create(out);
-  const StopOnSignals signals;
-
+// The whole of a run in a folder that is claimed for it.
+int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
+            const std::shared_ptr<Device>& device, const StopOnSignals& signals,
+            const Stopwatch& began) {
   TrainConfig config = ResolveAutos(asked, *device);
   if (!config.train.max_updates) {
     LogInfo(fmt::format("measuring how many updates fit into {}",
                         HumanSeconds(config.train.max_seconds)));
   }
+  config = ResolveMaxUpdates(config, device, began, signals.stop());
+
+  TrainRun run(config, device, directory, signals.stop(), began);
+  Announce(run, directory.path());
+  ProgressDisplay progress;
+  run.AddObserver(progress);
+  while (run.RunUpdate()) {
+  }
+  progress.Close();
+  const RunSummary summary = run.Finish();
+  Report(summary, directory.path());
+  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
+}
+
+int Train(const TrainArgs& args) {
+  const Stopwatch began;
+  const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const RunDirectory directory = RunDirectory::Create(OutFolder(args));
+  const StopOnSignals signals;
   try {
-    config = ResolveMaxUpdates(config, device, began, signals.stop());
+    return TrainIn(directory, asked, device, signals, began);
   } catch (const Stopped&) {
     directory.Abandon();
     LogWarning("stopped before training began");
     return kSignalBase + signals.caught();
   } catch (...) {
-    directory.Abandon();
+    directory.Abandon();  // which leaves a run that has begun alone
     throw;
   }
-
-  TrainRun run(config, device, directory, signals.stop(), began);
-  Announce(run, out);
-  ProgressDisplay progress;
-  run.AddObserver(progress);
-  try {
-    while (run.RunUpdate()) {
-    }
-  } catch (...) {
-    progress.Close();
-    throw;
-  }
-  progress.Close();
-  const RunSummary summary = run.Finish();
-  Report(summary, out);
-  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
 }
 
 }  // namespace

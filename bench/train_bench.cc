@@ -1,5 +1,6 @@
 // A training step and an evaluation of the quickstart's network, in fp32 and bf16, and beside the
 // step its pure matrix products: compare items_per_second.
+#include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -7,6 +8,7 @@
 
 #include <thread>
 
+#include "nn/one_hot.h"
 #include "nn/threads.h"
 #include "nn/torch_evaluator.h"
 #include "train/torch_trainer.h"
@@ -70,6 +72,27 @@ BENCHMARK(MatrixProductsOfAStep)
     ->Arg(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// How Tandem makes bytes one-hot, and the way it does not.
+void OneHotByGathering(benchmark::State& state) {
+  const ScopedThreads threads(Cores());
+  const OneHot one_hot({54, 6}, at::kBFloat16, c10::kCPU);
+  const at::Tensor bytes = at::randint(0, 6, {kBatch, 54}, at::kByte);
+  for (auto _ : state) benchmark::DoNotOptimize(one_hot(bytes));
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(OneHotByGathering)->UseRealTime();
+
+void OneHotByComparing(benchmark::State& state) {
+  const ScopedThreads threads(Cores());
+  const at::Tensor values = at::arange(6, at::kByte);
+  const at::Tensor bytes = at::randint(0, 6, {kBatch, 54}, at::kByte);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize((bytes.unsqueeze(2) == values).to(at::kBFloat16).view({kBatch, 324}));
+  }
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(OneHotByComparing)->UseRealTime();
 
 void Evaluation(benchmark::State& state) {
   const auto device = OpenDevice("cpu");

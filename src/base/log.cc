@@ -30,6 +30,4 @@ void LogInfo(std::string_view message) { Logger().info("{}", message); }
 
 void LogWarning(std::string_view message) { Logger().warn("warning: {}", message); }
 
-void SetQuiet(bool quiet) { Logger().set_level(quiet ? spdlog::level::warn : spdlog::level::info); }
-
 }  // namespace tandem

@@ -8,7 +8,4 @@ namespace tandem {
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 
-/// Warnings only.
-void SetQuiet(bool quiet);
-
 }  // namespace tandem

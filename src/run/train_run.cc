@@ -168,7 +168,8 @@ void TrainRun::OnIteration(std::int64_t iteration) {
 void TrainRun::Record(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   if (train.iterations == 0) return;
-  if (train.iterations == config_.train.iterations_per_update) ++so_far_.updates;
+  const bool whole = train.iterations == config_.train.iterations_per_update;
+  if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.generate_s += record.fill.seconds;
@@ -192,13 +193,16 @@ void TrainRun::Record(const UpdateRecord& record) {
          {"wait_for_batch_s", train.wait_for_batch_s},
          {"lag_updates", record.lag_updates},
          {"target_age_iterations", record.lag_updates * config_.train.iterations_per_update}});
-    if (so_far_.updates % config_.checkpoint.every_updates == 0) WriteCheckpoint();
+    // Finish writes the last one.
+    const bool last = so_far_.updates == *config_.train.max_updates;
+    if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
+      WriteCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
+    }
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
 
-void TrainRun::WriteCheckpoint() const {
-  const StateDict state = StateDictOf(parts_->net);
+void TrainRun::WriteCheckpoint(const std::string& weights_sha256) const {
   const Optimizer& optimizer = parts_->trainer->optimizer();
   TensorDict moments = MakeTensorDict();
   moments.insert("steps", optimizer.steps().cpu());
@@ -212,8 +216,8 @@ void TrainRun::WriteCheckpoint() const {
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("updates", so_far_.updates);
   checkpoint.insert("iterations", so_far_.iterations);
-  checkpoint.insert("weights_sha256", WeightsSha256(state));
-  checkpoint.insert("model", ToTensorDict(state));
+  checkpoint.insert("weights_sha256", weights_sha256);
+  checkpoint.insert("model", ToTensorDict(StateDictOf(parts_->net)));
   checkpoint.insert("optimizer", moments);
   WriteTensorFile(directory_->checkpoint(), checkpoint);
 }
@@ -221,7 +225,7 @@ void TrainRun::WriteCheckpoint() const {
 RunSummary TrainRun::Finish() {
   RunSummary summary = so_far_;
   summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));
-  if (directory_) WriteCheckpoint();
+  if (directory_) WriteCheckpoint(summary.weights_sha256);
   summary.wall_s = began_.Seconds();
   summary.peak_rss_bytes = PeakRssBytes();
   if (directory_) WriteSummary(summary);

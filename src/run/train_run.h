@@ -86,7 +86,7 @@ class TrainRun {
 
   void OnIteration(std::int64_t iteration);
   void Record(const UpdateRecord& record);
-  void WriteCheckpoint() const;
+  void WriteCheckpoint(const std::string& weights_sha256) const;
   void WriteSummary(const RunSummary& summary) const;
 
   const TrainConfig config_;

@@ -90,6 +90,14 @@ class Train(CliTest):
         self.assertEqual(digest.hexdigest(), summary["weights_sha256"])
         self.assertEqual(checkpoint["updates"], 4)
 
+    def test_a_run_that_finds_no_memory_leaves_nothing(self):
+        config = self.write("small.yaml", SMALL)
+        _, error = self.run_tandem("train", config, "--out", "run", "--set",
+                                   "train.iterations_per_update=40000000", code=1,
+                                   memory=8 << 30)
+        self.assertIn("lower train.batch_size", error)
+        self.assertFalse((self.folder / "run").exists())
+
     def test_refuses_a_folder_that_holds_something(self):
         config = self.write("small.yaml", SMALL)
         (self.folder / "full").mkdir()

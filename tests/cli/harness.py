@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -26,10 +27,12 @@ class CliTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tandem-cli-"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_tandem(self, *args, code=0):
-        """Runs the program, expects the exit code, returns (stdout, stderr)."""
+    def run_tandem(self, *args, code=0, memory=None):
+        """Runs the program, in so many bytes of address space, expects the exit code, returns
+        (stdout, stderr)."""
+        limit = memory and (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
         result = subprocess.run([TANDEM, *map(str, args)], capture_output=True, text=True,
-                                cwd=self.folder, timeout=120)
+                                cwd=self.folder, timeout=120, preexec_fn=limit)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
 
