@@ -67,6 +67,10 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"generate.chunk_rows", "rows that are generated together, a unit of work",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
+      {"network.head",
+       "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
+       "cost-to-go of the child",
+       Choice(c.network.head, {"v", "q"})},
       {"network.stem_width", "width of a first layer before the residual ones; 0: none",
        IntField{&c.network.stem_width, 0, 1 << 20}},
       {"network.width", "width of the residual blocks", IntField{&c.network.width, 1, 1 << 20}},

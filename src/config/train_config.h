@@ -13,6 +13,7 @@ using AutoInt = std::optional<std::int64_t>;
 
 enum class Mode { kAsync, kSequential };
 enum class Target { kWalkLength, kValueIteration };
+enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };
 enum class Schedule { kConstant, kLinear, kExponential };
@@ -35,6 +36,7 @@ struct GenerateConfig {
 };
 
 struct NetworkConfig {
+  Head head = Head::kV;
   std::int64_t stem_width = 0;
   std::int64_t width = 256;
   std::int64_t blocks = 2;

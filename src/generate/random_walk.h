@@ -19,6 +19,9 @@ class RandomWalk {
 
   void Step();
 
+  /// The action that leads straight back; nothing before the first step.
+  std::optional<Action> back() const { return forbidden_; }
+
  private:
   const Domain& domain_;
   Random random_;
