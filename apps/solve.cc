@@ -195,7 +195,8 @@ int Solve(const SolveArgs& args) {
 
   BeamSearch search(domain, model.evaluator(),
                     {.width = static_cast<std::size_t>(config.search.beam_width),
-                     .max_length = static_cast<std::size_t>(config.search.max_length)});
+                     .max_length = static_cast<std::size_t>(config.search.max_length),
+                     .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)});
   const StopOnSignals signals;
   std::vector<SolveResult> results;
   try {

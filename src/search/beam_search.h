@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
 struct BeamOptions {
-  std::size_t width = 4096;      ///< states kept at each depth
-  std::size_t max_length = 100;  ///< depth to give up at
+  std::size_t width = 4096;          ///< states kept at each depth
+  std::size_t max_length = 100;      ///< depth to give up at
+  std::size_t evaluate_rows = 4096;  ///< states that the evaluator gets at once
 };
 
 struct SearchResult {
@@ -47,26 +49,20 @@ class BeamSearch {
     Action action;
   };
 
-  Rows ExpandFrontier();
-  std::vector<std::uint32_t> NewChildren(ConstRows children);
-  void KeepBest(ConstRows children, std::vector<std::uint32_t> candidates);
+  std::vector<std::uint32_t> NewChildren();
+  std::vector<std::uint32_t> Best(std::vector<std::uint32_t> candidates, const StopSignal& stop);
+  void Keep(const std::vector<std::uint32_t>& children);
   std::vector<Action> PathTo(std::size_t child) const;
 
   const Domain& domain_;
-  Evaluator& evaluator_;
   const BeamOptions options_;
 
   std::vector<std::uint8_t> frontier_;    // the states of this depth
   std::vector<std::vector<Step>> steps_;  // by depth, beginning with depth 1
   absl::flat_hash_set<std::uint64_t> kept_;
 
-  // Of the children of the frontier.
-  std::vector<std::uint8_t> children_;
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::uint8_t> is_goal_;
-  absl::flat_hash_set<std::uint64_t> seen_;
-  std::vector<std::uint8_t> inputs_;
-  std::vector<float> values_;
+  Expander expander_;
+  absl::flat_hash_set<std::uint64_t> seen_;  // among the children of the frontier
 };
 
 }  // namespace tandem

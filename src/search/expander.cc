@@ -1,0 +1,79 @@
+#include "search/expander.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "search/parallel.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kGrain = 256;  // states that one task takes
+
+}  // namespace
+
+std::uint64_t HashState(std::span<const std::uint8_t> state) {
+  return XXH3_64bits(state.data(), state.size());
+}
+
+Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows)
+    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows) {}
+
+void Expander::Expand(ConstRows states) {
+  const std::size_t num_children = states.size() * domain_.spec().num_actions();
+  children_.resize(num_children * states.row_size());
+  is_goal_.resize(num_children);
+  unchanged_.resize(num_children);
+  hashes_.resize(num_children);
+  ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+    ExpandSome(states.Slice(first, count), first);
+  });
+}
+
+void Expander::ExpandSome(ConstRows states, std::size_t first) {
+  const std::size_t num_actions = domain_.spec().num_actions();
+  const std::size_t state_size = states.row_size();
+  const Rows children(children_.data() + first * num_actions * state_size,
+                      states.size() * num_actions, state_size);
+  domain_.Expand(states, children);
+  domain_.IsGoal(children, std::span(is_goal_).subspan(first * num_actions, children.size()));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const std::uint8_t* parent = states[i / num_actions].data();
+    const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
+    unchanged_[first * num_actions + i] = same ? 1 : 0;
+    if (!same) hashes_[first * num_actions + i] = HashState(children[i]);
+  }
+}
+
+ConstRows Expander::children() const {
+  return {children_.data(), is_goal_.size(), static_cast<std::size_t>(domain_.spec().state_size)};
+}
+
+// Slice by slice, so that a stop need not wait for the whole, and the inputs stay in cache.
+std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                          const StopSignal& stop) {
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  values_.resize(chosen.size());
+  for (std::size_t first = 0; first < chosen.size(); first += evaluate_rows_) {
+    if (stop.Reached()) throw Stopped();
+    const auto slice = chosen.subspan(first, std::min(evaluate_rows_, chosen.size() - first));
+    inputs_.resize(slice.size() * input_size);
+    const Rows inputs(inputs_.data(), slice.size(), input_size);
+    ForRanges(slice.size(), kGrain, [&](std::size_t begin, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        domain_.Encode(ConstRows(states[slice[i]]), inputs.Slice(i, 1));
+      }
+    });
+    evaluator_.Evaluate(inputs, std::span(values_).subspan(first, slice.size()));
+  }
+  if (std::ranges::any_of(values_, [](float value) { return std::isnan(value); })) {
+    throw Error("the network's estimate of a state is not a number");
+  }
+  return values_;
+}
+
+}  // namespace tandem

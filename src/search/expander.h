@@ -1,0 +1,62 @@
+// What every search asks of the simulator and of the network, for many states at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// The 64 bits by which searches look states up.
+std::uint64_t HashState(std::span<const std::uint8_t> state);
+
+/// Expands a batch of states and estimates those children that a search chooses. All that it
+/// returns stays valid until the next call of the same method; memory is kept for the next.
+///
+/// Expansion and encoding use the TBB threads of the arena it is called in; the evaluator is called
+/// from the calling thread, so never call Estimate inside a TBB task.
+class Expander {
+ public:
+  /// `domain` and `evaluator` must outlive this. The evaluator gets at most `evaluate_rows` states
+  /// at once; a multiple of its own batches costs nothing.
+  Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows);
+
+  /// Makes the children of `states`, which may be anything but the children of the last call.
+  void Expand(ConstRows states);
+
+  /// Child i * num_actions + a is action a applied to state i, and so in all that follows.
+  ConstRows children() const;
+  std::span<const std::uint8_t> is_goal() const { return is_goal_; }
+
+  /// 1 where the child equals its parent, as where an action does not apply: never worth keeping.
+  std::span<const std::uint8_t> unchanged() const { return unchanged_; }
+
+  /// HashState of each child that is not `unchanged`; what stands for the others means nothing.
+  std::span<const std::uint64_t> hashes() const { return hashes_; }
+
+  /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
+  /// `stop` is reached, Error if an estimate is not a number.
+  std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                  const StopSignal& stop);
+
+ private:
+  void ExpandSome(ConstRows states, std::size_t first);
+
+  const Domain& domain_;
+  Evaluator& evaluator_;
+  const std::size_t evaluate_rows_;
+
+  std::vector<std::uint8_t> children_;
+  std::vector<std::uint8_t> is_goal_;
+  std::vector<std::uint8_t> unchanged_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint8_t> inputs_;  // of one evaluation
+  std::vector<float> values_;
+};
+
+}  // namespace tandem

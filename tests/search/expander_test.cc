@@ -1,0 +1,126 @@
+#include "search/expander.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "support/ring_domain.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// A line of cells: at its ends, stepping further does not apply.
+class LineDomain final : public Domain {
+ public:
+  explicit LineDomain(int cells)
+      : Domain({.name = "line",
+                .summary = "for tests",
+                .state_size = 1,
+                .input = {.positions = 1, .depth = cells},
+                .action_names = {"l", "r"},
+                .inverse_actions = {1, 0}}) {}
+  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::uint8_t& at = states[i][0];
+      if (actions[i] == 0 && at > 0) --at;
+      if (actions[i] == 1 && at + 1 < spec().input.depth) ++at;
+    }
+  }
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
+  }
+  void ParseState(std::string_view, std::span<std::uint8_t>) const override {}
+  std::string FormatState(std::span<const std::uint8_t>) const override { return ""; }
+};
+
+TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
+  const LineDomain line(4);
+  StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
+  Expander expander(line, none, 100);
+  const std::vector<std::uint8_t> states = {1, 3};
+  expander.Expand(ConstRows(states.data(), 2, 1));
+  EXPECT_TRUE(std::ranges::equal(expander.children().bytes(), std::vector{0, 2, 2, 3}));
+  EXPECT_TRUE(std::ranges::equal(expander.is_goal(), std::vector{1, 0, 0, 0}));
+  EXPECT_TRUE(std::ranges::equal(expander.unchanged(), std::vector{0, 0, 0, 1}));
+  EXPECT_EQ(expander.hashes()[1], expander.hashes()[2]);
+  EXPECT_EQ(expander.hashes()[0], HashState(expander.children()[0]));
+  EXPECT_NE(expander.hashes()[0], expander.hashes()[1]);
+}
+
+TEST(Expander, ExpandsManyStatesAsItExpandsOne) {
+  const LineDomain line(256);
+  StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
+  Expander all(line, none, 100);
+  Expander one(line, none, 100);
+  std::vector<std::uint8_t> states(5000);
+  std::iota(states.begin(), states.end(), std::uint8_t{0});
+  all.Expand(ConstRows(states.data(), states.size(), 1));
+  ASSERT_EQ(all.children().size(), 10'000U);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    one.Expand(ConstRows(&states[i], 1, 1));
+    for (std::size_t a = 0; a < 2; ++a) {
+      ASSERT_EQ(all.children()[2 * i + a][0], one.children()[a][0]);
+      ASSERT_EQ(all.is_goal()[2 * i + a], one.is_goal()[a]);
+      ASSERT_EQ(all.unchanged()[2 * i + a], one.unchanged()[a]);
+      if (one.unchanged()[a] == 0) {
+        ASSERT_EQ(all.hashes()[2 * i + a], one.hashes()[a]);
+      }
+    }
+  }
+}
+
+TEST(Expander, EstimatesWhatIsChosenInSlices) {
+  const LineDomain line(256);
+  std::vector<std::size_t> sizes;
+  class Recorder final : public Evaluator {
+   public:
+    explicit Recorder(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
+    void Evaluate(ConstRows inputs, std::span<float> values) override {
+      sizes_.push_back(inputs.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i][0];
+    }
+
+   private:
+    std::vector<std::size_t>& sizes_;
+  } recorder(sizes);
+  Expander expander(line, recorder, 4);
+  const std::vector<std::uint8_t> states = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+  const std::vector<std::uint32_t> chosen = {9, 0, 3, 4, 5, 8};
+  const std::span<const float> values =
+      expander.Estimate(ConstRows(states.data(), 10, 1), chosen, StopSignal());
+  EXPECT_TRUE(std::ranges::equal(values, std::vector<float>{100, 10, 40, 50, 60, 90}));
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 2}));
+}
+
+TEST(Expander, StopsBetweenSlices) {
+  const LineDomain line(256);
+  StopSignal stop;
+  int rows = 0;
+  StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
+    ++rows;
+    stop.Request();
+    return 0.0F;
+  });
+  Expander expander(line, asks_to_stop, 4);
+  const std::vector<std::uint8_t> states(100, 1);
+  std::vector<std::uint32_t> chosen(100);
+  std::iota(chosen.begin(), chosen.end(), 0U);
+  EXPECT_THROW(expander.Estimate(ConstRows(states.data(), 100, 1), chosen, stop), Stopped);
+  EXPECT_EQ(rows, 4);
+}
+
+TEST(Expander, AnEstimateThatIsNoNumberIsAnError) {
+  const LineDomain line(4);
+  StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
+  Expander expander(line, broken, 4);
+  const std::vector<std::uint8_t> states = {1};
+  const std::vector<std::uint32_t> chosen = {0};
+  EXPECT_THROW(expander.Estimate(ConstRows(states.data(), 1, 1), chosen, StopSignal()), Error);
+}
+
+}  // namespace
+}  // namespace tandem
