@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "run/model.h"
 #include "run/resolve.h"
-#include "search/beam_search.h"
+#include "search/q_beam_search.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -193,10 +193,15 @@ int Solve(const SolveArgs& args) {
   const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
-  BeamSearch search(domain, model.evaluator(),
-                    {.width = static_cast<std::size_t>(config.search.beam_width),
-                     .max_length = static_cast<std::size_t>(config.search.max_length),
-                     .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)});
+  const BeamOptions options{
+      .width = static_cast<std::size_t>(config.search.beam_width),
+      .max_length = static_cast<std::size_t>(config.search.max_length),
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  const std::unique_ptr<BeamSearch> beam =
+      config.network.head == Head::kQ
+          ? std::make_unique<QBeamSearch>(domain, model.evaluator(), options)
+          : std::make_unique<BeamSearch>(domain, model.evaluator(), options);
+  BeamSearch& search = *beam;
   const StopOnSignals signals;
   std::vector<SolveResult> results;
   try {

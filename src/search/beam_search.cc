@@ -20,7 +20,7 @@ SearchResult BeamSearch::Solve(std::span<const std::uint8_t> start, const StopSi
   result.solved = start_is_goal != 0;
   while (!result.solved && !frontier_.empty() && steps_.size() < options_.max_length) {
     if (stop.Reached()) throw Stopped();
-    expander_.Expand(ConstRows(frontier_.data(), frontier_.size() / start.size(), start.size()));
+    expander_.Expand(frontier());
     const std::span<const std::uint8_t> is_goal = expander_.is_goal();
     result.nodes += std::ssize(is_goal);
     const auto goal = std::ranges::find(is_goal, 1);
@@ -28,10 +28,19 @@ SearchResult BeamSearch::Solve(std::span<const std::uint8_t> start, const StopSi
       result.solved = true;
       result.actions = PathTo(static_cast<std::size_t>(goal - is_goal.begin()));
     } else {
-      Keep(Best(NewChildren(), stop));
+      Keep(Choose(stop));
     }
   }
   return result;
+}
+
+ConstRows BeamSearch::frontier() const {
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  return {frontier_.data(), frontier_.size() / state_size, state_size};
+}
+
+bool BeamSearch::MarkKept(std::uint32_t child) {
+  return expander_.unchanged()[child] == 0 && kept_.insert(expander_.hashes()[child]).second;
 }
 
 // The first of each group of equal children, less those kept before.
@@ -50,9 +59,9 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return fresh;
 }
 
-// The `width` candidates of least estimate, in the order of their numbers.
-std::vector<std::uint32_t> BeamSearch::Best(std::vector<std::uint32_t> candidates,
-                                            const StopSignal& stop) {
+// The `width` new children of least estimate.
+std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
+  std::vector<std::uint32_t> candidates = NewChildren();
   if (candidates.size() <= options_.width) return candidates;
   const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
   std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());

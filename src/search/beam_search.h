@@ -38,9 +38,21 @@ class BeamSearch {
  public:
   /// `domain` and `evaluator` must outlive this.
   BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options);
+  virtual ~BeamSearch() = default;
 
   /// Throws Stopped once `stop` is reached.
   SearchResult Solve(std::span<const std::uint8_t> start, const StopSignal& stop);
+
+ protected:
+  /// Which children of the frontier to keep, in the order of their numbers.
+  virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
+
+  const BeamOptions& options() const { return options_; }
+  Expander& expander() { return expander_; }
+  ConstRows frontier() const;
+
+  /// Keeps a child from being chosen again, and says whether it was not yet.
+  bool MarkKept(std::uint32_t child);
 
  private:
   // How a kept state came about: the index of its parent among those kept one depth before.
@@ -50,7 +62,6 @@ class BeamSearch {
   };
 
   std::vector<std::uint32_t> NewChildren();
-  std::vector<std::uint32_t> Best(std::vector<std::uint32_t> candidates, const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
   std::vector<Action> PathTo(std::size_t child) const;
 
