@@ -24,7 +24,7 @@ struct InputLayout {
 
 /// The facts about a puzzle that never change.
 struct DomainSpec {
-  std::string name;     ///< as written in configs: letters, digits and '_'
+  std::string name;     ///< letters, digits and '_'; with a parameter, NAME:ARGUMENT
   std::string summary;  ///< one line for people
   int state_size = 0;   ///< bytes of one state
   InputLayout input;
@@ -65,7 +65,7 @@ class Domain {
   /// copies and calls Apply.
   virtual void Expand(ConstRows states, Rows children) const;
 
-  /// Sets applies[i * num_actions + a] to 1 where action a changes row i, else to 0. The default
+  /// Sets applies[i * num_actions + a] to 1 where action a applies to row i, else to 0. The default
   /// sets all to 1; a domain that overrides it says so with spec().masks_actions, and callers may
   /// skip the call where that is false.
   virtual void Mask(ConstRows states, std::span<std::uint8_t> applies) const;

@@ -168,15 +168,5 @@ TEST_F(Cube3, ReadsThePublishedStates) {
   EXPECT_EQ(count, 10);
 }
 
-TEST(Registry, NamesTheNearestDomain) {
-  try {
-    MakeDomain("cube33");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'cube3'?"), std::string::npos);
-  }
-  EXPECT_THROW(RegisterDomain("cube3", nullptr), Error);
-}
-
 }  // namespace
 }  // namespace tandem
