@@ -130,7 +130,7 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
 
 TEST(Config, AnUnknownDomainIsNamed) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
-            "`domain.name: cube33` (my.yaml:2): expected one of cube3, npuzzle; did you "
+            "`domain.name: cube33` (my.yaml:2): expected one of cube2, cube3, npuzzle; did you "
             "mean cube3?");
 }
 
@@ -172,7 +172,7 @@ TEST(Config, AWrongParameterIsNamed) {
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, sizes: 4}\n"),
             "my.yaml:1: unknown key `domain.sizes`; did you mean `domain.size`?");
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
-            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of cube3, "
+            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of cube2, cube3, "
             "npuzzle; did you mean npuzzle, with domain.size 5?");
 }
 
