@@ -47,7 +47,7 @@ std::string IntRange(std::int64_t least, std::int64_t most) {
 
 std::vector<Field> FieldsOf(TrainConfig& c) {
   const std::vector<std::string> precisions = {"auto", "fp32", "bf16"};
-  return {
+  std::vector<Field> fields = {
       {"domain.name", "the puzzle; `tandem domains` lists them", TextField{&c.domain.name}},
 
       {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
@@ -133,6 +133,12 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"device", "auto, cpu, cuda or cuda:N", TextField{&c.device}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
   };
+  if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
+    fields.insert(fields.begin() + 1,
+                  {"domain." + parameter->key, parameter->meaning,
+                   ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+  }
+  return fields;
 }
 
 std::string Expected(const Field& field) {
@@ -144,6 +150,7 @@ std::string Expected(const Field& field) {
             return fmt::format("a number from {:g} to {:g}", f.least, f.most);
           },
           [](const TextField&) { return std::string("a word"); },
+          [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
       },
       field.value);
@@ -174,6 +181,11 @@ bool SetField(const Field& field, std::string_view text) {
                           *f.value = text;
                           return true;
                         },
+                        [&](const ArgumentField& f) {
+                          if (!AcceptsArgument(f.domain, std::string(text))) return false;
+                          *f.value = text;
+                          return true;
+                        },
                         [&](const ChoiceField& f) {
                           const auto found = std::ranges::find(f.names, text);
                           if (found == f.names.end()) return false;
@@ -193,6 +205,9 @@ std::string FieldText(const Field& field) {
                         },
                         [](const RealField& f) { return fmt::format("{}", *f.value); },
                         [](const TextField& f) { return *f.value; },
+                        [](const ArgumentField& f) {
+                          return f.value->empty() ? f.parameter.default_value : *f.value;
+                        },
                         [](const ChoiceField& f) { return f.names[f.get()]; },
                     },
                     field.value);

@@ -21,6 +21,10 @@ enum class Precision { kAuto, kFp32, kBf16 };
 
 struct DomainConfig {
   std::string name = "cube3";
+  std::string argument;  ///< for the puzzle's parameter, whose key names it in the file
+
+  /// As MakeDomain takes it: "cube3", "npuzzle:4".
+  std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
 };
 
 struct PipelineConfig {

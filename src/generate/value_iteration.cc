@@ -109,6 +109,9 @@ void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
 }
 
 void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const {
+  // A child by an action that does not apply is a copy of its parent. It is backed up like the
+  // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
+  // the fixed point, and masks need not be asked for.
   const std::size_t num_actions = domain_.spec().num_actions();
   const float cost = domain_.spec().action_cost;
   const auto rows = static_cast<std::size_t>(chunk.rows);

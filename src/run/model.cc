@@ -9,7 +9,7 @@
 namespace tandem {
 
 Model::Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device)
-    : device_(std::move(device)), domain_(MakeDomain(config.domain.name)) {
+    : device_(std::move(device)), domain_(MakeDomain(config.domain.full_name())) {
   const NetworkSpec spec = NetworkFor(config.network, domain_->spec());
   ResNetFC net(spec, /*seed=*/0);
   const std::string file = run.checkpoint().string();

@@ -41,7 +41,7 @@ struct TrainRun::Parts {
             tbb::global_control::max_allowed_parallelism,
             static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) +
                 1),
-        domain(MakeDomain(config.domain.name)),
+        domain(MakeDomain(config.domain.full_name())),
         schema(ExampleSchema(domain->spec(), config.network.head)),
         network(NetworkFor(config.network, domain->spec())),
         net(network, static_cast<std::uint64_t>(config.seed)) {

@@ -29,8 +29,9 @@ struct SearchResult {
 
 /// Keeps, at each depth, the `width` states of least estimated cost-to-go among all children of
 /// the depth before; a state that was kept at an earlier depth, or stands twice in this one, is
-/// dropped. Ends at the first depth with a goal. States are told apart by 64-bit hashes: with a
-/// million states kept, the chance that any two collide is about 3e-8.
+/// dropped, and so is what an action makes that does not apply, a copy of the parent. Ends at the
+/// first depth with a goal. States are told apart by 64-bit hashes: with a million states kept,
+/// the chance that any two collide is about 3e-8.
 ///
 /// Uses the TBB threads of the arena it is called in; the evaluator is called between, from the
 /// calling thread. One Solve at a time; memory is kept for the next.

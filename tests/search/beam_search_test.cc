@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "generate/random_walk.h"
+#include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
@@ -83,6 +84,17 @@ TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
   const SearchResult result = search.Solve(empty, StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.nodes, 2);
+}
+
+TEST(BeamSearch, DropsTheCopiesThatActionsMakeWhichDoNotApply) {
+  const PathDomain path(3);
+  StandInEvaluator away(
+      [](std::span<const std::uint8_t> state) { return -static_cast<float>(state[0]); });
+  BeamSearch search(path, away, {.width = 1, .max_length = 10});
+  const std::vector<std::uint8_t> start = {1};
+  const std::vector<std::uint8_t> far_end = {2};
+  EXPECT_EQ(search.Solve(start, StopSignal()).actions, (std::vector<Action>{0}));
+  EXPECT_EQ(search.Solve(far_end, StopSignal()).actions, (std::vector<Action>{0, 0}));
 }
 
 TEST(BeamSearch, StopsWhenAsked) {
