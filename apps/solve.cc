@@ -193,10 +193,9 @@ int Solve(const SolveArgs& args) {
   const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
-  const BeamOptions options{
-      .width = static_cast<std::size_t>(config.search.beam_width),
-      .max_length = static_cast<std::size_t>(config.search.max_length),
-      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  const BeamOptions options{.width = static_cast<std::size_t>(config.search.beam_width),
+                            .max_length = static_cast<std::size_t>(config.search.max_length),
+                            .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
   const std::unique_ptr<BeamSearch> beam =
       config.network.head == Head::kQ
           ? std::make_unique<QBeamSearch>(domain, model.evaluator(), options)

@@ -57,6 +57,9 @@ struct TrainRun::Parts {
         net, target.get(), *loader, *device,
         TorchTrainerOptions{
             .optimizer = config.optimizer,
+            .loss = config.train.loss,
+            .huber_delta = config.train.huber_delta,
+            .accumulation_steps = config.train.accumulation_steps,
             .iterations_per_update = config.train.iterations_per_update,
             .iterations = *config.train.max_updates * config.train.iterations_per_update,
             .threads = static_cast<int>(*config.train.threads),
@@ -64,7 +67,8 @@ struct TrainRun::Parts {
     if (target != nullptr) trainer->PublishTarget();
     const PipelineOptions options{.rows_per_update = config.rows_per_update(),
                                   .max_updates = *config.train.max_updates,
-                                  .policy_lag = *config.pipeline.policy_lag};
+                                  .policy_lag = *config.pipeline.policy_lag,
+                                  .loss_thresh = config.pipeline.loss_thresh};
     const auto make_pipeline =
         config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
     pipeline = make_pipeline(*generator, *trainer, schema, options, stop);
@@ -194,7 +198,8 @@ void TrainRun::Record(const UpdateRecord& record) {
          {"wait_for_rows_s", record.wait_for_rows_s},
          {"wait_for_batch_s", train.wait_for_batch_s},
          {"lag_updates", record.lag_updates},
-         {"target_age_iterations", record.lag_updates * config_.train.iterations_per_update}});
+         {"target_age_iterations",
+          record.target_age_updates * config_.train.iterations_per_update}});
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {

@@ -6,8 +6,8 @@
 namespace tandem {
 
 /// Ranks the children of the frontier by what a Q net says of the actions that lead to them: one
-/// evaluation for each state kept instead of one for each child, so a beam of the same cost is wider
-/// by about the number of actions. The `width` of least estimate are kept; the rest is as in
+/// evaluation for each state kept instead of one for each child, so a beam of the same cost is
+/// wider by about the number of actions. The `width` of least estimate are kept; the rest is as in
 /// BeamSearch.
 class QBeamSearch final : public BeamSearch {
  public:
