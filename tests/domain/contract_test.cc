@@ -1,8 +1,12 @@
 // What include/tandem/domain.h promises of every domain, checked on random states of each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/random.h"
 #include "generate/random_walk.h"
+#include "support/published_states.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -119,6 +123,32 @@ INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
                            std::ranges::replace(name, ':', '_');
                            return name;
                          });
+
+// A domain, and a published test set of its states.
+using PublishedSet = std::pair<std::string, std::string>;
+
+class Published : public testing::TestWithParam<PublishedSet> {};
+
+TEST_P(Published, EveryStateIsReadAndWrittenBack) {
+  const auto& [domain_name, set] = GetParam();
+  const std::vector<std::string> texts = PublishedStates(set);
+  if (texts.empty()) GTEST_SKIP() << "the published test sets are not here";
+  EXPECT_GE(texts.size(), 100U);
+  const auto domain = MakeDomain(domain_name);
+  std::vector<std::uint8_t> state(domain->spec().state_size);
+  for (const std::string& text : texts) {
+    domain->ParseState(text, state);
+    EXPECT_EQ(domain->FormatState(state), text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(TestSets, Published,
+                         testing::Values(PublishedSet{"cube3", "cube3"},
+                                         PublishedSet{"npuzzle:4", "puzzle15"},
+                                         PublishedSet{"npuzzle:5", "puzzle24"},
+                                         PublishedSet{"npuzzle:6", "puzzle35"},
+                                         PublishedSet{"npuzzle:7", "puzzle48"}),
+                         [](const auto& info) { return info.param.second; });
 
 }  // namespace
 }  // namespace tandem
