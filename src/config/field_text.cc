@@ -105,25 +105,24 @@ bool SetField(const Field& field, std::string_view text) {
 }
 
 std::string FieldText(const Field& field) {
-  return std::visit(Overloaded{
-                        [](const IntField& f) { return fmt::format("{}", *f.value); },
-                        [](const AutoIntField& f) {
-                          return f.value->has_value() ? fmt::format("{}", **f.value)
-                                                      : std::string("auto");
-                        },
-                        [](const RealField& f) { return fmt::format("{}", *f.value); },
-                        [](const NullRealField& f) {
-                          return f.value->has_value() ? fmt::format("{}", **f.value)
-                                                      : std::string("null");
-                        },
-                        [](const TextField& f) { return *f.value; },
-                        [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
-                        [](const ArgumentField& f) {
-                          return f.value->empty() ? f.parameter.default_value : *f.value;
-                        },
-                        [](const ChoiceField& f) { return f.names[f.get()]; },
-                    },
-                    field.value);
+  return std::visit(
+      Overloaded{
+          [](const IntField& f) { return fmt::format("{}", *f.value); },
+          [](const AutoIntField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("auto");
+          },
+          [](const RealField& f) { return fmt::format("{}", *f.value); },
+          [](const NullRealField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("null");
+          },
+          [](const TextField& f) { return *f.value; },
+          [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
+          [](const ArgumentField& f) {
+            return f.value->empty() ? f.parameter.default_value : *f.value;
+          },
+          [](const ChoiceField& f) { return f.names[f.get()]; },
+      },
+      field.value);
 }
 
 }  // namespace tandem

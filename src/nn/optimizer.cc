@@ -82,6 +82,15 @@ void Optimizer::Step(double learning_rate) {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
+StateDict Optimizer::State(const std::vector<std::string>& names) const {
+  StateDict state = {{"steps", steps_}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    state.emplace_back("mean." + names[i], mean_[i]);
+    state.emplace_back("mean_square." + names[i], mean_square_[i]);
+  }
+  return state;
+}
+
 double LearningRate(const OptimizerConfig& config, std::int64_t iteration,
                     std::int64_t iterations) {
   const double rate = Scheduled(config, iteration, iterations);

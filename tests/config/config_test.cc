@@ -154,7 +154,7 @@ TEST(Config, APuzzlesParameterIsAKey) {
 
 TEST(Config, APuzzlesParameterHasItsDefault) {
   EXPECT_EQ(ParseConfig("domain: {name: npuzzle}\n", "my.yaml").domain.full_name(), "npuzzle:4");
-  EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3");
+  EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3:stickers");
   TrainConfig config;
   config.domain.name = "npuzzle";
   EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:4");
