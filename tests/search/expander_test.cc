@@ -5,37 +5,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "support/ring_domain.h"
+#include "support/line_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-// A line of cells: at its ends, stepping further does not apply.
-class LineDomain final : public Domain {
- public:
-  explicit LineDomain(int cells)
-      : Domain({.name = "line",
-                .summary = "for tests",
-                .state_size = 1,
-                .input = {.positions = 1, .depth = cells},
-                .action_names = {"l", "r"},
-                .inverse_actions = {1, 0}}) {}
-  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
-  void Apply(Rows states, std::span<const Action> actions) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      std::uint8_t& at = states[i][0];
-      if (actions[i] == 0 && at > 0) --at;
-      if (actions[i] == 1 && at + 1 < spec().input.depth) ++at;
-    }
-  }
-  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
-  }
-  void ParseState(std::string_view, std::span<std::uint8_t>) const override {}
-  std::string FormatState(std::span<const std::uint8_t>) const override { return ""; }
-};
 
 TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
   const LineDomain line(4);
