@@ -71,24 +71,26 @@ std::unique_ptr<Search> MakeSearch(const TrainConfig& config, const Domain& doma
   return std::make_unique<AStar>(domain, evaluator, options);
 }
 
-// Why there is no solution, for the user.
+// Why there is no solution, and what may help, for the user.
 std::string Failure(const SearchResult& result, const SearchConfig& config) {
+  const bool astar = config.method == SearchMethod::kAStar;
+  const std::string hint = astar && config.weight > 0 ? ", a lower search.weight takes less" : "";
   switch (result.ended) {
     case Ended::kSolved:
       return "";
     case Ended::kNodeLimit:
-      return fmt::format("no solution found with {} nodes (search.max_nodes)",
-                         WithThousands(config.max_nodes));
+      return fmt::format("no solution found with {} nodes (search.max_nodes){}",
+                         WithThousands(config.max_nodes), hint);
     case Ended::kTimeLimit:
-      return fmt::format("no solution found in {} (search.max_seconds)",
-                         HumanSeconds(config.max_seconds));
+      return fmt::format("no solution found in {} (search.max_seconds){}",
+                         HumanSeconds(config.max_seconds), hint);
     case Ended::kLengthLimit:
       return fmt::format("no solution of at most {} moves found with beam width {}",
                          config.max_length, config.beam_width);
     case Ended::kExhausted:
       break;
   }
-  if (config.method == SearchMethod::kAStar) {
+  if (astar) {
     return fmt::format("it has no solution: none of the {} states that it leads to is a goal",
                        WithThousands(result.stored));
   }
