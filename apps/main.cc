@@ -124,8 +124,8 @@ int Main(int argc, char** argv) {
   AddTrain(app, train);
   AddSolve(app, solve);
   app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
-      ->add_option("name", domain, "A puzzle")
-      ->type_name("NAME");
+      ->add_option("name", domain, "A puzzle, such as cube3 or npuzzle:4")
+      ->type_name("NAME[:ARG]");
 
   try {
     app.parse(argc, argv);

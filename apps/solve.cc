@@ -16,7 +16,7 @@
 #include "run/model.h"
 #include "run/resolve.h"
 #include "search/astar.h"
-#include "search/beam_search.h"
+#include "search/q_beam_search.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -49,26 +49,29 @@ void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
   LogInfo(text);
 }
 
-std::unique_ptr<Search> MakeSearch(const TrainConfig& config, const Domain& domain,
-                                   Evaluator& evaluator) {
-  const SearchConfig& search = config.search;
-  const auto evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows);
-  if (search.method == SearchMethod::kBeam) {
-    return std::make_unique<BeamSearch>(
-        domain, evaluator,
-        BeamOptions{.width = static_cast<std::size_t>(search.beam_width),
-                    .max_length = static_cast<std::size_t>(search.max_length),
-                    .max_seconds = search.max_seconds,
-                    .evaluate_rows = evaluate_rows});
+std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) {
+  const BeamOptions options = {
+      .width = static_cast<std::size_t>(config.search.beam_width),
+      .max_length = static_cast<std::size_t>(config.search.max_length),
+      .max_seconds = config.search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  if (config.network.head == Head::kQ) {
+    return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
   }
-  const AStarOptions options = {.weight = static_cast<float>(search.weight),
-                                .batch = static_cast<std::size_t>(search.batch),
-                                .instances = static_cast<std::size_t>(search.instances),
-                                .max_nodes = static_cast<std::size_t>(search.max_nodes),
-                                .max_seconds = search.max_seconds,
-                                .evaluate_rows = evaluate_rows};
-  AnnounceAStar(options, domain.spec());
-  return std::make_unique<AStar>(domain, evaluator, options);
+  return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
+}
+
+std::unique_ptr<Search> MakeAStar(const TrainConfig& config, Model& model) {
+  const SearchConfig& search = config.search;
+  const AStarOptions options = {
+      .weight = static_cast<float>(search.weight),
+      .batch = static_cast<std::size_t>(search.batch),
+      .instances = static_cast<std::size_t>(search.instances),
+      .max_nodes = static_cast<std::size_t>(search.max_nodes),
+      .max_seconds = search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  AnnounceAStar(options, model.domain().spec());
+  return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
 }
 
 // Why there is no solution, and what may help, for the user.
@@ -190,7 +193,9 @@ int Solve(const SolveArgs& args) {
   const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
-  const std::unique_ptr<Search> search = MakeSearch(config, domain, model.evaluator());
+  const bool astar = config.search.method == SearchMethod::kAStar;
+  const std::unique_ptr<Search> search =
+      astar ? MakeAStar(config, model) : MakeBeamSearch(config, model);
   const StopOnSignals signals;
   const Stopwatch watch;
   Results results(lines, domain, writer);

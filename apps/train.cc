@@ -39,7 +39,7 @@ std::string DescribeNetwork(const NetworkConfig& network) {
 void Announce(const TrainRun& run, const fs::path& out) {
   const TrainConfig& c = run.config();
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
-  LogInfo(fmt::format("{}: {} targets, {}", c.domain.name, value("generate.target"),
+  LogInfo(fmt::format("{}: {} targets, {}", c.domain.full_name(), value("generate.target"),
                       value("pipeline.mode")));
   LogInfo(fmt::format(
       "  network   {}, {}: {} parameters", DescribeNetwork(c.network),

@@ -38,7 +38,7 @@ void TrainingStep(benchmark::State& state) {
   NoLoader loader;
   TorchTrainer trainer(net, nullptr, loader, *device, {.bf16 = state.range(1) != 0});
   const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
-                    .targets = at::randn({kBatch})};
+                    .targets = at::randn({kBatch, 1})};
   for (auto _ : state) trainer.Step(batch, 1e-3);
   state.SetItemsProcessed(state.iterations() * kBatch);
 }

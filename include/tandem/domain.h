@@ -24,21 +24,25 @@ struct InputLayout {
 
 /// The facts about a puzzle that never change.
 struct DomainSpec {
-  std::string name;     ///< as written in configs: letters, digits and '_'
+  std::string name;     ///< letters, digits and '_'; with a parameter, NAME:ARGUMENT
   std::string summary;  ///< one line for people
   int state_size = 0;   ///< bytes of one state
   InputLayout input;
 
   std::vector<std::string> action_names;  ///< by action; the notation of solutions
-  std::vector<Action> inverse_actions;    ///< by action; action a, then inverse_actions[a], is a
-                                          ///< no-op
+  std::vector<Action> inverse_actions;    ///< by action; wherever action a applies,
+                                          ///< inverse_actions[a] applies after it and undoes it
   float action_cost = 1.0F;               ///< the transition cost of every action
+  bool masks_actions = false;             ///< some action does not apply in some state: see Mask
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
 };
 
 /// A puzzle's behaviour. Implementations are immutable: every method is const and may be called
 /// from any number of threads at once. Nothing here allocates per state except the text methods.
+///
+/// An action that does not apply in a state leaves it as it is and costs what it always costs, so
+/// no one need know the masks: a solution through such an action is only longer than it need be.
 ///
 /// Row sizes: `states` and `children` have spec().state_size bytes a row, `inputs` have
 /// spec().input.positions.
@@ -57,8 +61,14 @@ class Domain {
   virtual void Apply(Rows states, std::span<const Action> actions) const = 0;
 
   /// Writes what each action makes of each state: row i * num_actions + a of `children` is action
-  /// a applied to row i of `states`. The default copies and calls Apply.
+  /// a applied to row i of `states`, a copy of it where the action does not apply. The default
+  /// copies and calls Apply.
   virtual void Expand(ConstRows states, Rows children) const;
+
+  /// Sets applies[i * num_actions + a] to 1 where action a applies to row i, else to 0. The default
+  /// sets all to 1; a domain that overrides it says so with spec().masks_actions, and callers may
+  /// skip the call where that is false.
+  virtual void Mask(ConstRows states, std::span<std::uint8_t> applies) const;
 
   /// Sets is_goal[i] to 1 where row i is a goal, else 0.
   virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;

@@ -1,6 +1,11 @@
 // Domains by name. A domain registers itself with one line at namespace scope:
 //
 //     TANDEM_REGISTER_DOMAIN(cube3, [] { return std::make_unique<Cube3>(); });
+//
+// or, where its user has a choice, with that parameter:
+//
+//     TANDEM_REGISTER_DOMAIN(npuzzle, DomainParameter{.key = "size", ...},
+//                            [](const std::string& size) { ... });
 #pragma once
 
 #include <functional>
@@ -13,22 +18,45 @@
 
 namespace tandem {
 
+/// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
+/// on the command line. A domain has at most one.
+struct DomainParameter {
+  std::string key;            ///< "size"
+  std::string meaning;        ///< one line for people
+  std::string expected;       ///< what an argument must be: "a whole number from 3 to 7"
+  std::string default_value;  ///< the argument where none is given
+};
+
 using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 
-/// Makes `factory` known under `name`. Call before main or from one thread. Throws Error if the
+/// Makes a domain whose spec().name is NAME:ARGUMENT. Returns null if the argument is not what
+/// DomainParameter::expected says; may throw InputError where more is to be told.
+using ParameterisedFactory =
+    std::function<std::unique_ptr<const Domain>(const std::string& argument)>;
+
+/// Makes a factory known under `name`. Call before main or from one thread. Throws Error if the
 /// name is taken.
 void RegisterDomain(std::string name, DomainFactory factory);
+void RegisterDomain(std::string name, DomainParameter parameter, ParameterisedFactory factory);
 
 /// The registered names, sorted.
 std::vector<std::string> DomainNames();
 
-/// Makes the domain of that name. Throws InputError that lists the known names and the nearest.
+/// The parameter of the domain of that name; null if it has none, or if no domain has the name.
+const DomainParameter* ParameterOf(std::string_view name);
+
+/// Whether the domain of that name, which has a parameter, can be made with this argument. Throws
+/// what its factory throws.
+bool AcceptsArgument(std::string_view name, const std::string& argument);
+
+/// Makes a domain from NAME or NAME:ARGUMENT. Throws InputError that lists the known names and the
+/// nearest, or says what was expected of the argument.
 std::unique_ptr<const Domain> MakeDomain(std::string_view name);
 
 }  // namespace tandem
 
-#define TANDEM_REGISTER_DOMAIN(name, ...)                                  \
-  static const bool tandem_registered_##name = [] {                        \
-    ::tandem::RegisterDomain(#name, ::tandem::DomainFactory(__VA_ARGS__)); \
-    return true;                                                           \
+#define TANDEM_REGISTER_DOMAIN(name, ...)           \
+  static const bool tandem_registered_##name = [] { \
+    ::tandem::RegisterDomain(#name, __VA_ARGS__);   \
+    return true;                                    \
   }()

@@ -87,11 +87,11 @@ ConstRows DataBuffer::column(std::size_t index) const {
 }
 
 std::span<float> DataBuffer::floats(std::size_t index) {
-  return {reinterpret_cast<float*>(starts_[index]), rows_};
+  return {reinterpret_cast<float*>(starts_[index]), rows_ * schema_.columns[index].width};
 }
 
 std::span<const float> DataBuffer::floats(std::size_t index) const {
-  return {reinterpret_cast<const float*>(starts_[index]), rows_};
+  return {reinterpret_cast<const float*>(starts_[index]), rows_ * schema_.columns[index].width};
 }
 
 }  // namespace tandem

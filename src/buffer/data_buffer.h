@@ -67,7 +67,7 @@ class DataBuffer {
   Rows column(std::size_t index);
   ConstRows column(std::size_t index) const;
 
-  /// A column of floats, one a row. Requires type kFloat32 and width 1.
+  /// A column of floats, `width` of them a row. Requires type kFloat32.
   std::span<float> floats(std::size_t index);
   std::span<const float> floats(std::size_t index) const;
 

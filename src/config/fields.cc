@@ -47,7 +47,7 @@ std::string IntRange(std::int64_t least, std::int64_t most) {
 
 std::vector<Field> FieldsOf(TrainConfig& c) {
   const std::vector<std::string> precisions = {"auto", "fp32", "bf16"};
-  return {
+  std::vector<Field> fields = {
       {"domain.name", "the puzzle; `tandem domains` lists them", TextField{&c.domain.name}},
 
       {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
@@ -67,6 +67,10 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"generate.chunk_rows", "rows that are generated together, a unit of work",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
+      {"network.head",
+       "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
+       "cost-to-go of the child",
+       Choice(c.network.head, {"v", "q"})},
       {"network.stem_width", "width of a first layer before the residual ones; 0: none",
        IntField{&c.network.stem_width, 0, 1 << 20}},
       {"network.width", "width of the residual blocks", IntField{&c.network.width, 1, 1 << 20}},
@@ -143,6 +147,12 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"device", "auto, cpu, cuda or cuda:N", TextField{&c.device}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
   };
+  if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
+    fields.insert(fields.begin() + 1,
+                  {"domain." + parameter->key, parameter->meaning,
+                   ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+  }
+  return fields;
 }
 
 std::string Expected(const Field& field) {
@@ -154,6 +164,7 @@ std::string Expected(const Field& field) {
             return fmt::format("a number from {:g} to {:g}", f.least, f.most);
           },
           [](const TextField&) { return std::string("a word"); },
+          [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
       },
       field.value);
@@ -184,6 +195,11 @@ bool SetField(const Field& field, std::string_view text) {
                           *f.value = text;
                           return true;
                         },
+                        [&](const ArgumentField& f) {
+                          if (!AcceptsArgument(f.domain, std::string(text))) return false;
+                          *f.value = text;
+                          return true;
+                        },
                         [&](const ChoiceField& f) {
                           const auto found = std::ranges::find(f.names, text);
                           if (found == f.names.end()) return false;
@@ -203,6 +219,9 @@ std::string FieldText(const Field& field) {
                         },
                         [](const RealField& f) { return fmt::format("{}", *f.value); },
                         [](const TextField& f) { return *f.value; },
+                        [](const ArgumentField& f) {
+                          return f.value->empty() ? f.parameter.default_value : *f.value;
+                        },
                         [](const ChoiceField& f) { return f.names[f.get()]; },
                     },
                     field.value);

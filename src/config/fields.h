@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/train_config.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 
@@ -32,6 +33,13 @@ struct TextField {
   std::string* value;
 };
 
+/// The argument of a puzzle that has a parameter.
+struct ArgumentField {
+  std::string* value;
+  std::string domain;
+  DomainParameter parameter;
+};
+
 struct ChoiceField {
   std::vector<std::string> names;
   std::function<std::size_t()> get;
@@ -41,16 +49,18 @@ struct ChoiceField {
 struct Field {
   std::string key;  ///< with its section: "train.batch_size"
   std::string meaning;
-  std::variant<IntField, AutoIntField, RealField, TextField, ChoiceField> value;
+  std::variant<IntField, AutoIntField, RealField, TextField, ArgumentField, ChoiceField> value;
 };
 
-/// Every key, in the order of the file; the fields point into `config`.
+/// Every key, in the order of the file; the fields point into `config`. The keys under `domain`
+/// are those of the puzzle that `config` names.
 std::vector<Field> FieldsOf(TrainConfig& config);
 
 /// What a value must be: "a whole number from 1 to 64, or auto".
 std::string Expected(const Field& field);
 
 /// Reads `text` into the field. Returns false, and changes nothing, if it is not what is expected.
+/// Throws InputError where a puzzle has more to tell about its argument.
 bool SetField(const Field& field, std::string_view text);
 
 /// The value as it is written in a config.

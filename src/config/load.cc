@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "config/domain_choice.h"
 #include "config/fields.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -16,10 +17,16 @@
 namespace tandem {
 namespace {
 
+std::string Line(const std::string& file, const YAML::Node& node) {
+  return fmt::format("{}:{}", file, node.Mark().line + 1);
+}
+
 // Puts values where their keys say, and remembers where each came from.
 class Reader {
  public:
-  explicit Reader(TrainConfig& config) : config_(config), fields_(FieldsOf(config)) {
+  // `config` names its puzzle already.
+  explicit Reader(TrainConfig& config)
+      : config_(config), domain_(config.domain.name), fields_(FieldsOf(config)) {
     for (const Field& field : fields_) {
       keys_.push_back(field.key);
       const std::size_t dot = field.key.find('.');
@@ -52,16 +59,6 @@ class Reader {
   void ReadOverride(const Override& override) {
     Assign(override.key, override.value, override.origin);
     origins_[override.key] = override.origin;
-  }
-
-  void CheckDomain() const {
-    const std::vector<std::string> known = DomainNames();
-    const std::string& name = config_.domain.name;
-    if (std::ranges::count(known, name) > 0) return;
-    const std::string_view nearest = Nearest(name, known);
-    throw InputError(
-        fmt::format("{}: expected one of {}{}", Describe("domain.name"), fmt::join(known, ", "),
-                    nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
   }
 
   // What no single key can tell.
@@ -98,10 +95,6 @@ class Reader {
   }
 
  private:
-  static std::string Line(const std::string& name, const YAML::Node& node) {
-    return fmt::format("{}:{}", name, node.Mark().line + 1);
-  }
-
   std::string FirstKeyOf(std::string_view section) const {
     return *std::ranges::find_if(keys_, [&](const std::string& key) {
       return key.starts_with(fmt::format("{}.", section));
@@ -138,8 +131,15 @@ class Reader {
     throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
   }
 
-  // The nearest key; failing that, one that begins so, or one of that name in another section.
+  // Whose key it is, if another puzzle's; else the nearest key; failing that, one that begins so,
+  // or one of that name in another section.
   std::string Hint(const std::string& key) const {
+    for (const std::string& other : DomainNames()) {
+      const DomainParameter* parameter = ParameterOf(other);
+      if (parameter != nullptr && key == "domain." + parameter->key) {
+        return fmt::format(": {} has no such key, but {} has", domain_, other);
+      }
+    }
     std::string_view meant = Nearest(key, keys_);
     const std::string name = key.substr(key.find('.') + 1);
     for (const std::string& known : keys_) {
@@ -152,10 +152,18 @@ class Reader {
 
   void Assign(const std::string& key, const std::string& value, const std::string& at) const {
     const Field& field = Find(key, at);
-    if (!SetField(field, value)) {
+    if (!SetOrExplain(field, value, at)) {
       throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
                                    value.empty() ? "empty" : fmt::format("'{}'", value),
                                    Expected(field)));
+    }
+  }
+
+  static bool SetOrExplain(const Field& field, const std::string& value, const std::string& at) {
+    try {
+      return SetField(field, value);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: `{}`: {}", at, field.key, error.what()));
     }
   }
 
@@ -172,6 +180,7 @@ class Reader {
   }
 
   TrainConfig& config_;
+  const std::string domain_;
   std::vector<Field> fields_;
   std::vector<std::string> keys_;
   std::vector<std::string> sections_;
@@ -194,16 +203,17 @@ Override ParseOverride(std::string_view text) {
 TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
                         const std::vector<Override>& overrides) {
   TrainConfig config;
-  Reader reader(config);
   try {
-    reader.ReadDocument(YAML::Load(yaml), name);
+    const YAML::Node document = YAML::Load(yaml);
+    config.domain = ChooseDomain(document, name, overrides);
+    Reader reader(config);
+    reader.ReadDocument(document, name);
+    for (const Override& override : overrides) reader.ReadOverride(override);
+    reader.CheckTogether();
   } catch (const YAML::Exception& error) {
     throw InputError(
         fmt::format("{}:{}: not valid YAML: {}", name, error.mark.line + 1, error.msg));
   }
-  for (const Override& override : overrides) reader.ReadOverride(override);
-  reader.CheckDomain();
-  reader.CheckTogether();
   return config;
 }
 

@@ -13,6 +13,7 @@ using AutoInt = std::optional<std::int64_t>;
 
 enum class Mode { kAsync, kSequential };
 enum class Target { kWalkLength, kValueIteration };
+enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };
 enum class Schedule { kConstant, kLinear, kExponential };
@@ -21,6 +22,10 @@ enum class Precision { kAuto, kFp32, kBf16 };
 
 struct DomainConfig {
   std::string name = "cube3";
+  std::string argument;  ///< for the puzzle's parameter, whose key names it in the file
+
+  /// As MakeDomain takes it: "cube3", "npuzzle:4".
+  std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
 };
 
 struct PipelineConfig {
@@ -36,6 +41,7 @@ struct GenerateConfig {
 };
 
 struct NetworkConfig {
+  Head head = Head::kV;
   std::int64_t stem_width = 0;
   std::int64_t width = 256;
   std::int64_t blocks = 2;

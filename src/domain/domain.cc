@@ -44,6 +44,10 @@ void Domain::Expand(ConstRows states, Rows children) const {
   }
 }
 
+void Domain::Mask(ConstRows /*states*/, std::span<std::uint8_t> applies) const {
+  std::ranges::fill(applies, std::uint8_t{1});
+}
+
 void Domain::Encode(ConstRows states, Rows inputs) const {
   std::ranges::copy(states.bytes(), inputs.data());
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -11,32 +12,81 @@
 namespace tandem {
 namespace {
 
-std::map<std::string, DomainFactory, std::less<>>& Registry() {
-  static std::map<std::string, DomainFactory, std::less<>> registry;
+struct Entry {
+  std::optional<DomainParameter> parameter;
+  ParameterisedFactory make;  // the argument is "" where there is no parameter
+};
+
+using Entries = std::map<std::string, Entry, std::less<>>;
+
+Entries& Registry() {
+  static Entries registry;
   return registry;
 }
 
-}  // namespace
-
-void RegisterDomain(std::string name, DomainFactory factory) {
-  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(factory));
+void Register(std::string name, Entry entry) {
+  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(entry));
   if (!is_new) throw Error(fmt::format("two domains are registered as '{}'", at->first));
 }
 
-std::vector<std::string> DomainNames() {
-  std::vector<std::string> names;
-  for (const auto& [name, factory] : Registry()) names.push_back(name);
-  return names;
-}
-
-std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
+const Entry& Find(std::string_view name) {
   const auto found = Registry().find(name);
-  if (found != Registry().end()) return found->second();
+  if (found != Registry().end()) return found->second;
   const std::vector<std::string> names = DomainNames();
   const std::string_view nearest = Nearest(name, names);
   throw InputError(fmt::format("no domain is called '{}'{}; known: {}", name,
                                nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
                                fmt::join(names, ", ")));
+}
+
+std::unique_ptr<const Domain> MakeWith(std::string_view name, const Entry& entry,
+                                       const std::string& argument) {
+  const DomainParameter& parameter = *entry.parameter;
+  std::unique_ptr<const Domain> domain = entry.make(argument);
+  if (domain != nullptr) return domain;
+  throw InputError(fmt::format("{}: {} is {}, expected {}", name, parameter.key,
+                               argument.empty() ? "empty" : argument, parameter.expected));
+}
+
+}  // namespace
+
+void RegisterDomain(std::string name, DomainFactory factory) {
+  Register(std::move(name),
+           {.parameter = std::nullopt,
+            .make = [factory = std::move(factory)](const std::string&) { return factory(); }});
+}
+
+void RegisterDomain(std::string name, DomainParameter parameter, ParameterisedFactory factory) {
+  Register(std::move(name), {.parameter = std::move(parameter), .make = std::move(factory)});
+}
+
+std::vector<std::string> DomainNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : Registry()) names.push_back(name);
+  return names;
+}
+
+const DomainParameter* ParameterOf(std::string_view name) {
+  const auto found = Registry().find(name);
+  if (found == Registry().end() || !found->second.parameter) return nullptr;
+  return &*found->second.parameter;
+}
+
+bool AcceptsArgument(std::string_view name, const std::string& argument) {
+  return Find(name).make(argument) != nullptr;
+}
+
+std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  const std::string_view bare_name = name.substr(0, colon);
+  const Entry& entry = Find(bare_name);
+  if (colon == std::string_view::npos) {
+    return entry.parameter ? MakeWith(name, entry, entry.parameter->default_value) : entry.make("");
+  }
+  const std::string argument(name.substr(colon + 1));
+  if (entry.parameter) return MakeWith(bare_name, entry, argument);
+  throw InputError(fmt::format("{} has no parameter, found '{}': expected {} alone", bare_name,
+                               name, bare_name));
 }
 
 }  // namespace tandem

@@ -5,14 +5,19 @@
 
 #include "base/stop_signal.h"
 #include "buffer/data_buffer.h"
+#include "config/train_config.h"
 #include "tandem/domain.h"
 
 namespace tandem {
 
-/// The columns of an example: what the network reads, and the cost-to-go that it is to learn.
+/// Floats in the label of a row: one, the state's cost-to-go; for a Q net one for each action, its
+/// cost plus the child's cost-to-go (also in a goal, which needs no action).
+std::size_t TargetWidth(const DomainSpec& spec, Head head);
+
+/// The columns of an example: what the network reads, and what it is to learn.
 inline constexpr std::size_t kInputColumn = 0;
 inline constexpr std::size_t kTargetColumn = 1;
-Schema ExampleSchema(const DomainSpec& spec);
+Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV);
 
 /// Names global rows of buffer `update`: several processes that are asked for ranges of their own
 /// make together what one would.

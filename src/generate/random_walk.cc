@@ -1,21 +1,44 @@
 #include "generate/random_walk.h"
 
+#include <algorithm>
+
 namespace tandem {
 
 RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state)
     : domain_(domain), random_(random), state_(state) {
   domain_.WriteGoals(Rows(state_));
+  const DomainSpec& spec = domain_.spec();
+  if (spec.masks_actions) applies_.resize(static_cast<std::size_t>(spec.num_actions()));
 }
 
 void RandomWalk::Step() {
-  const DomainSpec& spec = domain_.spec();
-  const auto num_actions = static_cast<std::uint64_t>(spec.num_actions());
+  const std::optional<Action> action =
+      applies_.empty() ? DrawAmongAll() : DrawAmongThoseThatApply();
+  if (!action) return;
+  domain_.Apply(Rows(state_), {&*action, 1});
+  forbidden_ = domain_.spec().inverse_actions[*action];
+}
+
+Action RandomWalk::DrawAmongAll() {
+  const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
   // A puzzle with a single action has no other way than back.
   const bool skip = forbidden_.has_value() && num_actions > 1;
-  auto action = static_cast<Action>(random_.Below(skip ? num_actions - 1 : num_actions));
-  if (skip && action >= *forbidden_) ++action;
-  domain_.Apply(Rows(state_), {&action, 1});
-  forbidden_ = spec.inverse_actions[action];
+  const auto action = static_cast<Action>(random_.Below(skip ? num_actions - 1 : num_actions));
+  return skip && action >= *forbidden_ ? action + 1 : action;
+}
+
+std::optional<Action> RandomWalk::DrawAmongThoseThatApply() {
+  domain_.Mask(ConstRows(state_), applies_);
+  auto choices = static_cast<std::uint64_t>(std::ranges::count(applies_, 1));
+  if (forbidden_ && applies_[*forbidden_] != 0 && choices > 1) {
+    applies_[*forbidden_] = 0;
+    --choices;
+  }
+  if (choices == 0) return std::nullopt;
+  std::uint64_t left = random_.Below(choices);
+  const auto chosen = std::ranges::find_if(
+      applies_, [&](std::uint8_t applies) { return applies != 0 && left-- == 0; });
+  return static_cast<Action>(chosen - applies_.begin());
 }
 
 }  // namespace tandem

@@ -109,16 +109,27 @@ void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
 }
 
 void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const {
+  // A child by an action that does not apply is a copy of its parent. It is backed up like the
+  // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
+  // the fixed point, and masks need not be asked for.
   const std::size_t num_actions = domain_.spec().num_actions();
   const float cost = domain_.spec().action_cost;
+  const auto rows = static_cast<std::size_t>(chunk.rows);
+  const std::size_t width = TargetWidth(domain_.spec(), options_.head);
   const std::span<float> targets =
-      out.floats(kTargetColumn).subspan(chunk.first, static_cast<std::size_t>(chunk.rows));
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+      out.floats(kTargetColumn).subspan(chunk.first * width, rows * width);
+  const auto backup = [&](std::size_t child) {
+    return cost + (expanded.child_is_goal[child] != 0 ? 0.0F
+                                                      : std::max(expanded.child_values[child], 0.0F));
+  };
+  if (options_.head == Head::kQ) {
+    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = backup(i);
+    return;
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
     float best = std::numeric_limits<float>::infinity();
     for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
-      const float value =
-          expanded.child_is_goal[child] != 0 ? 0.0F : std::max(expanded.child_values[child], 0.0F);
-      best = std::min(best, cost + value);
+      best = std::min(best, backup(child));
     }
     targets[i] = expanded.is_goal[i] != 0 ? 0.0F : best;
   }

@@ -15,6 +15,7 @@
 namespace tandem {
 
 struct ValueIterationOptions {
+  Head head = Head::kV;
   std::uint64_t seed = 0;
   std::int64_t max_scramble = 30;  ///< walks have a length uniform in 0..max_scramble
   std::int64_t chunk_rows = 4096;
@@ -25,6 +26,9 @@ struct ValueIterationOptions {
 /// the target network's estimate for the child; goals, and children that are goals, count 0 and no
 /// estimate counts less (Agostinelli et al., "Solving the Rubik's cube with deep reinforcement
 /// learning and search", Nature Machine Intelligence 2019).
+///
+/// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions of
+/// a state at once.
 ///
 /// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
 /// scramble and expand the next. One of the workers is the calling thread, which joins the others

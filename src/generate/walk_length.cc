@@ -2,6 +2,8 @@
 
 #include <oneapi/tbb/parallel_for.h>
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "generate/random_walk.h"
 
@@ -25,6 +27,7 @@ void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
                                     DataBuffer& out) const {
   const Rows inputs = out.column(kInputColumn);
   const std::span<float> targets = out.floats(kTargetColumn);
+  const std::size_t width = TargetWidth(domain_.spec(), options_.head);
   std::vector<std::uint8_t> state(domain_.spec().state_size);
 
   std::int64_t row = request.first_row + chunk.first;  // global
@@ -43,10 +46,22 @@ void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
       if (prefix < row) continue;
       const auto at = static_cast<std::size_t>(row - request.first_row);
       domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)), inputs.Slice(at, 1));
-      targets[at] = static_cast<float>(prefix % options_.length + 1) * domain_.spec().action_cost;
+      WriteLabel(prefix % options_.length + 1, *steps.back(), targets.subspan(at * width, width));
       ++row;
     }
   }
+}
+
+void WalkLengthGenerator::WriteLabel(std::int64_t length, Action back,
+                                     std::span<float> label) const {
+  const float cost = domain_.spec().action_cost;
+  const auto walk_cost = static_cast<float>(length) * cost;
+  if (options_.head == Head::kV) {
+    label[0] = walk_cost;
+    return;
+  }
+  std::ranges::fill(label, walk_cost + 2 * cost);
+  label[back] = walk_cost;
 }
 
 }  // namespace tandem

@@ -9,6 +9,7 @@
 namespace tandem {
 
 struct WalkLengthOptions {
+  Head head = Head::kV;
   std::uint64_t seed = 0;
   std::int64_t length = 26;  ///< actions in each walk
   std::int64_t chunk_rows = 4096;
@@ -18,6 +19,9 @@ struct WalkLengthOptions {
 /// Every prefix of a random walk is an example, labelled with its cost, which bounds the true
 /// cost-to-go from above (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube",
 /// TMLR 2023, trains on all prefixes; Chervov et al., "CayleyPy", 2025, on walk lengths).
+///
+/// For a Q net, the walk may be taken as one step longer by every action but the one that leads back,
+/// which makes it one shorter: the label of action a is its cost plus the length of that walk.
 ///
 /// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the
 /// chunks.
@@ -31,6 +35,7 @@ class WalkLengthGenerator final : public Generator {
 
  private:
   void FillChunk(const FillRequest& request, Chunk chunk, DataBuffer& out) const;
+  void WriteLabel(std::int64_t length, Action back, std::span<float> label) const;
 
   const Domain& domain_;
   const WalkLengthOptions options_;

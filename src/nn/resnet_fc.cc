@@ -14,6 +14,12 @@
 
 namespace tandem {
 
+NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
+  return {.input = domain.input,
+          .layers = config,
+          .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
+}
+
 Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {
   weight = register_parameter("weight", at::empty({out, in}));
   bias = register_parameter("bias", at::empty({out}));

@@ -24,6 +24,9 @@ struct NetworkSpec {
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };
 
+/// The network that a config asks for, for a puzzle.
+NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
+
 /// A linear layer and its normalisation; no activation.
 class Dense final : public torch::nn::Module {
  public:

@@ -14,18 +14,23 @@ struct TorchEvaluatorOptions {
   int threads = 1;                 ///< CPU threads
 };
 
-/// Evaluates on a stream of its own, so that it runs beside training. With a network of several
-/// outputs, the value is the first.
-class TorchEvaluator final : public Evaluator {
+/// Evaluates on a stream of its own, so that it runs beside training. EvaluateActions requires a Q
+/// net.
+class TorchEvaluator final : public QEvaluator {
  public:
   /// `net` and `device` must outlive this.
   TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
                  TorchEvaluatorOptions options);
 
   void Evaluate(ConstRows inputs, std::span<float> values) override;
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
  private:
-  void EvaluateBatch(ConstRows inputs, std::span<float> values);
+  // What becomes of the network's outputs (n, outputs): (n, m), m values a row.
+  using Reduce = at::Tensor (*)(const at::Tensor& outputs);
+
+  void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
+  void EvaluateBatch(ConstRows inputs, std::span<float> values, Reduce reduce);
 
   // Short batches are padded to a power of two: LibTorch compiles and keeps kernels for each shape
   // that it meets.

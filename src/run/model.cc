@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include "nn/tensor_file.h"
-#include "nn/torch_evaluator.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 
 Model::Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device)
-    : device_(std::move(device)), domain_(MakeDomain(config.domain.name)) {
-  const NetworkSpec spec{.input = domain_->spec().input, .layers = config.network};
+    : device_(std::move(device)), domain_(MakeDomain(config.domain.full_name())) {
+  const NetworkSpec spec = NetworkFor(config.network, domain_->spec());
   ResNetFC net(spec, /*seed=*/0);
   const std::string file = run.checkpoint().string();
   const TensorDict checkpoint = ReadTensorFile(file);

@@ -6,9 +6,9 @@
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/frozen_net.h"
+#include "nn/torch_evaluator.h"
 #include "run/run_directory.h"
 #include "tandem/domain.h"
-#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -19,14 +19,14 @@ class Model {
   Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device);
 
   const Domain& domain() const { return *domain_; }
-  Evaluator& evaluator() { return *evaluator_; }
+  TorchEvaluator& evaluator() { return *evaluator_; }
   std::int64_t iterations() const { return iterations_; }  ///< that it was trained for
 
  private:
   std::unique_ptr<Device> device_;
   std::unique_ptr<const Domain> domain_;
   std::unique_ptr<FrozenNet> net_;
-  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<TorchEvaluator> evaluator_;
   std::int64_t iterations_ = 0;
 };
 

@@ -41,9 +41,9 @@ struct TrainRun::Parts {
             tbb::global_control::max_allowed_parallelism,
             static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) +
                 1),
-        domain(MakeDomain(config.domain.name)),
-        schema(ExampleSchema(domain->spec())),
-        network{.input = domain->spec().input, .layers = config.network},
+        domain(MakeDomain(config.domain.full_name())),
+        schema(ExampleSchema(domain->spec(), config.network.head)),
+        network(NetworkFor(config.network, domain->spec())),
         net(network, static_cast<std::uint64_t>(config.seed)) {
     net.to(device->torch());
     net.train();
@@ -75,7 +75,8 @@ struct TrainRun::Parts {
     const int workers = static_cast<int>(*config.generate.workers);
     if (config.generate.target == Target::kWalkLength) {
       return std::make_unique<WalkLengthGenerator>(
-          *domain, WalkLengthOptions{.seed = seed,
+          *domain, WalkLengthOptions{.head = config.network.head,
+                                     .seed = seed,
                                      .length = config.generate.max_scramble,
                                      .chunk_rows = config.generate.chunk_rows,
                                      .workers = workers});
@@ -88,7 +89,8 @@ struct TrainRun::Parts {
                               .threads = static_cast<int>(*config.evaluate.threads)});
     return std::make_unique<ValueIterationGenerator>(
         *domain, *evaluator,
-        ValueIterationOptions{.seed = seed,
+        ValueIterationOptions{.head = config.network.head,
+                              .seed = seed,
                               .max_scramble = config.generate.max_scramble,
                               .chunk_rows = config.generate.chunk_rows,
                               .workers = workers});

@@ -37,18 +37,17 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
       result.ended = *limit;
       break;
     }
-    const ConstRows states(frontier_.data(), frontier_.size() / start.size(), start.size());
-    expander_.Expand(states);
+    expander_.Expand(frontier());
     const std::span<const std::uint8_t> is_goal = expander_.is_goal();
     result.nodes += std::ssize(is_goal);
-    result.expanded += static_cast<std::int64_t>(states.size());
+    result.expanded += static_cast<std::int64_t>(frontier().size());
     const auto goal = std::ranges::find(is_goal, 1);
     if (goal != is_goal.end()) {
       result.solved = true;
       result.actions =
           PathTo(steps_.size(), StepTo(static_cast<std::size_t>(goal - is_goal.begin())));
     } else {
-      Keep(Best(NewChildren(), stop));
+      Keep(Choose(stop));
     }
   }
   Account(result);
@@ -60,6 +59,15 @@ std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
   if (steps_.size() >= options_.max_length) return Ended::kLengthLimit;
   if (options_.max_seconds > 0 && seconds >= options_.max_seconds) return Ended::kTimeLimit;
   return std::nullopt;
+}
+
+ConstRows BeamSearch::frontier() const {
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  return {frontier_.data(), frontier_.size() / state_size, state_size};
+}
+
+bool BeamSearch::MarkKept(std::uint32_t child) {
+  return expander_.unchanged()[child] == 0 && kept_.insert(expander_.hashes()[child]).second;
 }
 
 // The first of each group of equal children, less those kept before.
@@ -78,9 +86,9 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return fresh;
 }
 
-// The `width` candidates of least estimate, in the order of their numbers.
-std::vector<std::uint32_t> BeamSearch::Best(std::vector<std::uint32_t> candidates,
-                                            const StopSignal& stop) {
+// The `width` new children of least estimate.
+std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
+  std::vector<std::uint32_t> candidates = NewChildren();
   if (candidates.size() <= options_.width) return candidates;
   const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
   std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
@@ -89,13 +97,16 @@ std::vector<std::uint32_t> BeamSearch::Best(std::vector<std::uint32_t> candidate
   std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
   ranked.resize(options_.width);
   const auto [least, child] = *std::ranges::min_element(ranked);
-  if (!nearest_ || least < nearest_->estimate) {
-    nearest_ = {.estimate = least, .depth = steps_.size(), .step = StepTo(child)};
-  }
+  NoteEstimate(child, least);
   candidates.resize(options_.width);
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i] = ranked[i].second;
   std::ranges::sort(candidates);
   return candidates;
+}
+
+void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
+  if (nearest_ && estimate >= nearest_->estimate) return;
+  nearest_ = {.estimate = estimate, .depth = steps_.size(), .step = StepTo(child)};
 }
 
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {

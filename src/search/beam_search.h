@@ -25,16 +25,33 @@ struct BeamOptions {
 
 /// Keeps, at each depth, the `width` states of least estimated cost-to-go among all children of
 /// the depth before; a state that was kept at an earlier depth, or stands twice in this one, is
-/// dropped. Ends at the first depth with a goal. States are told apart by 64-bit hashes: with a
-/// million states kept, the chance that any two collide is about 3e-8.
+/// dropped, and so is what an action makes that does not apply, a copy of the parent. Ends at the
+/// first depth with a goal. States are told apart by 64-bit hashes: with a million states kept,
+/// the chance that any two collide is about 3e-8.
 ///
 /// Solves one puzzle after the other.
-class BeamSearch final : public Search {
+class BeamSearch : public Search {
  public:
   /// `domain` and `evaluator` must outlive this.
   BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options);
 
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+
+ protected:
+  /// Which children of the frontier to keep, in the order of their numbers. Tells NoteEstimate the
+  /// least cost-to-go among them, where it is known.
+  virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
+
+  const Domain& domain() const { return domain_; }
+  const BeamOptions& options() const { return options_; }
+  Expander& expander() { return expander_; }
+  ConstRows frontier() const;
+
+  /// Keeps a child from being chosen again, and says whether it was not yet.
+  bool MarkKept(std::uint32_t child);
+
+  /// Remembers the child if none of a lower estimate was seen, in case no solution is found.
+  void NoteEstimate(std::uint32_t child, float estimate);
 
  private:
   // How a kept state came about: the index of its parent among those kept one depth before.
@@ -53,7 +70,6 @@ class BeamSearch final : public Search {
   SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
   std::optional<Ended> LimitReached(double seconds) const;
   std::vector<std::uint32_t> NewChildren();
-  std::vector<std::uint32_t> Best(std::vector<std::uint32_t> candidates, const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
   Step StepTo(std::size_t child) const;
   std::vector<Action> PathTo(std::size_t depth, Step step) const;

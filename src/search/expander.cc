@@ -53,22 +53,46 @@ ConstRows Expander::children() const {
   return {children_.data(), is_goal_.size(), static_cast<std::size_t>(domain_.spec().state_size)};
 }
 
-// Slice by slice, so that a stop need not wait for the whole, and the inputs stay in cache.
 std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                           const StopSignal& stop) {
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  values_.resize(chosen.size());
-  for (std::size_t first = 0; first < chosen.size(); first += evaluate_rows_) {
-    if (stop.Reached()) throw Stopped();
-    const auto slice = chosen.subspan(first, std::min(evaluate_rows_, chosen.size() - first));
-    inputs_.resize(slice.size() * input_size);
-    const Rows inputs(inputs_.data(), slice.size(), input_size);
-    ForRanges(slice.size(), kGrain, [&](std::size_t begin, std::size_t count) {
+  const auto encode = [&](std::size_t first, Rows inputs) {
+    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
       for (std::size_t i = begin; i < begin + count; ++i) {
-        domain_.Encode(ConstRows(states[slice[i]]), inputs.Slice(i, 1));
+        domain_.Encode(ConstRows(states[chosen[first + i]]), inputs.Slice(i, 1));
       }
     });
-    evaluator_.Evaluate(inputs, std::span(values_).subspan(first, slice.size()));
+  };
+  return InSlices(chosen.size(), 1, stop, encode, [&](ConstRows inputs, std::span<float> values) {
+    evaluator_.Evaluate(inputs, values);
+  });
+}
+
+std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
+                                                 const StopSignal& stop) {
+  const auto encode = [&](std::size_t first, Rows inputs) {
+    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
+      domain_.Encode(states.Slice(first + begin, count), inputs.Slice(begin, count));
+    });
+  };
+  return InSlices(
+      states.size(), domain_.spec().num_actions(), stop, encode,
+      [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
+}
+
+// Slices, so that a stop need not wait for the whole, and the inputs stay in cache.
+template <class Encode, class Evaluate>
+std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
+                                          const StopSignal& stop, const Encode& encode,
+                                          const Evaluate& evaluate) {
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  values_.resize(rows * width);
+  for (std::size_t first = 0; first < rows; first += evaluate_rows_) {
+    if (stop.Reached()) throw Stopped();
+    const std::size_t count = std::min(evaluate_rows_, rows - first);
+    inputs_.resize(count * input_size);
+    const Rows inputs(inputs_.data(), count, input_size);
+    encode(first, inputs);
+    evaluate(inputs, std::span(values_).subspan(first * width, count * width));
   }
   if (std::ranges::any_of(values_, [](float value) { return std::isnan(value); })) {
     throw Error("the network's estimate of a state is not a number");

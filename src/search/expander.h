@@ -44,7 +44,17 @@ class Expander {
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                   const StopSignal& stop);
 
+  /// What `q_net` says of every action in every state: num_actions values for each. Throws as
+  /// Estimate.
+  std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
+                                         const StopSignal& stop);
+
  private:
+  // Calls encode(first, inputs) and evaluate(inputs, values) slice by slice; `width` values a row.
+  template <class Encode, class Evaluate>
+  std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
+                                  const Encode& encode, const Evaluate& evaluate);
+
   void ExpandSome(ConstRows states, std::size_t first);
 
   const Domain& domain_;

@@ -13,7 +13,7 @@ namespace tandem {
 /// A batch on the device.
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
-  at::Tensor targets;  ///< (batch_size) float
+  at::Tensor targets;  ///< (batch_size, outputs) float
 };
 
 /// The batches of one buffer, in a shuffled order. Used by one thread.

@@ -44,8 +44,9 @@ void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, Trans
 
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {
   const auto width = static_cast<std::int64_t>(schema.columns[kInputColumn].width);
+  const auto outputs = static_cast<std::int64_t>(schema.columns[kTargetColumn].width);
   return {{.type = at::kByte, .sizes = {batch_size, width}},
-          {.type = at::kFloat, .sizes = {batch_size}}};
+          {.type = at::kFloat, .sizes = {batch_size, outputs}}};
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   at::Tensor estimates;
   {
     const ScopedAutocast autocast(device_.torch().type(), options_.bf16);
-    estimates = net_.Forward(one_hot_(batch.inputs)).squeeze(1);
+    estimates = net_.Forward(one_hot_(batch.inputs));
   }
   const at::Tensor loss = at::mse_loss(estimates.to(at::kFloat), batch.targets);
   loss.backward();

@@ -3,6 +3,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
@@ -47,12 +48,13 @@ TEST(Config, OverridesWinAndTheLastOneStays) {
 
 TEST(Config, EveryFieldSurvivesTheRoundTrip) {
   TrainConfig config;
+  config.domain = {.name = "npuzzle", .argument = "5"};
   for (const Field& field : FieldsOf(config)) {
     // Another legal value than the default, for each kind of field.
     if (const auto* f = std::get_if<IntField>(&field.value)) *f->value = f->least + 1;
     if (const auto* f = std::get_if<AutoIntField>(&field.value)) *f->value = f->least;
     if (const auto* f = std::get_if<RealField>(&field.value)) *f->value = f->most / 3;
-    if (field.key == "domain.name") continue;  // there is only one yet
+    if (field.key == "domain.name") continue;  // set above, since other keys depend on it
     if (const auto* f = std::get_if<TextField>(&field.value)) *f->value = "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
@@ -128,7 +130,50 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
 
 TEST(Config, AnUnknownDomainIsNamed) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
-            "`domain.name: cube33` (my.yaml:2): expected one of cube3; did you mean cube3?");
+            "`domain.name: cube33` (my.yaml:2): expected one of cube2, cube3, npuzzle; did you "
+            "mean cube3?");
+}
+
+TEST(Config, APuzzlesParameterIsAKey) {
+  const TrainConfig config = ParseConfig("domain: {size: 5, name: npuzzle}\n", "my.yaml");
+  EXPECT_EQ(config.domain.full_name(), "npuzzle:5");
+  EXPECT_NE(ToYaml(config).find("domain:\n  name: npuzzle\n  size: 5\n"), std::string::npos);
+  EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:5");
+  EXPECT_EQ(ValueText(config, "domain.size"), "5");
+
+  const TrainConfig smaller = ParseConfig("domain: {name: npuzzle, size: 5}\n", "my.yaml",
+                                          {ParseOverride("domain.size=3")});
+  EXPECT_EQ(smaller.domain.full_name(), "npuzzle:3");
+  const TrainConfig other =
+      ParseConfig("domain: {name: cube3}\n", "my.yaml",
+                  {ParseOverride("domain.size=6"), ParseOverride("domain.name=npuzzle")});
+  EXPECT_EQ(other.domain.full_name(), "npuzzle:6");
+}
+
+TEST(Config, APuzzlesParameterHasItsDefault) {
+  EXPECT_EQ(ParseConfig("domain: {name: npuzzle}\n", "my.yaml").domain.full_name(), "npuzzle:4");
+  EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3");
+  TrainConfig config;
+  config.domain.name = "npuzzle";
+  EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:4");
+}
+
+TEST(Config, AWrongParameterIsNamed) {
+  EXPECT_EQ(ErrorFor("domain:\n  name: npuzzle\n  size: 9\n"),
+            "my.yaml:3: `domain.size` is '9', expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("domain: {name: npuzzle, size: [4]}\n"),
+            "my.yaml:1: `domain.size` holds a list, expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("domain: {name: npuzzle}\n", {"domain.size=big"}),
+            "--set domain.size=big: `domain.size` is 'big', expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("domain:\n  name: cube3\n  size: 4\n"),
+            "my.yaml:3: unknown key `domain.size`: cube3 has no such key, but npuzzle has");
+  EXPECT_EQ(ErrorFor("domain: {name: npuzzle,\n  size: 4}\n", {"domain.name=cube3"}),
+            "my.yaml:2: unknown key `domain.size`: cube3 has no such key, but npuzzle has");
+  EXPECT_EQ(ErrorFor("domain: {name: npuzzle, sizes: 4}\n"),
+            "my.yaml:1: unknown key `domain.sizes`; did you mean `domain.size`?");
+  EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
+            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of cube2, cube3, "
+            "npuzzle; did you mean npuzzle, with domain.size 5?");
 }
 
 TEST(Config, TheShippedConfigsAreValid) {
@@ -141,6 +186,17 @@ TEST(Config, TheShippedConfigsAreValid) {
 TEST(Config, AMissingFileIsNamed) {
   EXPECT_THROW(LoadConfig("no/such.yaml"), InputError);
   EXPECT_THROW(LoadConfig(TANDEM_SOURCE_DIR "/configs"), InputError);
+}
+
+// The last test, since what it registers stays.
+TEST(Config, APuzzleMayTellMoreOfItsArgument) {
+  RegisterDomain("picky",
+                 {.key = "file", .meaning = "", .expected = "a file", .default_value = "a"},
+                 [](const std::string& file) -> std::unique_ptr<const Domain> {
+                   throw InputError(file + ":7: no puzzle");
+                 });
+  EXPECT_EQ(ErrorFor("domain: {name: picky, file: b.txt}\n"),
+            "my.yaml:1: `domain.file`: b.txt:7: no puzzle");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "generate/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
+#include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
@@ -56,6 +57,34 @@ TEST(RandomWalk, DrawsEveryActionThatIsAllowed) {
     seen.insert(state);
   }
   EXPECT_EQ(seen.size(), 114U);  // all cubes two quarter turns away, and not the solved one
+}
+
+// Without masks, the walks of a seed are part of the promise that a saved config gives the same
+// run.
+TEST(RandomWalk, KeepsItsWalks) {
+  const auto cube = MakeDomain("cube3");
+  std::vector<std::uint8_t> state(54);
+  RandomWalk walk(*cube, Random(1, Purpose::kScramble, 2, 3), state);
+  for (int step = 0; step < 20; ++step) walk.Step();
+  EXPECT_EQ(cube->FormatState(state), "FFBUUFRRBRLLFRFLDFBBUDFDDLBFBDBDBFLRLRDLLRLURURUUBUUDD");
+}
+
+TEST(RandomWalk, TurnsBackOnlyWhereNothingElseApplies) {
+  const PathDomain path(5);
+  std::vector<std::uint8_t> state(1);
+  RandomWalk walk(path, Random(1, Purpose::kScramble), state);
+  for (const int expected : {1, 2, 3, 4, 3, 2, 1, 0, 1, 2}) {
+    walk.Step();
+    EXPECT_EQ(state[0], expected);
+  }
+}
+
+TEST(RandomWalk, StaysWhereNothingApplies) {
+  const PathDomain point(1);
+  std::vector<std::uint8_t> state(1);
+  RandomWalk walk(point, Random(1, Purpose::kScramble), state);
+  for (int step = 0; step < 3; ++step) walk.Step();
+  EXPECT_EQ(state[0], 0);
 }
 
 TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
@@ -114,6 +143,17 @@ TEST(ValueIteration, GoalsCountZeroAndNoEstimateCountsLess) {
     const float at_most = distance == 0 ? 0.0F : distance == 1 ? 1.0F : 51.0F;
     EXPECT_EQ(high_rows.floats(kTargetColumn)[i], at_most);
     EXPECT_EQ(low_rows.floats(kTargetColumn)[i], distance == 0 ? 0.0F : 1.0F);
+  }
+}
+
+TEST(ValueIteration, CopiesOfTheParentLeaveTheTruthItsFixedPoint) {
+  const PathDomain path(6);
+  StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
+  ValueIterationGenerator generator(path, truth,
+                                    {.seed = 1, .max_scramble = 9, .chunk_rows = 16, .workers = 1});
+  const DataBuffer rows = Filled(generator, path, {.update = 0, .first_row = 0, .rows = 100});
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], rows.column(kInputColumn)[i][0]);
   }
 }
 

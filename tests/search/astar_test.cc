@@ -5,7 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include "base/random.h"
-#include "support/line_domain.h"
+#include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 
@@ -202,9 +202,9 @@ TEST(AStar, PuzzlesTogetherAreSolvedAsEachAlone) {
 }
 
 TEST(AStar, ActionsThatDoNotApplyLeadNowhere) {
-  const LineDomain line(100);
+  const PathDomain path(100);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  AStar search(line, zero, {.weight = 1});
+  AStar search(path, zero, {.weight = 1});
   const SearchResult result = search.Solve(State{99}, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions, std::vector<Action>(99, 0));

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "generate/random_walk.h"
-#include "support/line_domain.h"
+#include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -110,13 +110,15 @@ TEST(BeamSearch, WithoutASolutionItTellsTheStateOfLeastEstimate) {
   EXPECT_EQ(number(After(cycles, odd, result.best->actions)), least);
 }
 
-TEST(BeamSearch, ActionsThatDoNotApplyLeadNowhere) {
-  const LineDomain line(4);
-  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  BeamSearch search(line, zero, {.width = 10, .max_length = 10});
-  const SearchResult result = search.Solve(State{3}, StopSignal());
-  ASSERT_TRUE(result.solved);
-  EXPECT_EQ(result.actions, (std::vector<Action>{0, 0, 0}));
+TEST(BeamSearch, DropsTheCopiesThatActionsMakeWhichDoNotApply) {
+  const PathDomain path(3);
+  StandInEvaluator away(
+      [](std::span<const std::uint8_t> state) { return -static_cast<float>(state[0]); });
+  BeamSearch search(path, away, {.width = 1, .max_length = 10});
+  const std::vector<std::uint8_t> start = {1};
+  const std::vector<std::uint8_t> far_end = {2};
+  EXPECT_EQ(search.Solve(start, StopSignal()).actions, (std::vector<Action>{0}));
+  EXPECT_EQ(search.Solve(far_end, StopSignal()).actions, (std::vector<Action>{0, 0}));
 }
 
 TEST(BeamSearch, EndsAtItsTimeLimit) {

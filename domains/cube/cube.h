@@ -1,0 +1,46 @@
+// What the cubes of 2 and of 3 layers share: the notation of states, and drawing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cube/pieces.h"
+#include "tandem/permutation.h"
+
+namespace tandem::cube {
+
+/// A state is the colour of each sticker, one byte each, in the order of stickers.h. The six
+/// colours are named after the face they are on when the cube is solved.
+class Cube : public PermutationDomain {
+ public:
+  std::string FormatState(std::span<const std::uint8_t> state) const override;
+
+  /// The unfolded cube: U on top, L F R B in a row, D below.
+  std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
+
+ protected:
+  /// `spec.action_names` are the quarter turns.
+  Cube(DomainSpec spec, int size);
+
+  const Pieces& pieces() const { return pieces_; }
+
+  /// Reads a colour for each sticker. Throws InputError unless each colour comes as often as it
+  /// should.
+  void ReadColours(std::string_view text, std::span<std::uint8_t> state) const;
+
+  /// How `state` reads when the whole cube is held so that each of `stickers` has its solved
+  /// colour;
+  /// "" where there is no such way to hold it.
+  std::string HeldSo(std::span<const std::uint8_t> state,
+                     std::span<const std::uint8_t> stickers) const;
+
+ private:
+  const int size_;
+  const std::vector<std::uint8_t> solved_;
+  const Pieces pieces_;
+};
+
+}  // namespace tandem::cube

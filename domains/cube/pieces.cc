@@ -1,0 +1,173 @@
+#include "cube/pieces.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <utility>
+
+#include "cube/stickers.h"
+#include "tandem/error.h"
+
+namespace tandem::cube {
+namespace {
+
+using State = std::span<const std::uint8_t>;
+
+// The stickers of one small cube, in the order that Place promises.
+std::vector<std::uint8_t> InOrder(std::vector<std::uint8_t> stickers,
+                                  const std::vector<Sticker>& all) {
+  const auto out = [&](std::size_t i) { return all[stickers[i]].out; };
+  if (stickers.size() == 3 && Dot(Cross(out(0), out(1)), out(2)) > 0) {
+    std::swap(stickers[1], stickers[2]);
+  }
+  const auto first = std::ranges::max_element(stickers, {}, [&](std::uint8_t sticker) {
+    return 2 * std::abs(all[sticker].out.y) + std::abs(all[sticker].out.z);
+  });
+  std::ranges::rotate(stickers, first);
+  return stickers;
+}
+
+// The small cubes with so many stickers.
+std::vector<Place> PlacesWith(std::size_t num_stickers, int size) {
+  const std::vector<Sticker> all = Stickers(size);
+  const std::vector<std::uint8_t> solved = Solved(size);
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<std::uint8_t> stickers;
+    for (std::size_t j = 0; j < all.size(); ++j) {
+      if (all[j].cube == all[i].cube) stickers.push_back(static_cast<std::uint8_t>(j));
+    }
+    if (stickers.size() != num_stickers || stickers[0] != i) continue;
+    Place place{.stickers = InOrder(std::move(stickers), all)};
+    for (const std::uint8_t sticker : place.stickers) {
+      place.colours.push_back(solved[sticker]);
+      place.name += kFaces[solved[sticker]];
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+// What stands in a place: a piece, and by how many stickers it is turned there (clockwise).
+struct Placed {
+  std::size_t piece = 0;
+  std::size_t turned = 0;
+};
+
+std::string KindOf(const Place& place) { return place.stickers.size() == 3 ? "corner" : "edge"; }
+
+std::string Facelets(const Place& place) {
+  std::string text;
+  for (const std::uint8_t sticker : place.stickers) {
+    text += (text.empty() ? "" : " ") + std::to_string(sticker + 1);
+  }
+  return text;
+}
+
+std::string Shown(const Place& place, State state) {
+  std::string text;
+  for (const std::uint8_t sticker : place.stickers) {
+    if (!text.empty()) text += ' ';
+    text += kFaces[state[sticker]];
+  }
+  return text;
+}
+
+// Why no cube has a piece of these colours.
+std::string WhyNone(const Place& place, State state) {
+  for (const std::uint8_t first : place.stickers) {
+    for (const std::uint8_t second : place.stickers) {
+      if (first >= second) continue;
+      const int a = state[first], b = state[second];
+      if (a == b) return "no piece has a colour twice";
+      if (a % 3 == b % 3) {
+        return std::string{kFaces[a]} + " and " + kFaces[b] +
+               " are the colours of opposite faces, which share no piece";
+      }
+    }
+  }
+  return "on a real cube these colours go the other way round; are two of them exchanged?";
+}
+
+Placed PieceAt(const Place& place, State state, const std::vector<Place>& places) {
+  std::vector<std::uint8_t> shown;
+  for (const std::uint8_t sticker : place.stickers) shown.push_back(state[sticker]);
+  for (std::size_t turned = 0; turned < shown.size(); ++turned) {
+    const auto piece = std::ranges::find(places, shown, &Place::colours);
+    if (piece != places.end()) {
+      return {.piece = static_cast<std::size_t>(piece - places.begin()), .turned = turned};
+    }
+    std::ranges::rotate(shown, shown.begin() + 1);
+  }
+  throw InputError("the " + KindOf(place) + " at " + place.name + ", facelets " + Facelets(place) +
+                   ", shows " + Shown(place, state) + ": " + WhyNone(place, state));
+}
+
+[[noreturn]] void StandsTwice(const Place& piece, const Place& first, const Place& second,
+                              const Place& missing) {
+  throw InputError("the " + KindOf(piece) + " " + piece.name + " stands twice, at " + first.name +
+                   " (facelets " + Facelets(first) + ") and at " + second.name + " (facelets " +
+                   Facelets(second) + "), and the " + KindOf(piece) + " " + missing.name +
+                   " is missing");
+}
+
+// What stands in each place; throws if that is not each piece once.
+std::vector<Placed> Identify(const std::vector<Place>& places, State state) {
+  std::vector<Placed> all;
+  for (const Place& place : places) all.push_back(PieceAt(place, state, places));
+  for (std::size_t second = 0; second < all.size(); ++second) {
+    const auto first = std::ranges::find(all, all[second].piece, &Placed::piece) - all.begin();
+    if (first == static_cast<std::ptrdiff_t>(second)) continue;
+    std::size_t missing = 0;
+    while (std::ranges::count(all, missing, &Placed::piece) > 0) ++missing;
+    StandsTwice(places[all[second].piece], places[first], places[second], places[missing]);
+  }
+  return all;
+}
+
+std::size_t Turned(const std::vector<Placed>& all) {
+  std::size_t sum = 0;
+  for (const Placed& placed : all) sum += placed.turned;
+  return sum;
+}
+
+// How many swaps of two pieces sort them.
+std::size_t Swaps(std::vector<Placed> all) {
+  std::size_t swaps = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (; all[i].piece != i; ++swaps) std::swap(all[i], all[all[i].piece]);
+  }
+  return swaps;
+}
+
+}  // namespace
+
+Pieces::Pieces(int size) : corners_(PlacesWith(3, size)), edges_(PlacesWith(2, size)) {}
+
+// Every turn keeps three sums: how far the corners are twisted, modulo 3; how many edges are
+// flipped, modulo 2; and how many swaps would sort corners and edges together, modulo 2. So what is
+// wrong cannot be pinned on one piece, and any will do to mend it.
+void Pieces::CheckReachable(State state) const {
+  const std::vector<Placed> corners = Identify(corners_, state);
+  const std::vector<Placed> edges = Identify(edges_, state);
+  std::string faults, remedies;
+  const auto find_fault = [&](const char* fault, const char* remedy) {
+    faults += (faults.empty() ? "" : " and ") + std::string(fault);
+    remedies += (remedies.empty() ? "" : " and ") + std::string(remedy);
+  };
+  if (Turned(edges) % 2 != 0) find_fault("one edge is flipped", "turn any one edge over");
+  if (Turned(corners) % 3 == 1) {
+    find_fault("one corner is twisted clockwise", "twist any one corner anticlockwise");
+  }
+  if (Turned(corners) % 3 == 2) {
+    find_fault("one corner is twisted anticlockwise", "twist any one corner clockwise");
+  }
+  if (!edges.empty() && (Swaps(corners) + Swaps(edges)) % 2 != 0) {
+    find_fault("two pieces are swapped", "exchange any two edges");
+  }
+  if (faults.empty()) return;
+  throw InputError(faults + ": no turns solve such a cube; check the facelets, and if they are " +
+                   "right, take the cube apart and " + remedies);
+}
+
+}  // namespace tandem::cube

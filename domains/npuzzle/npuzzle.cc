@@ -1,0 +1,243 @@
+// The sliding-tile puzzle: the 15-puzzle and its kin, from 3x3 to 7x7.
+//
+// A state is the numbers of the tiles, row by row, one byte each, 0 the blank; the goal is
+// 1 2 3 ... 0. An action is named after the way that a tile moves into the blank: U slides the tile
+// below the blank up. Where there is no such tile the action does not apply.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr int kActions = 4;
+constexpr int kMinSize = 3;
+constexpr int kMaxSize = 7;
+constexpr int kMaxCells = kMaxSize * kMaxSize;
+
+DomainSpec Spec(int size) {
+  return {.name = "npuzzle:" + std::to_string(size),
+          .summary =
+              "sliding tiles, the 15-puzzle where SIZE is 4; a state is their numbers row by row, "
+              "0 the blank",
+          .state_size = size * size,
+          .input = {.positions = size * size, .depth = size * size},
+          .action_names = {"U", "D", "L", "R"},
+          .inverse_actions = {1, 0, 3, 2},
+          .masks_actions = true};
+}
+
+// Where a tile stands that `action` slides into a blank at `blank`; `blank` if there is none.
+int SourceOf(int size, int blank, Action action) {
+  const int row = blank / size, column = blank % size;
+  const std::array<std::pair<bool, int>, kActions> by_action = {{{row + 1 < size, size},  // U
+                                                                 {row > 0, -size},        // D
+                                                                 {column + 1 < size, 1},  // L
+                                                                 {column > 0, -1}}};      // R
+  return by_action[action].first ? blank + by_action[action].second : blank;
+}
+
+class NPuzzle final : public Domain {
+ public:
+  explicit NPuzzle(int size) : Domain(Spec(size)), size_(size), cells_(size * size) {
+    for (int cell = 0; cell < cells_; ++cell) {
+      goal_[cell] = static_cast<std::uint8_t>((cell + 1) % cells_);
+      for (Action a = 0; a < kActions; ++a) {
+        sources_[cell][a] = static_cast<std::uint8_t>(SourceOf(size, cell, a));
+      }
+    }
+  }
+
+  void WriteGoals(Rows states) const override {
+    for (std::size_t i = 0; i < states.size(); ++i)
+      std::copy_n(&goal_[0], cells_, states[i].data());
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::uint8_t* state = states[i].data();
+      const std::size_t blank = BlankOf(state);
+      Slide(state, blank, sources_[blank][actions[i]]);
+    }
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    std::uint8_t* child = children.data();
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::uint8_t* state = states[i].data();
+      const std::size_t blank = BlankOf(state);
+      for (const std::uint8_t source : sources_[blank]) {
+        std::copy_n(state, cells_, child);
+        Slide(child, blank, source);
+        child += cells_;
+      }
+    }
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    std::uint8_t* out = applies.data();
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::size_t blank = BlankOf(states[i].data());
+      for (const std::uint8_t source : sources_[blank]) *out++ = source != blank ? 1 : 0;
+    }
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = std::memcmp(states[i].data(), &goal_[0], cells_) == 0 ? 1 : 0;
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override;
+  std::string FormatState(std::span<const std::uint8_t> state) const override;
+  std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
+
+ private:
+  // Every state has a blank.
+  std::size_t BlankOf(const std::uint8_t* state) const {
+    return static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_)) - state;
+  }
+
+  // A source that is the blank itself changes nothing.
+  static void Slide(std::uint8_t* state, std::size_t blank, std::size_t source) {
+    state[blank] = state[source];
+    state[source] = 0;
+  }
+
+  const int size_;
+  const int cells_;
+  std::array<std::uint8_t, kMaxCells> goal_{};
+  std::array<std::array<std::uint8_t, kActions>, kMaxCells> sources_{};  // by blank and action
+};
+
+// The words of `text`, which are separated by white space.
+std::vector<std::string_view> Words(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kSpace, end);
+  }
+  return words;
+}
+
+std::string Board(int size) { return std::to_string(size) + "x" + std::to_string(size); }
+
+void CheckCount(std::size_t found, int size) {
+  if (found == static_cast<std::size_t>(size * size)) return;
+  std::string message = "a " + Board(size) + " board has " + std::to_string(size * size) +
+                        " numbers separated by spaces, found " + std::to_string(found);
+  for (int other = kMinSize; other <= kMaxSize; ++other) {
+    if (found != static_cast<std::size_t>(other * other)) continue;
+    message += ", as on the " + Board(other) + " board of npuzzle:" + std::to_string(other);
+  }
+  throw InputError(message);
+}
+
+// For messages: what is not printable is not one that a terminal or JSON could show.
+std::string Quoted(std::string_view word) {
+  const bool printable =
+      std::ranges::all_of(word, [](char letter) { return letter > 0x20 && letter < 0x7f; });
+  return printable ? "'" + std::string(word) + "'" : "no number";
+}
+
+std::uint8_t ParseTile(std::string_view word, std::size_t index, int cells) {
+  int tile = -1;
+  const char* end = word.data() + word.size();
+  const auto [at, error] = std::from_chars(word.data(), end, tile);
+  if (error != std::errc() || at != end || tile < 0 || tile >= cells) {
+    throw InputError("number " + std::to_string(index + 1) + " is " + Quoted(word) +
+                     ", expected a whole number from 0 to " + std::to_string(cells - 1));
+  }
+  return static_cast<std::uint8_t>(tile);
+}
+
+std::string TileName(std::ptrdiff_t tile) {
+  return tile == 0 ? "the blank, 0," : "tile " + std::to_string(tile);
+}
+
+void CheckEachTileOnce(std::span<const std::uint8_t> state) {
+  for (std::size_t second = 0; second < state.size(); ++second) {
+    const std::size_t first = std::ranges::find(state, state[second]) - state.begin();
+    if (first == second) continue;
+    std::ptrdiff_t missing = 0;
+    while (std::ranges::count(state, missing) > 0) ++missing;
+    throw InputError(TileName(state[second]) + " stands twice, as number " +
+                     std::to_string(first + 1) + " and number " + std::to_string(second + 1) +
+                     ", and " + TileName(missing) + " is missing");
+  }
+}
+
+// Each slide swaps the blank with a tile and takes it one cell on, so the number of swaps that
+// would put everything in its place is odd just when the blank's distance from its place is.
+bool IsSolvable(std::span<const std::uint8_t> state, int size) {
+  const int cells = size * size;
+  std::array<bool, kMaxCells> seen{};
+  int swaps = 0;
+  for (int start = 0; start < cells; ++start) {
+    for (int cell = start; !seen[cell]; cell = (state[cell] + cells - 1) % cells) {
+      seen[cell] = true;
+      if (cell != start) ++swaps;
+    }
+  }
+  const auto blank = static_cast<int>(std::ranges::find(state, 0) - state.begin());
+  const int distance = (size - 1 - blank / size) + (size - 1 - blank % size);
+  return swaps % 2 == distance % 2;
+}
+
+void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) const {
+  const std::vector<std::string_view> words = Words(text);
+  CheckCount(words.size(), size_);
+  for (std::size_t i = 0; i < words.size(); ++i) state[i] = ParseTile(words[i], i, cells_);
+  CheckEachTileOnce(state);
+  if (IsSolvable(state, size_)) return;
+  throw InputError(
+      "two tiles are swapped: no slides lead to the goal 1 2 3 ... 0; check the numbers, or lift "
+      "any two tiles out of the board and put each in the other's place");
+}
+
+std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {
+  std::string text;
+  for (const std::uint8_t tile : state) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(tile);
+  }
+  return text;
+}
+
+std::string NPuzzle::Draw(std::span<const std::uint8_t> state, bool /*colour*/) const {
+  const std::size_t width = std::to_string(cells_ - 1).size() + 1;
+  std::string picture;
+  for (std::size_t cell = 0; cell < state.size(); ++cell) {
+    const std::string tile = state[cell] == 0 ? "." : std::to_string(state[cell]);
+    picture += std::string(width - tile.size(), ' ') + tile;
+    if ((cell + 1) % static_cast<std::size_t>(size_) == 0) picture += '\n';
+  }
+  return picture;
+}
+
+std::unique_ptr<const Domain> Make(const std::string& size) {
+  if (size.size() != 1) return nullptr;
+  const int number = size[0] - '0';
+  if (number < kMinSize || number > kMaxSize) return nullptr;
+  return std::make_unique<const NPuzzle>(number);
+}
+
+TANDEM_REGISTER_DOMAIN(npuzzle,
+                       DomainParameter{.key = "size",
+                                       .meaning = "tiles along a side of the board",
+                                       .expected = "a whole number from 3 to 7",
+                                       .default_value = "4"},
+                       Make);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,32 @@
+#include "search/q_beam_search.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tandem {
+
+std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
+  const std::span<const float> values = expander().EstimateActions(q_net_, frontier(), stop);
+  std::vector<std::pair<float, std::uint32_t>> ranked(values.size());
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    ranked[i] = {values[i], static_cast<std::uint32_t>(i)};
+  }
+  const float action_cost = domain().spec().action_cost;
+  // As many of the best as are still wanted, again and again, since some are not new.
+  std::vector<std::uint32_t> chosen;
+  auto best = ranked.begin();
+  while (chosen.size() < options().width && best != ranked.end()) {
+    const auto wanted = static_cast<std::ptrdiff_t>(options().width - chosen.size());
+    const auto end = best + std::min(wanted, ranked.end() - best);
+    std::nth_element(best, end, ranked.end());
+    for (; best != end; ++best) {
+      if (!MarkKept(best->second)) continue;
+      chosen.push_back(best->second);
+      NoteEstimate(best->second, best->first - action_cost);
+    }
+  }
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+}  // namespace tandem

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <utility>
+
+#include "support/breadth_first.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+class Cube2 : public testing::Test {
+ protected:
+  std::string AfterMoves(std::string_view moves) const {
+    std::vector<std::uint8_t> state(24);
+    cube_->WriteGoals(Rows(std::span(state)));
+    for (const Action action : ParseActions(cube_->spec(), moves)) {
+      cube_->Apply(Rows(std::span(state)), {&action, 1});
+    }
+    return cube_->FormatState(state);
+  }
+
+  static std::string CornersOfTheBigCubeAfter(std::string_view moves) {
+    const auto big = MakeDomain("cube3");
+    std::vector<std::uint8_t> state(54);
+    big->WriteGoals(Rows(std::span(state)));
+    for (const Action action : ParseActions(big->spec(), moves)) {
+      big->Apply(Rows(std::span(state)), {&action, 1});
+    }
+    std::string corners;
+    for (std::size_t face = 0; face < 6; ++face) {
+      for (const std::size_t sticker : {0, 2, 6, 8}) corners += "URFDLB"[state[9 * face + sticker]];
+    }
+    return corners;
+  }
+
+  std::string ErrorFor(const std::string& text) const {
+    std::vector<std::uint8_t> state(24);
+    try {
+      cube_->ParseState(text, state);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  // The solved cube after these pairs of facelets, which count from 0, are exchanged one by one.
+  std::string Exchanged(std::initializer_list<std::pair<std::size_t, std::size_t>> pairs) const {
+    std::string text = solved_;
+    for (const auto& [a, b] : pairs) std::swap(text[a], text[b]);
+    return text;
+  }
+
+  const std::unique_ptr<const Domain> cube_ = MakeDomain("cube2");
+  const std::string solved_ = "UUUURRRRFFFFDDDDLLLLBBBB";
+};
+
+// The corners of the 3x3x3 move in the same way.
+TEST_F(Cube2, MovesAsTheCornersOfTheBigCube) {
+  for (const char* moves : {"", "U", "R", "F", "U'", "R'", "F'", "R U F' U R R F U' R' F F"}) {
+    EXPECT_EQ(AfterMoves(moves), CornersOfTheBigCubeAfter(moves)) << moves;
+  }
+}
+
+TEST_F(Cube2, HasItsStatesNearTheGoal) {
+  const auto levels = CountLevels(*cube_, 7, [](auto state) { return KeyInBase(state, 6); });
+  EXPECT_EQ(levels, (std::vector<std::size_t>{1, 6, 27, 120, 534, 2256, 8969, 33'058}));
+}
+
+TEST_F(Cube2, RefusesWhatIsNoCube) {
+  EXPECT_EQ(ErrorFor("UUU"), "a 2x2x2 cube has 24 facelets, found 3");
+  EXPECT_EQ(ErrorFor("XUUURRRRFFFFDDDDLLLLBBBB"), "facelet 1 is 'X', expected one of U R F D L B");
+  EXPECT_EQ(ErrorFor("RUUURRRRFFFFDDDDLLLLBBBB"), "colour U stands on 3 facelets, expected 4");
+}
+
+TEST_F(Cube2, SaysHowToHoldIt) {
+  EXPECT_EQ(ErrorFor("RRRRDDDDFFFFLLLLUUUUBBBB"),
+            "the corner at the bottom, back and left shows LBU, expected DBL, since no move takes "
+            "that corner elsewhere: hold the cube so that its corner of the colours D, B and L is "
+            "there, and it reads " +
+                solved_);
+}
+
+// A turn of the opposite face is the same turn, once the cube is held as it should be.
+TEST_F(Cube2, TellsHowACubeReadsThatWasTurnedOnTheOtherSide) {
+  for (const auto& [there, here] : {std::pair{"D", "U"}, {"L'", "R'"}, {"B", "F"}}) {
+    const std::string before = "R U F' U R R ";
+    const std::string error = ErrorFor(CornersOfTheBigCubeAfter(before + there));
+    EXPECT_TRUE(error.ends_with("it reads " + AfterMoves(before + here))) << there << ": " << error;
+  }
+}
+
+TEST_F(Cube2, NamesAPieceThatNoCubeHas) {
+  EXPECT_EQ(ErrorFor(Exchanged({{4, 9}})),
+            "the corner at URF, facelets 4 5 10, shows U F R: on a real cube these colours go the "
+            "other way round; are two of them exchanged?");
+  EXPECT_EQ(ErrorFor(Exchanged({{4, 0}})),
+            "the corner at ULB, facelets 1 17 22, shows R L B: R and L are the colours of opposite "
+            "faces, which share no piece");
+}
+
+TEST_F(Cube2, NamesAPieceThatStandsTwice) {
+  EXPECT_EQ(
+      ErrorFor(Exchanged({{4, 9}, {9, 19}, {19, 10}})),
+      "the corner UFL stands twice, at UFL (facelets 3 9 18) and at URF (facelets 4 5 10), and "
+      "the corner URF is missing");
+}
+
+TEST_F(Cube2, NamesATwistedCorner) {
+  EXPECT_EQ(
+      ErrorFor(Exchanged({{3, 4}, {3, 9}})),
+      "one corner is twisted clockwise: no turns solve such a cube; check the facelets, and if "
+      "they are right, take the cube apart and twist any one corner anticlockwise");
+}
+
+// Two corners alone can change places, which they cannot on the 3x3x3.
+TEST_F(Cube2, PassesTwoSwappedCorners) { EXPECT_EQ(ErrorFor(Exchanged({{4, 8}, {9, 17}})), ""); }
+
+}  // namespace
+}  // namespace tandem

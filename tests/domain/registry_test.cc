@@ -1,0 +1,55 @@
+#include "tandem/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+std::string ErrorFor(std::string_view name) {
+  try {
+    MakeDomain(name);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Registry, NamesTheNearestDomain) {
+  EXPECT_NE(ErrorFor("cube33").find("did you mean 'cube3'?"), std::string::npos);
+  EXPECT_NE(ErrorFor("npuzle:4").find("no domain is called 'npuzle', did you mean 'npuzzle'?"),
+            std::string::npos);
+}
+
+TEST(Registry, RefusesANameThatIsTaken) {
+  EXPECT_THROW(RegisterDomain("cube3", nullptr), Error);
+  EXPECT_THROW(RegisterDomain("npuzzle", {}, nullptr), Error);
+}
+
+TEST(Registry, AnArgumentFillsTheParameter) {
+  EXPECT_EQ(MakeDomain("npuzzle:3")->spec().name, "npuzzle:3");
+  EXPECT_EQ(MakeDomain("npuzzle:3")->spec().state_size, 9);
+  EXPECT_EQ(MakeDomain("npuzzle")->spec().name, "npuzzle:4");
+  EXPECT_EQ(MakeDomain("cube3")->spec().name, "cube3");
+}
+
+TEST(Registry, SaysWhatWasExpectedOfAnArgument) {
+  EXPECT_EQ(ErrorFor("npuzzle:9"), "npuzzle: size is 9, expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("npuzzle:"), "npuzzle: size is empty, expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("npuzzle:04"), "npuzzle: size is 04, expected a whole number from 3 to 7");
+  EXPECT_EQ(ErrorFor("cube3:4"), "cube3 has no parameter, found 'cube3:4': expected cube3 alone");
+}
+
+TEST(Registry, TellsTheParameter) {
+  ASSERT_NE(ParameterOf("npuzzle"), nullptr);
+  EXPECT_EQ(ParameterOf("npuzzle")->key, "size");
+  EXPECT_EQ(ParameterOf("npuzzle")->default_value, "4");
+  EXPECT_EQ(ParameterOf("cube3"), nullptr);
+  EXPECT_EQ(ParameterOf("no such"), nullptr);
+  EXPECT_TRUE(AcceptsArgument("npuzzle", "7"));
+  EXPECT_FALSE(AcceptsArgument("npuzzle", "8"));
+}
+
+}  // namespace
+}  // namespace tandem
