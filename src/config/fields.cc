@@ -137,7 +137,7 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"search.instances", "puzzles that A* solves at a time",
        IntField{&c.search.instances, 1, 1 << 20}},
       {"search.max_nodes", "different states that A* stores for one puzzle; 0: no limit",
-       IntField{&c.search.max_nodes, 0, kMany}},
+       IntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
       {"search.max_seconds", "end the search for one puzzle after this time; 0: no limit",
        RealField{&c.search.max_seconds, 0, 1e9}},
 
