@@ -24,6 +24,7 @@ struct TrainArgs {
 
 struct SolveArgs {
   std::string model;
+  std::string checkpoint = "last";  ///< or "best", or a file
   std::string states;
   std::string out;  ///< "": standard output
   std::optional<std::int64_t> limit;

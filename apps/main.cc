@@ -75,6 +75,10 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
       ->required()
       ->type_name("RUN_DIR");
   solve
+      .add_option("--checkpoint", args.checkpoint,
+                  "last, best (by validation), or a file of another run (last)")
+      ->type_name("WHICH");
+  solve
       .add_option("--states", args.states,
                   "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
       ->required()
@@ -83,13 +87,24 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   AddSetOption(solve, args.overrides, "Change a key of the run's config; may be repeated");
+  AddKeyOption(solve, args.overrides, "search", "search.method", "beam or astar");
+  AddKeyOption(solve, args.overrides, "beam-width", "search.beam_width",
+               "States that beam search keeps at each depth");
+  AddKeyOption(solve, args.overrides, "weight", "search.weight",
+               "Weight of the path's cost in A*; 0: greedy");
   solve.add_option("--out", args.out, "Write results there, a JSON object a line")
       ->type_name("FILE");
   solve.footer(
-      "Beam search; a solution counts once its moves, replayed from the state, reach the goal.\n"
-      "A wider beam takes longer and finds shorter solutions.\n\n"
+      "A solution counts once its moves, replayed from the state, reach the goal.\n\n"
+      "Beam search is the default: a wider beam takes longer and finds shorter solutions.\n"
+      "A* expands the states of least weight * (cost so far) + (estimate of the rest) first: a\n"
+      "greater weight takes longer and finds shorter solutions, and with 1 or more they are the\n"
+      "shortest, if the network never estimates too much. It remembers every state, up to\n"
+      "search.max_nodes. Both heed search.max_seconds. Where there is no solution, the best\n"
+      "state met is reported.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
-      "  tandem solve --model runs/my-run --states my.txt --set search.beam_width=16384\n\n"
+      "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
+      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n\n"
       "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
       "Exit code 0 means all were solved, 1 that some were not, 2 that some line was no state.");
 }
@@ -136,7 +151,7 @@ int Main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
                  "tandem: out of memory; lower train.batch_size, generate.chunk_rows, "
-                 "network.width or search.beam_width\n");
+                 "network.width, search.beam_width or search.max_nodes\n");
     return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());

@@ -2,35 +2,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <filesystem>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <optional>
 
 #include "apps/commands.h"
 #include "apps/plain_errors.h"
 #include "apps/signals.h"
+#include "apps/solve_report.h"
 #include "apps/states_file.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "run/model.h"
 #include "run/resolve.h"
 #include "run/run_directory.h"
+#include "search/astar.h"
 #include "search/q_beam_search.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-struct SolveResult {
-  StateLine line;
-  SearchResult search;
-  double seconds = 0;
-  std::string error;
-};
 
 // The run's config, with what depends on the machine worked out anew, and the user's changes.
 TrainConfig ConfigForSolving(const RunDirectory& run, const SolveArgs& args) {
@@ -40,6 +31,74 @@ TrainConfig ConfigForSolving(const RunDirectory& run, const SolveArgs& args) {
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   return LoadConfig(run.config(), overrides);
+}
+
+// Memory grows with the nodes, so who sets a limit should know what it stands for.
+void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
+  std::string text = fmt::format("A*: weight {:g}, {} states at a time", options.weight,
+                                 WithThousands(static_cast<long long>(options.batch)));
+  if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
+  if (options.max_nodes == 0) {
+    text += fmt::format(", {} bytes a node and no limit", AStarBytesPerNode(spec));
+  } else {
+    const auto nodes = static_cast<double>(options.max_nodes);
+    const double bytes = nodes * static_cast<double>(AStarBytesPerNode(spec));
+    text += fmt::format("; at most {} nodes, which take {}{}",
+                        WithThousands(static_cast<long long>(options.max_nodes)), HumanBytes(bytes),
+                        options.instances > 1 ? ", for each" : "");
+  }
+  LogInfo(text);
+}
+
+std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) {
+  const BeamOptions options = {
+      .width = static_cast<std::size_t>(config.search.beam_width),
+      .max_length = static_cast<std::size_t>(config.search.max_length),
+      .max_seconds = config.search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  if (config.network.head == Head::kQ) {
+    return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
+  }
+  return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
+}
+
+std::unique_ptr<Search> MakeAStar(const TrainConfig& config, Model& model) {
+  const SearchConfig& search = config.search;
+  const AStarOptions options = {
+      .weight = static_cast<float>(search.weight),
+      .batch = static_cast<std::size_t>(search.batch),
+      .instances = static_cast<std::size_t>(search.instances),
+      .max_nodes = static_cast<std::size_t>(search.max_nodes),
+      .max_seconds = search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  AnnounceAStar(options, model.domain().spec());
+  return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
+}
+
+// Why there is no solution, and what may help, for the user.
+std::string Failure(const SearchResult& result, const SearchConfig& config) {
+  const bool astar = config.method == SearchMethod::kAStar;
+  const std::string hint = astar && config.weight > 0 ? ", a lower search.weight takes less" : "";
+  switch (result.ended) {
+    case Ended::kSolved:
+      return "";
+    case Ended::kNodeLimit:
+      return fmt::format("no solution found with {} nodes (search.max_nodes){}",
+                         WithThousands(config.max_nodes), hint);
+    case Ended::kTimeLimit:
+      return fmt::format("no solution found in {} (search.max_seconds){}",
+                         HumanSeconds(config.max_seconds), hint);
+    case Ended::kLengthLimit:
+      return fmt::format("no solution of at most {} moves found with beam width {}",
+                         config.max_length, config.beam_width);
+    case Ended::kExhausted:
+      break;
+  }
+  if (astar) {
+    return fmt::format("it has no solution: none of the {} states that it leads to is a goal",
+                       WithThousands(result.stored));
+  }
+  return fmt::format("no new states left with beam width {}", config.beam_width);
 }
 
 // Throws Error if the moves do not lead to a goal: then search or domain is wrong, not the user.
@@ -55,126 +114,67 @@ void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
   }
 }
 
-SolveResult SolveOne(StateLine line, const Domain& domain, BeamSearch& search,
-                     const SearchConfig& config, const StopSignal& stop) {
-  SolveResult result{.line = std::move(line)};
-  if (!result.line.error.empty()) {
-    result.error = result.line.error;
-    return result;
-  }
-  const Stopwatch watch;
-  result.search = search.Solve(result.line.state, stop);
-  result.seconds = watch.Seconds();
-  if (result.search.solved) {
-    CheckByReplay(domain, result.line.state, result.search.actions);
-  } else {
-    result.error = fmt::format("no solution of at most {} moves found with beam width {}",
-                               config.max_length, config.beam_width);
-  }
-  return result;
-}
-
-nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain) {
-  const bool solved = result.search.solved;
-  nlohmann::ordered_json json = {{"id", result.line.id},
-                                 {"state", result.line.text},
-                                 {"solved", solved},
-                                 {"moves", nullptr},
-                                 {"length", nullptr}};
-  if (solved) {
-    json["moves"] = FormatActions(domain.spec(), result.search.actions);
-    json["length"] = result.search.actions.size();
-  }
-  if (result.line.optimal) json["optimal"] = *result.line.optimal;
-  json["nodes"] = result.search.nodes;
-  json["seconds"] = result.seconds;
-  json["error"] = nullptr;
-  if (!result.error.empty()) json["error"] = result.error;
-  return json;
-}
-
-std::string Describe(const SolveResult& result, const Domain& domain) {
-  const std::string id =
-      result.line.id.is_string() ? result.line.id.get<std::string>() : result.line.id.dump();
-  if (!result.search.solved) return fmt::format("{:>6}  not solved: {}", id, result.error);
-  const std::string optimal =
-      result.line.optimal ? fmt::format(" (optimal {})", *result.line.optimal) : "";
-  return fmt::format("{:>6}  {} moves{} in {}: {}", id, result.search.actions.size(), optimal,
-                     HumanSeconds(result.seconds),
-                     FormatActions(domain.spec(), result.search.actions));
-}
-
-std::string Summarise(const std::vector<SolveResult>& results) {
-  std::size_t solved = 0, with_optimal = 0, optimal = 0;
-  double length = 0, optimal_length = 0, seconds = 0, nodes = 0;
-  for (const SolveResult& result : results) {
-    seconds += result.seconds;
-    nodes += static_cast<double>(result.search.nodes);
-    if (!result.search.solved) continue;
-    const auto moves = static_cast<double>(result.search.actions.size());
-    ++solved;
-    length += moves;
-    if (!result.line.optimal) continue;
-    ++with_optimal;
-    optimal_length += *result.line.optimal;
-    if (moves == *result.line.optimal) ++optimal;
-  }
-  const auto share = [](double part, std::size_t of) {
-    return of == 0 ? 0.0 : part / static_cast<double>(of);
-  };
-  std::string table = fmt::format("\nsolved        {} of {}\n", solved, results.size());
-  if (solved > 0) table += fmt::format("mean length   {:.2f}\n", share(length, solved));
-  if (with_optimal > 0) {
-    table += fmt::format("mean optimal  {:.2f}, reached by {} of {}\n",
-                         share(optimal_length, with_optimal), optimal, with_optimal);
-  }
-  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(share(seconds, results.size())));
-  if (seconds > 0) {
-    table += fmt::format("nodes         {} generated, {} a second\n",
-                         WithThousands(static_cast<long long>(nodes)),
-                         WithThousands(static_cast<long long>(nodes / seconds)));
-  }
-  return table;
-}
-
-// Where results go as they come: JSON lines to --out or to standard output, and lines for people to
-// standard output where they see it.
-class ResultWriter {
+// The results of a file's lines, written in the order of the lines, whatever the order in which
+// searches end.
+class Results {
  public:
-  // Throws InputError if --out cannot be written, before any work is done.
-  explicit ResultWriter(const SolveArgs& args)
-      : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
-    if (args.out.empty()) return;
-    std::error_code ignored;
-    if (std::filesystem::equivalent(args.out, args.states, ignored)) {
-      throw InputError(fmt::format("--out {} is the file of the states", args.out));
+  Results(const std::vector<StateLine>& lines, const Domain& domain, ResultWriter& writer)
+      : domain_(domain), writer_(writer), waiting_(lines.size()) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].error.empty()) continue;
+      waiting_[i] = {.line = lines[i], .search = {}, .error = lines[i].error};
     }
-    try {
-      file_.emplace(args.out);
-    } catch (const Error& error) {
-      throw InputError(error.what());
-    }
-    std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the file
+    WriteReady();
   }
 
-  void Write(const SolveResult& result, const Domain& domain) {
-    const std::string line =
-        ToJson(result, domain).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-        "\n";
-    if (file_) file_->Write(line);
-    std::fputs(for_people_ ? (Describe(result, domain) + "\n").c_str() : line.c_str(), stdout);
-    std::fflush(stdout);
+  void Add(std::size_t line, SolveResult result) {
+    waiting_[line] = std::move(result);
+    WriteReady();
   }
 
-  void Finish(const std::vector<SolveResult>& results) {
-    if (file_) file_->Commit();
-    std::fputs(Summarise(results).c_str(), for_people_ ? stdout : stderr);
+  // What waits for lines that will not come.
+  void WriteRest() {
+    for (; next_ < waiting_.size(); ++next_) {
+      if (waiting_[next_]) WriteNext();
+    }
   }
+
+  const std::vector<SolveResult>& written() const { return written_; }
 
  private:
-  bool for_people_;
-  std::optional<AtomicFile> file_;
+  void WriteReady() {
+    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) WriteNext();
+  }
+
+  void WriteNext() {
+    written_.push_back(std::move(*waiting_[next_]));
+    writer_.Write(written_.back(), domain_);
+  }
+
+  const Domain& domain_;
+  ResultWriter& writer_;
+  std::vector<std::optional<SolveResult>> waiting_;  // by line
+  std::size_t next_ = 0;                             // the first not written
+  std::vector<SolveResult> written_;
 };
+
+void SolveLines(const std::vector<StateLine>& lines, const Domain& domain, Search& search,
+                const SearchConfig& config, const StopSignal& stop, Results& results) {
+  std::vector<std::size_t> numbers;  // of the lines that hold states
+  std::vector<std::uint8_t> states;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i].error.empty()) continue;
+    numbers.push_back(i);
+    states.insert(states.end(), lines[i].state.begin(), lines[i].state.end());
+  }
+  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
+  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+    const StateLine& line = lines[numbers[i]];
+    if (result.solved) CheckByReplay(domain, line.state, result.actions);
+    std::string error = result.solved ? "" : Failure(result, config);
+    results.Add(numbers[i], {.line = line, .search = std::move(result), .error = std::move(error)});
+  });
+}
 
 int ExitCodeFor(const std::vector<SolveResult>& results) {
   const auto bad_line = [](const SolveResult& r) { return !r.line.error.empty(); };
@@ -183,37 +183,43 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
   return std::ranges::all_of(results, solved) ? kDone : kFailed;
 }
 
+std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
+  if (which == "last") return run.checkpoint();
+  const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  if (std::filesystem::exists(path)) return path;
+  throw InputError(which == "best" ? fmt::format("{} has no best.pt: it was not validated (set "
+                                                 "validation.every_updates to more than 0)",
+                                                 run.path().string())
+                                   : fmt::format("--checkpoint {}: expected last, best or a file",
+                                                 which));
+}
+
 int Solve(const SolveArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.model);
   const TrainConfig asked = ConfigForSolving(run, args);
   std::unique_ptr<Device> device = OpenDevice(asked.device);
   const TrainConfig config = ResolveAutos(asked, *device);
-  Model model(run.checkpoint(), config, std::move(device));
+  Model model(CheckpointOf(run, args.checkpoint), config, std::move(device));
   if (model.iterations() == 0) LogWarning("this network was stopped before it learned anything");
   const Domain& domain = model.domain();
   const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
-  const BeamOptions options{.width = static_cast<std::size_t>(config.search.beam_width),
-                            .max_length = static_cast<std::size_t>(config.search.max_length),
-                            .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
-  const std::unique_ptr<BeamSearch> beam =
-      config.network.head == Head::kQ
-          ? std::make_unique<QBeamSearch>(domain, model.evaluator(), options)
-          : std::make_unique<BeamSearch>(domain, model.evaluator(), options);
-  BeamSearch& search = *beam;
+  const bool astar = config.search.method == SearchMethod::kAStar;
+  const std::unique_ptr<Search> search =
+      astar ? MakeAStar(config, model) : MakeBeamSearch(config, model);
   const StopOnSignals signals;
-  std::vector<SolveResult> results;
+  const Stopwatch watch;
+  Results results(lines, domain, writer);
   try {
-    for (const StateLine& line : lines) {
-      results.push_back(SolveOne(line, domain, search, config.search, signals.stop()));
-      writer.Write(results.back(), domain);
-    }
+    SolveLines(lines, domain, *search, config.search, signals.stop(), results);
   } catch (const Stopped&) {
-    LogWarning(fmt::format("stopped after {} of {} states", results.size(), lines.size()));
+    results.WriteRest();
+    LogWarning(
+        fmt::format("stopped after {} of {} states", results.written().size(), lines.size()));
   }
-  writer.Finish(results);
-  return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results);
+  writer.Finish(results.written(), watch.Seconds());
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ enum class OptimizerKind { kAdam, kAdamW };
 enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 enum class Loss { kSquared, kHuber };
 enum class Measure { kSolveRate, kValueError };
+enum class SearchMethod { kBeam, kAStar };
 enum class Precision { kAuto, kFp32, kBf16 };
 
 struct DomainConfig {
@@ -88,8 +89,14 @@ struct EvaluateConfig {
 };
 
 struct SearchConfig {
+  SearchMethod method = SearchMethod::kBeam;
   std::int64_t beam_width = 4096;
   std::int64_t max_length = 100;
+  double weight = 0.6;
+  std::int64_t batch = 1000;
+  std::int64_t instances = 1;
+  std::int64_t max_nodes = 10'000'000;
+  double max_seconds = 0;
 };
 
 struct ValidationConfig {

@@ -1,16 +1,28 @@
 #include "search/beam_search.h"
 
 #include <algorithm>
-#include <utility>
+
+#include "base/stopwatch.h"
 
 namespace tandem {
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options)
     : domain_(domain), options_(options), expander_(domain, evaluator, options.evaluate_rows) {}
 
-SearchResult BeamSearch::Solve(std::span<const std::uint8_t> start, const StopSignal& stop) {
+void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const Stopwatch watch;
+    SearchResult result = SolveOne(starts[i], stop);
+    result.seconds = watch.Seconds();
+    done(i, std::move(result));
+  }
+}
+
+SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop) {
+  const Stopwatch watch;
   steps_.clear();
   kept_.clear();
+  nearest_.reset();
   frontier_.assign(start.begin(), start.end());
   kept_.insert(HashState(start));
 
@@ -18,20 +30,35 @@ SearchResult BeamSearch::Solve(std::span<const std::uint8_t> start, const StopSi
   std::uint8_t start_is_goal = 0;
   domain_.IsGoal(ConstRows(start), {&start_is_goal, 1});
   result.solved = start_is_goal != 0;
-  while (!result.solved && !frontier_.empty() && steps_.size() < options_.max_length) {
+  while (!result.solved) {
     if (stop.Reached()) throw Stopped();
+    const std::optional<Ended> limit = LimitReached(watch.Seconds());
+    if (limit) {
+      result.ended = *limit;
+      break;
+    }
     expander_.Expand(frontier());
     const std::span<const std::uint8_t> is_goal = expander_.is_goal();
     result.nodes += std::ssize(is_goal);
+    result.expanded += static_cast<std::int64_t>(frontier().size());
     const auto goal = std::ranges::find(is_goal, 1);
     if (goal != is_goal.end()) {
       result.solved = true;
-      result.actions = PathTo(static_cast<std::size_t>(goal - is_goal.begin()));
+      result.actions =
+          PathTo(steps_.size(), StepTo(static_cast<std::size_t>(goal - is_goal.begin())));
     } else {
       Keep(Choose(stop));
     }
   }
+  Account(result);
   return result;
+}
+
+std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
+  if (frontier_.empty()) return Ended::kExhausted;
+  if (steps_.size() >= options_.max_length) return Ended::kLengthLimit;
+  if (options_.max_seconds > 0 && seconds >= options_.max_seconds) return Ended::kTimeLimit;
+  return std::nullopt;
 }
 
 ConstRows BeamSearch::frontier() const {
@@ -68,36 +95,63 @@ std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = {values[i], candidates[i]};
   // Ties go to the lower index, so that the result does not depend on the library's algorithm.
   std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
+  ranked.resize(options_.width);
+  const auto [least, child] = *std::ranges::min_element(ranked);
+  NoteEstimate(child, least);
   candidates.resize(options_.width);
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i] = ranked[i].second;
   std::ranges::sort(candidates);
   return candidates;
 }
 
+void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
+  if (nearest_ && estimate >= nearest_->estimate) return;
+  nearest_ = {.estimate = estimate, .depth = steps_.size(), .step = StepTo(child)};
+}
+
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
-  const std::size_t num_actions = domain_.spec().num_actions();
   std::vector<Step>& steps = steps_.emplace_back();
   steps.reserve(children.size());
   frontier_.clear();
   for (const std::uint32_t child : children) {
-    steps.push_back({.parent = static_cast<std::uint32_t>(child / num_actions),
-                     .action = static_cast<Action>(child % num_actions)});
+    steps.push_back(StepTo(child));
     const std::span<const std::uint8_t> state = expander_.children()[child];
     frontier_.insert(frontier_.end(), state.begin(), state.end());
     kept_.insert(expander_.hashes()[child]);
   }
 }
 
-std::vector<Action> BeamSearch::PathTo(std::size_t child) const {
+BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
   const std::size_t num_actions = domain_.spec().num_actions();
-  std::vector<Action> actions = {static_cast<Action>(child % num_actions)};
-  std::size_t at = child / num_actions;
-  for (std::size_t depth = steps_.size(); depth-- > 0;) {
-    actions.push_back(steps_[depth][at].action);
-    at = steps_[depth][at].parent;
+  return {.parent = static_cast<std::uint32_t>(child / num_actions),
+          .action = static_cast<Action>(child % num_actions)};
+}
+
+// The actions to a state that is `step` away from one kept at `depth`.
+std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
+  std::vector<Action> actions = {step.action};
+  while (depth-- > 0) {
+    step = steps_[depth][step.parent];
+    actions.push_back(step.action);
   }
   std::ranges::reverse(actions);
   return actions;
+}
+
+// What follows from how the search ended.
+void BeamSearch::Account(SearchResult& result) const {
+  result.stored = static_cast<std::int64_t>(kept_.size());
+  const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
+  result.bytes =
+      static_cast<std::int64_t>(in_table + kept_.size() * sizeof(Step) + frontier_.size());
+  result.cost = CostOf(domain_.spec(), result.actions);
+  if (result.solved) {
+    result.ended = Ended::kSolved;
+  } else if (nearest_) {
+    result.best = {.actions = PathTo(nearest_->depth, nearest_->step),
+                   .estimate = nearest_->estimate};
+    result.best->cost = CostOf(domain_.spec(), result.best->actions);
+  }
 }
 
 }  // namespace tandem

@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "base/stop_signal.h"
 #include "search/expander.h"
+#include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
@@ -18,13 +19,8 @@ namespace tandem {
 struct BeamOptions {
   std::size_t width = 4096;          ///< states kept at each depth
   std::size_t max_length = 100;      ///< depth to give up at
+  double max_seconds = 0;            ///< for one puzzle, looked at once a depth; 0: no limit
   std::size_t evaluate_rows = 4096;  ///< states that the evaluator gets at once
-};
-
-struct SearchResult {
-  bool solved = false;
-  std::vector<Action> actions;  ///< from the start to a goal, if solved
-  std::int64_t nodes = 0;       ///< states generated
 };
 
 /// Keeps, at each depth, the `width` states of least estimated cost-to-go among all children of
@@ -33,27 +29,29 @@ struct SearchResult {
 /// first depth with a goal. States are told apart by 64-bit hashes: with a million states kept,
 /// the chance that any two collide is about 3e-8.
 ///
-/// Uses the TBB threads of the arena it is called in; the evaluator is called between, from the
-/// calling thread. One Solve at a time; memory is kept for the next.
-class BeamSearch {
+/// Solves one puzzle after the other.
+class BeamSearch : public Search {
  public:
   /// `domain` and `evaluator` must outlive this.
   BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options);
-  virtual ~BeamSearch() = default;
 
-  /// Throws Stopped once `stop` is reached.
-  SearchResult Solve(std::span<const std::uint8_t> start, const StopSignal& stop);
+  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
 
  protected:
-  /// Which children of the frontier to keep, in the order of their numbers.
+  /// Which children of the frontier to keep, in the order of their numbers. Tells NoteEstimate the
+  /// least cost-to-go among them, where it is known.
   virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
 
+  const Domain& domain() const { return domain_; }
   const BeamOptions& options() const { return options_; }
   Expander& expander() { return expander_; }
   ConstRows frontier() const;
 
   /// Keeps a child from being chosen again, and says whether it was not yet.
   bool MarkKept(std::uint32_t child);
+
+  /// Remembers the child if none of a lower estimate was seen, in case no solution is found.
+  void NoteEstimate(std::uint32_t child, float estimate);
 
  private:
   // How a kept state came about: the index of its parent among those kept one depth before.
@@ -62,9 +60,20 @@ class BeamSearch {
     Action action;
   };
 
+  // A state of least estimate, as the child of a state `depth` steps from the start.
+  struct Nearest {
+    float estimate;
+    std::size_t depth;
+    Step step;
+  };
+
+  SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
+  std::optional<Ended> LimitReached(double seconds) const;
   std::vector<std::uint32_t> NewChildren();
   void Keep(const std::vector<std::uint32_t>& children);
-  std::vector<Action> PathTo(std::size_t child) const;
+  Step StepTo(std::size_t child) const;
+  std::vector<Action> PathTo(std::size_t depth, Step step) const;
+  void Account(SearchResult& result) const;
 
   const Domain& domain_;
   const BeamOptions options_;
@@ -72,6 +81,7 @@ class BeamSearch {
   std::vector<std::uint8_t> frontier_;    // the states of this depth
   std::vector<std::vector<Step>> steps_;  // by depth, beginning with depth 1
   absl::flat_hash_set<std::uint64_t> kept_;
+  std::optional<Nearest> nearest_;
 
   Expander expander_;
   absl::flat_hash_set<std::uint64_t> seen_;  // among the children of the frontier

@@ -11,6 +11,7 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     ranked[i] = {values[i], static_cast<std::uint32_t>(i)};
   }
+  const float action_cost = domain().spec().action_cost;
   // As many of the best as are still wanted, again and again, since some are not new.
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
@@ -19,7 +20,9 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
     const auto end = best + std::min(wanted, ranked.end() - best);
     std::nth_element(best, end, ranked.end());
     for (; best != end; ++best) {
-      if (MarkKept(best->second)) chosen.push_back(best->second);
+      if (!MarkKept(best->second)) continue;
+      chosen.push_back(best->second);
+      NoteEstimate(best->second, best->first - action_cost);
     }
   }
   std::ranges::sort(chosen);

@@ -267,6 +267,80 @@ class Solve(CliTest):
                                   "search.max_length=2", "--set", "search.beam_width=8", code=1)
         self.assertIn("no solution of at most 2 moves", json.loads(text)["error"])
 
+    def test_astar_solves_and_tells_what_it_took(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", json.dumps({"state": AFTER_R, "optimal": 1}))
+        text, announced = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                          "astar", "--weight", "0.5", "--set",
+                                          "search.max_nodes=5000")
+        self.assertIn("A*: weight 0.5, 1,000 states at a time; at most 5,000 nodes, which take",
+                      announced)
+        self.assertRegex(announced, r"memory +\d+ bytes a node stored")
+        result = json.loads(text)
+        self.assertEqual((result["moves"], result["cost"], result["ended"], result["best"]),
+                         ("R'", 1.0, "solved", None))
+        self.assertEqual((result["nodes"], result["expanded"]), (12, 1))
+        self.assertGreater(result["bytes_per_node"], 54)
+
+    def test_astar_tells_how_close_it_came(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        out = self.folder / "results.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1,
+                                  "--search", "astar", "--set", "search.max_nodes=200", "--set",
+                                  "search.batch=10", "--out", out, code=1)
+        self.assertRegex(text, r"no solution found with 200 nodes .*; best: h=\d+\.\d\d, after \d+ ")
+        self.assertIn("not solved    1: 1 at the node limit", text)
+        result = json.loads(out.read_text())
+        self.assertEqual((result["ended"], result["stored"]), ("node limit", 200))
+        self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
+        self.assertGreaterEqual(result["best"]["estimate"], 0)
+
+    def test_results_keep_the_order_of_the_states(self):
+        run = self.train_small()
+        hard = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.txt", f"{hard['state']}\n{AFTER_R}\nno cube\n{SOLVED}\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--search", "astar",
+                                  "--set", "search.instances=3", "--set", "search.max_nodes=2000",
+                                  code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["id"] for r in results], [1, 2, 3, 4])
+        self.assertEqual([r["solved"] for r in results], [False, True, False, True])
+
+    def test_beam_search_ends_at_its_time_limit(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1,
+                                  "--beam-width", 8, "--set", "search.max_length=100000", "--set",
+                                  "search.max_seconds=0.05", code=1)
+        self.assertEqual(json.loads(text)["ended"], "time limit")
+
+    def test_ctrl_c_ends_a_wide_beam_soon_and_keeps_what_was_solved(self):
+        run = self.train_small()
+        ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
+        states = self.write("states.txt", f"{SOLVED}\n{json.loads(ten[0])['state']}\n")
+        program = subprocess.Popen(
+            [TANDEM, "solve", "--model", run, "--states", states, "--beam-width", "300000",
+             "--set", "search.max_length=100000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = program.stdout.readline()  # by now it heeds signals
+        time.sleep(2)
+        asked = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        _, error = program.communicate(timeout=60)
+        self.assertTrue(json.loads(first)["solved"])
+        self.assertEqual(program.returncode, 130, error)
+        self.assertIn("stopped after 1 of 2 states", error)
+        self.assertLess(time.monotonic() - asked, 10)  # about 1 s where nothing else runs
+
+    def test_a_search_that_is_none_is_named(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                   "depth-first", code=2)
+        self.assertIn("--search depth-first: `search.method` is 'depth-first', expected one of "
+                      "beam, astar", error)
+
     def test_bytes_that_are_no_text_are_an_error_of_their_line(self):
         run = self.train_small()
         states = self.folder / "odd.txt"

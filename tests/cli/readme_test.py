@@ -11,7 +11,8 @@ from harness import SOURCE, TANDEM, CliTest
 
 TRAIN_IN_SMALL = ["--set", "train.max_updates=2", "--set", "train.iterations_per_update=3",
                   "--set", "train.batch_size=50", "--set", "network.width=32"]
-SOLVE_IN_SMALL = ["--set", "search.beam_width=16", "--set", "search.max_length=3"]
+SOLVE_IN_SMALL = ["--set", "search.beam_width=16", "--set", "search.max_length=3",
+                  "--set", "search.max_nodes=1000"]
 
 
 def commands():

@@ -6,6 +6,7 @@
 #include "generate/random_walk.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
 
@@ -19,14 +20,6 @@ std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_
   return state;
 }
 
-bool Solves(const Domain& domain, std::vector<std::uint8_t> state,
-            const std::vector<Action>& actions) {
-  for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
-  std::uint8_t is_goal = 0;
-  domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
-  return is_goal != 0;
-}
-
 TEST(BeamSearch, FollowsATrueHeuristicInABeamOfOne) {
   const RingDomain ring(100);
   StandInEvaluator truth(
@@ -37,6 +30,13 @@ TEST(BeamSearch, FollowsATrueHeuristicInABeamOfOne) {
   const SearchResult result = search.Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions.size(), 37U);
+  EXPECT_EQ(result.cost, 37.0F);
+  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.nodes, 2 * 37);
+  EXPECT_EQ(result.expanded, 37);
+  EXPECT_EQ(result.stored, 37);
+  EXPECT_GT(result.bytes, 0);
+  EXPECT_FALSE(result.best.has_value());
   EXPECT_TRUE(Solves(ring, start, result.actions));
 }
 
@@ -72,7 +72,10 @@ TEST(BeamSearch, GivesUpAtTheLengthItWasTold) {
   std::vector<std::uint8_t> start(100, 0);
   start[37] = 1;
   BeamSearch search(ring, truth, {.width = 4, .max_length = 36});
-  EXPECT_FALSE(search.Solve(start, StopSignal()).solved);
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_FALSE(result.best.has_value());  // so narrow a ring never fills the beam
 }
 
 TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
@@ -83,7 +86,28 @@ TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
   const std::vector<std::uint8_t> empty(6, 0);
   const SearchResult result = search.Solve(empty, StopSignal());
   EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kExhausted);
   EXPECT_EQ(result.nodes, 2);
+}
+
+TEST(BeamSearch, WithoutASolutionItTellsTheStateOfLeastEstimate) {
+  const CycleDomain cycles(6);
+  float least = 1000;
+  const auto number = [](std::span<const std::uint8_t> state) {
+    return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
+  };
+  StandInEvaluator anything([&](std::span<const std::uint8_t> state) {
+    least = std::min(least, number(state));
+    return number(state);
+  });
+  BeamSearch search(cycles, anything, {.width = 5, .max_length = 20});
+  const State odd = {1, 0, 2, 3, 4, 5};
+  const SearchResult result = search.Solve(odd, StopSignal());
+  EXPECT_FALSE(result.solved);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, least);
+  EXPECT_EQ(result.best->cost, float(result.best->actions.size()));
+  EXPECT_EQ(number(After(cycles, odd, result.best->actions)), least);
 }
 
 TEST(BeamSearch, DropsTheCopiesThatActionsMakeWhichDoNotApply) {
@@ -95,6 +119,16 @@ TEST(BeamSearch, DropsTheCopiesThatActionsMakeWhichDoNotApply) {
   const std::vector<std::uint8_t> far_end = {2};
   EXPECT_EQ(search.Solve(start, StopSignal()).actions, (std::vector<Action>{0}));
   EXPECT_EQ(search.Solve(far_end, StopSignal()).actions, (std::vector<Action>{0, 0}));
+}
+
+TEST(BeamSearch, EndsAtItsTimeLimit) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  BeamSearch search(*cube, zero, {.width = 8, .max_length = 1'000'000, .max_seconds = 0.05});
+  const SearchResult result = search.Solve(Scramble(*cube, 20), StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_GE(result.seconds, 0.05);
 }
 
 TEST(BeamSearch, StopsWhenAsked) {

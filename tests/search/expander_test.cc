@@ -5,42 +5,17 @@
 #include <cmath>
 #include <numeric>
 
-#include "support/ring_domain.h"
+#include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-// A line of cells: at its ends, stepping further does not apply.
-class LineDomain final : public Domain {
- public:
-  explicit LineDomain(int cells)
-      : Domain({.name = "line",
-                .summary = "for tests",
-                .state_size = 1,
-                .input = {.positions = 1, .depth = cells},
-                .action_names = {"l", "r"},
-                .inverse_actions = {1, 0}}) {}
-  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
-  void Apply(Rows states, std::span<const Action> actions) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      std::uint8_t& at = states[i][0];
-      if (actions[i] == 0 && at > 0) --at;
-      if (actions[i] == 1 && at + 1 < spec().input.depth) ++at;
-    }
-  }
-  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
-  }
-  void ParseState(std::string_view, std::span<std::uint8_t>) const override {}
-  std::string FormatState(std::span<const std::uint8_t>) const override { return ""; }
-};
-
 TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
-  const LineDomain line(4);
+  const PathDomain path(4);
   StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
-  Expander expander(line, none, 100);
+  Expander expander(path, none, 100);
   const std::vector<std::uint8_t> states = {1, 3};
   expander.Expand(ConstRows(states.data(), 2, 1));
   EXPECT_TRUE(std::ranges::equal(expander.children().bytes(), std::vector{0, 2, 2, 3}));
@@ -52,10 +27,10 @@ TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
 }
 
 TEST(Expander, ExpandsManyStatesAsItExpandsOne) {
-  const LineDomain line(256);
+  const PathDomain path(256);
   StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
-  Expander all(line, none, 100);
-  Expander one(line, none, 100);
+  Expander all(path, none, 100);
+  Expander one(path, none, 100);
   std::vector<std::uint8_t> states(5000);
   std::iota(states.begin(), states.end(), std::uint8_t{0});
   all.Expand(ConstRows(states.data(), states.size(), 1));
@@ -74,7 +49,7 @@ TEST(Expander, ExpandsManyStatesAsItExpandsOne) {
 }
 
 TEST(Expander, EstimatesWhatIsChosenInSlices) {
-  const LineDomain line(256);
+  const PathDomain path(256);
   std::vector<std::size_t> sizes;
   class Recorder final : public Evaluator {
    public:
@@ -87,7 +62,7 @@ TEST(Expander, EstimatesWhatIsChosenInSlices) {
    private:
     std::vector<std::size_t>& sizes_;
   } recorder(sizes);
-  Expander expander(line, recorder, 4);
+  Expander expander(path, recorder, 4);
   const std::vector<std::uint8_t> states = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
   const std::vector<std::uint32_t> chosen = {9, 0, 3, 4, 5, 8};
   const std::span<const float> values =
@@ -97,7 +72,7 @@ TEST(Expander, EstimatesWhatIsChosenInSlices) {
 }
 
 TEST(Expander, StopsBetweenSlices) {
-  const LineDomain line(256);
+  const PathDomain path(256);
   StopSignal stop;
   int rows = 0;
   StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
@@ -105,7 +80,7 @@ TEST(Expander, StopsBetweenSlices) {
     stop.Request();
     return 0.0F;
   });
-  Expander expander(line, asks_to_stop, 4);
+  Expander expander(path, asks_to_stop, 4);
   const std::vector<std::uint8_t> states(100, 1);
   std::vector<std::uint32_t> chosen(100);
   std::iota(chosen.begin(), chosen.end(), 0U);
@@ -114,9 +89,9 @@ TEST(Expander, StopsBetweenSlices) {
 }
 
 TEST(Expander, AnEstimateThatIsNoNumberIsAnError) {
-  const LineDomain line(4);
+  const PathDomain path(4);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
-  Expander expander(line, broken, 4);
+  Expander expander(path, broken, 4);
   const std::vector<std::uint8_t> states = {1};
   const std::vector<std::uint32_t> chosen = {0};
   EXPECT_THROW(expander.Estimate(ConstRows(states.data(), 1, 1), chosen, StopSignal()), Error);

@@ -1,0 +1,73 @@
+#include "search/node_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kFirstSlots = 64;
+
+}  // namespace
+
+NodeTable::NodeTable(std::size_t state_size)
+    : state_size_(state_size), index_(kFirstSlots, Slot{.tag = 0, .node = kNone}) {}
+
+std::size_t NodeTable::bytes() const {
+  return chunks_.size() * (sizeof(Chunk) + sizeof(chunks_.front()) + kChunk * state_size_) +
+         index_.size() * sizeof(Slot);
+}
+
+std::uint32_t NodeTable::Find(std::span<const std::uint8_t> state, std::uint64_t hash) const {
+  const std::uint32_t tag = Tag(hash);
+  for (std::size_t at = Home(tag); index_[at].node != kNone; at = Next(at)) {
+    const Slot slot = index_[at];
+    if (slot.tag == tag &&
+        std::memcmp(this->state(slot.node).data(), state.data(), state_size_) == 0) {
+      return slot.node;
+    }
+  }
+  return kNone;
+}
+
+void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Node node,
+                    Action action) {
+  if (size_ == kMostNodes) {
+    throw Error(fmt::format("a search met {} states, more than it can number", kMostNodes));
+  }
+  if (size_ % kChunk == 0) {
+    // Not initialised: every row is written before it is read.
+    std::unique_ptr<Chunk> chunk(new Chunk);
+    chunk->states.reset(new std::uint8_t[kChunk * state_size_]);
+    chunks_.push_back(std::move(chunk));
+  }
+  if ((size_ + 1) * 4 > index_.size() * 3) GrowIndex();
+  const auto number = static_cast<std::uint32_t>(size_);
+  Chunk& chunk = *chunks_.back();
+  std::ranges::copy(state, &chunk.states[number % kChunk * state_size_]);
+  chunk.nodes[number % kChunk] = node;
+  chunk.actions[number % kChunk] = action;
+  Put({.tag = Tag(hash), .node = number});
+  ++size_;
+}
+
+void NodeTable::Put(Slot slot) {
+  std::size_t at = Home(slot.tag);
+  while (index_[at].node != kNone) at = Next(at);
+  index_[at] = slot;
+}
+
+// By half: between a half and three quarters of the slots are taken.
+void NodeTable::GrowIndex() {
+  std::vector<Slot> old(index_.size() + index_.size() / 2, Slot{.tag = 0, .node = kNone});
+  old.swap(index_);
+  for (const Slot slot : old) {
+    if (slot.node != kNone) Put(slot);
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,32 @@
+#include "search/search.h"
+
+namespace tandem {
+
+const char* Name(Ended ended) {
+  switch (ended) {
+    case Ended::kSolved:
+      return "solved";
+    case Ended::kExhausted:
+      return "exhausted";
+    case Ended::kLengthLimit:
+      return "length limit";
+    case Ended::kNodeLimit:
+      return "node limit";
+    case Ended::kTimeLimit:
+      return "time limit";
+  }
+  return "";  // not reached: the compiler warns of a missing case
+}
+
+SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal& stop) {
+  SearchResult only;
+  SolveAll(ConstRows(start), stop,
+           [&](std::size_t /*number*/, SearchResult result) { only = std::move(result); });
+  return only;
+}
+
+float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
+  return spec.action_cost * static_cast<float>(actions.size());
+}
+
+}  // namespace tandem

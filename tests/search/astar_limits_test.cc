@@ -1,0 +1,174 @@
+// How A* ends where it finds no solution, or is not let.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "search/astar.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+State OnRing(std::size_t cells, std::size_t at) {
+  State state(cells, 0);
+  state[at] = 1;
+  return state;
+}
+
+StandInEvaluator TrueOnRing() {
+  return StandInEvaluator(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+}
+
+TEST(AStarLimits, AtTheNodeLimitItTellsHowCloseItCame) {
+  const RingDomain ring(100);
+  StandInEvaluator truth = TrueOnRing();
+  AStar search(ring, truth, {.weight = 1, .max_nodes = 20});
+  const State start = OnRing(100, 40);
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kNodeLimit);
+  EXPECT_EQ(result.stored, 20);
+  EXPECT_GE(result.nodes, 20);
+  EXPECT_TRUE(result.actions.empty());
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, 40.0F - 18);  // 18 nearer, one the wrong way, and the start
+  EXPECT_EQ(result.best->cost, 18.0F);
+  EXPECT_EQ(RingDomain::Distance(After(ring, start, result.best->actions)), 22);
+}
+
+TEST(AStarLimits, AsManyNodesAsThereAreStatesAreEnough) {
+  const CycleDomain cycles(6);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar search(cycles, zero, {.weight = 1, .batch = 10, .max_nodes = 360});
+  const State odd = {1, 0, 2, 3, 4, 5};
+  EXPECT_EQ(search.Solve(odd, StopSignal()).ended, Ended::kExhausted);
+}
+
+TEST(AStarLimits, ASolutionThatTheLimitLeftUnprovenCounts) {
+  const PancakeDomain pancakes(6);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar search(pancakes, zero, {.weight = 1, .batch = 1000, .max_nodes = 6});
+  const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {4, 1});
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_TRUE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kNodeLimit);
+  EXPECT_TRUE(Solves(pancakes, start, result.actions));
+}
+
+TEST(AStarLimits, APuzzleWithoutSolutionIsExhausted) {
+  const CycleDomain cycles(6);
+  StandInEvaluator three([](std::span<const std::uint8_t>) { return 3.0F; });
+  const State starts = {1, 0, 2, 3, 4, 5, 0, 2, 1, 3, 4, 5, 1, 2, 0, 3, 4, 5};
+  AStar search(cycles, three, {.weight = 1, .batch = 7, .instances = 3});
+  std::vector<SearchResult> results(3);
+  search.SolveAll(ConstRows(starts.data(), 3, 6), StopSignal(),
+                  [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_FALSE(results[i].solved);
+    EXPECT_EQ(results[i].ended, Ended::kExhausted);
+    EXPECT_EQ(results[i].stored, 360);
+    EXPECT_EQ(results[i].expanded, 360);
+    ASSERT_TRUE(results[i].best.has_value());
+    EXPECT_EQ(results[i].best->estimate, 3.0F);
+  }
+  EXPECT_TRUE(results[2].solved);
+}
+
+TEST(AStarLimits, EndsAtItsTimeLimitWithWhatItHas) {
+  const RingDomain ring(200);
+  int calls = 0;
+  StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
+    if (++calls == 10) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return float(RingDomain::Distance(state));
+  });
+  AStar search(ring, slow, {.weight = 1, .max_seconds = 0.1});
+  const State start = OnRing(200, 90);
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_GE(result.seconds, 0.1);
+  EXPECT_LE(calls, 12);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(RingDomain::Distance(After(ring, start, result.best->actions)),
+            int(result.best->estimate));
+}
+
+TEST(AStarLimits, EachPuzzleHasItsOwnTime) {
+  // The last is begun only after the first ended; it finds the whole of its time.
+  const RingDomain ring(200);
+  int calls = 0;
+  StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
+    if (++calls == 3) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return float(RingDomain::Distance(state));
+  });
+  AStar search(ring, slow, {.weight = 1, .max_seconds = 0.5});
+  State starts = OnRing(200, 90);
+  const State near = OnRing(200, 5);
+  starts.insert(starts.end(), near.begin(), near.end());
+  std::vector<Ended> ended;
+  search.SolveAll(ConstRows(starts.data(), 2, 200), StopSignal(),
+                  [&](std::size_t, const SearchResult& result) { ended.push_back(result.ended); });
+  EXPECT_EQ(ended, (std::vector{Ended::kTimeLimit, Ended::kSolved}));
+}
+
+TEST(AStarLimits, ASolvedStateNeedsNoMovesAndNoEvaluator) {
+  const RingDomain ring(10);
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  AStar search(ring, never, {.weight = 1});
+  const SearchResult result = search.Solve(OnRing(10, 0), StopSignal());
+  EXPECT_TRUE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_TRUE(result.actions.empty());
+  EXPECT_EQ(result.nodes, 0);
+}
+
+TEST(AStarLimits, StopsWhenAsked) {
+  const PancakeDomain pancakes(9);
+  StopSignal stop;
+  int calls = 0;
+  StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
+    if (++calls == 100) stop.Request();
+    return 0.0F;
+  });
+  AStar search(pancakes, asks_to_stop, {.weight = 1});
+  const State start = {8, 3, 5, 1, 7, 0, 2, 6, 4};
+  EXPECT_THROW(search.Solve(start, stop), Stopped);
+  EXPECT_LT(calls, 120);
+}
+
+TEST(AStarLimits, CanBeUsedAgainAfterAStop) {
+  const RingDomain ring(10);
+  StandInEvaluator truth = TrueOnRing();
+  AStar search(ring, truth, {.weight = 1});
+  StopSignal stop;
+  stop.Request();
+  EXPECT_THROW(search.Solve(OnRing(10, 3), stop), Stopped);
+  EXPECT_EQ(search.Solve(OnRing(10, 3), StopSignal()).actions.size(), 3U);
+}
+
+TEST(AStarLimits, AnEstimateThatIsNoNumberIsAnError) {
+  const RingDomain ring(10);
+  StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
+  AStar search(ring, broken, {.weight = 1});
+  EXPECT_THROW(search.Solve(OnRing(10, 3), StopSignal()), Error);
+}
+
+TEST(AStarLimits, OptionsThatMakeNoSenseAreErrors) {
+  const RingDomain ring(10);
+  StandInEvaluator truth = TrueOnRing();
+  EXPECT_THROW(AStar(ring, truth, {.weight = -1}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.weight = std::nanf("")}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.weight = std::numeric_limits<float>::infinity()}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.batch = 0}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.instances = 0}), Error);
+}
+
+}  // namespace
+}  // namespace tandem

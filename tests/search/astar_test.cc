@@ -1,0 +1,215 @@
+// A* over the whole of small puzzles, against breadth-first search.
+#include "search/astar.h"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include "base/random.h"
+#include "support/path_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+// All states of a puzzle that have a solution, and an evaluator that knows or half knows it.
+struct Whole {
+  explicit Whole(const Domain& domain)
+      : domain(domain), distances(Distances(domain)), size(domain.spec().state_size) {
+    for (const auto& [state, distance] : distances) {
+      starts.insert(starts.end(), state.begin(), state.end());
+    }
+  }
+
+  ConstRows rows() const { return {starts.data(), distances.size(), size}; }
+
+  float Exact(std::span<const std::uint8_t> state) const {
+    return domain.spec().action_cost *
+           static_cast<float>(distances.at(State(state.begin(), state.end())));
+  }
+
+  // Admissible, but anything from nothing to the truth: it may fall by more than an action costs.
+  float Erratic(std::span<const std::uint8_t> state) const {
+    const auto distance = static_cast<std::uint64_t>(distances.at({state.begin(), state.end()}));
+    Random random(HashState(state), Purpose::kShuffle);
+    return domain.spec().action_cost * static_cast<float>(random.Below(distance + 1));
+  }
+
+  const Domain& domain;
+  const StateMap distances;
+  const std::size_t size;
+  State starts;
+};
+
+std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& evaluator,
+                                     AStarOptions options) {
+  AStar search(whole.domain, evaluator, options);
+  std::vector<SearchResult> results(whole.distances.size());
+  std::size_t done = 0;
+  search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, SearchResult result) {
+    results.at(number) = std::move(result);
+    ++done;
+  });
+  EXPECT_EQ(done, results.size());
+  return results;
+}
+
+// Every result is a solution, of a cost of at most `factor` times the least.
+void ExpectSolutions(const Whole& whole, const std::vector<SearchResult>& results, float factor) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::span<const std::uint8_t> row = whole.rows()[i];
+    const State start(row.begin(), row.end());
+    const SearchResult& result = results[i];
+    ASSERT_TRUE(result.solved);
+    ASSERT_EQ(result.ended, Ended::kSolved);
+    ASSERT_TRUE(Solves(whole.domain, start, result.actions));
+    ASSERT_EQ(result.cost, CostOf(whole.domain.spec(), result.actions));
+    ASSERT_LE(result.cost, factor * whole.Exact(start) * 1.00001F);
+    ASSERT_FALSE(result.best.has_value());
+  }
+}
+
+struct Case {
+  const char* estimates;
+  std::size_t batch;
+  std::size_t instances;
+};
+
+class AStarIsOptimal : public testing::TestWithParam<Case> {
+ protected:
+  float Estimate(const Whole& whole, std::span<const std::uint8_t> state) const {
+    const std::string_view kind = GetParam().estimates;
+    if (kind == "exact") return whole.Exact(state);
+    if (kind == "erratic") return whole.Erratic(state);
+    return kind == "zero" ? 0.0F : -3.0F;
+  }
+
+  void Check(const Domain& domain, float weight) {
+    const Whole whole(domain);
+    StandInEvaluator evaluator(
+        [&](std::span<const std::uint8_t> state) { return Estimate(whole, state); });
+    ExpectSolutions(
+        whole,
+        SolveWhole(
+            whole, evaluator,
+            {.weight = weight, .batch = GetParam().batch, .instances = GetParam().instances}),
+        1);
+  }
+};
+
+TEST_P(AStarIsOptimal, FromEveryStateOfPancakes) { Check(PancakeDomain(6), 1); }
+TEST_P(AStarIsOptimal, FromEveryStateOfCycles) { Check(CycleDomain(6), 1); }
+TEST_P(AStarIsOptimal, WhateverAnActionCosts) { Check(PancakeDomain(5, 0.3F), 1); }
+TEST_P(AStarIsOptimal, WithAWeightAboveOne) { Check(PancakeDomain(5), 2.5F); }
+
+INSTANTIATE_TEST_SUITE_P(All, AStarIsOptimal,
+                         testing::Values(Case{"exact", 1, 1}, Case{"exact", 7, 50},
+                                         Case{"exact", 1000, 1000}, Case{"zero", 1, 1000},
+                                         Case{"zero", 7, 1}, Case{"zero", 1000, 50},
+                                         Case{"negative", 7, 50}, Case{"erratic", 1, 1},
+                                         Case{"erratic", 1, 1000}, Case{"erratic", 7, 1},
+                                         Case{"erratic", 7, 50}, Case{"erratic", 1000, 1},
+                                         Case{"erratic", 1000, 1000}),
+                         [](const auto& info) {
+                           return std::string(info.param.estimates) + "_batch" +
+                                  std::to_string(info.param.batch) + "_instances" +
+                                  std::to_string(info.param.instances);
+                         });
+
+TEST(AStar, OpensClosedStatesAgainWhereACheaperPathIsFound) {
+  // Without a solution, all is expanded at least once. Estimates that rise and fall as they like
+  // send the search round by longer paths first.
+  const CycleDomain cycles(6);
+  StandInEvaluator wild([](std::span<const std::uint8_t> state) {
+    return float(Random(HashState(state), Purpose::kShuffle).Below(6));
+  });
+  AStar search(cycles, wild, {.weight = 1});
+  const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stored, 360);
+  EXPECT_GT(result.expanded, 360);
+}
+
+TEST(AStar, ASmallerWeightCostsAtMostItsShare) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  StandInEvaluator erratic(
+      [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
+  StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
+  for (const float weight : {0.2F, 0.6F, 0.9F}) {
+    for (const std::size_t batch : {1, 30}) {
+      const AStarOptions options = {.weight = weight, .batch = batch, .instances = 1000};
+      ExpectSolutions(whole, SolveWhole(whole, erratic, options), 1 / weight);
+      ExpectSolutions(whole, SolveWhole(whole, exact, options), 1 / weight);
+    }
+  }
+}
+
+TEST(AStar, WeightZeroIsGreedy) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
+  const std::vector<SearchResult> results = SolveWhole(whole, exact, {.weight = 0});
+  ExpectSolutions(whole, results, 1);  // the truth leads straight to the goal
+  for (const SearchResult& result : results) {
+    EXPECT_EQ(result.expanded, std::ssize(result.actions));
+  }
+  StandInEvaluator erratic(
+      [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
+  ExpectSolutions(whole, SolveWhole(whole, erratic, {.weight = 0, .batch = 3}), 1000);
+}
+
+TEST(AStar, EstimatesEachStateOnce) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  StateMap asked;
+  StandInEvaluator counting([&](std::span<const std::uint8_t> state) {
+    ++asked[State(state.begin(), state.end())];
+    return whole.Erratic(state);
+  });
+  for (const std::size_t batch : {1, 50}) {
+    AStar search(pancakes, counting, {.weight = 1, .batch = batch});
+    for (std::size_t i = 0; i < whole.distances.size(); i += 37) {
+      asked.clear();
+      const SearchResult result = search.Solve(whole.rows()[i], StopSignal());
+      EXPECT_EQ(std::ssize(asked), i == 0 ? 0 : result.stored);  // number 0 is the goal
+      for (const auto& [state, times] : asked) ASSERT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(AStar, PuzzlesTogetherAreSolvedAsEachAlone) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  StandInEvaluator erratic(
+      [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
+  const auto solve = [&](std::size_t instances, int threads) {
+    tbb::task_arena arena(threads);
+    return arena.execute([&] {
+      return SolveWhole(whole, erratic, {.weight = 0.8F, .batch = 5, .instances = instances});
+    });
+  };
+  const std::vector<SearchResult> alone = solve(1, 1);
+  for (const auto& [instances, threads] : {std::pair(1, 4), {64, 1}, {64, 4}, {1000, 3}}) {
+    const std::vector<SearchResult> together = solve(instances, threads);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      ASSERT_EQ(together[i].actions, alone[i].actions);
+      ASSERT_EQ(together[i].nodes, alone[i].nodes);
+      ASSERT_EQ(together[i].expanded, alone[i].expanded);
+      ASSERT_EQ(together[i].stored, alone[i].stored);
+    }
+  }
+}
+
+TEST(AStar, ActionsThatDoNotApplyLeadNowhere) {
+  const PathDomain path(100);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar search(path, zero, {.weight = 1});
+  const SearchResult result = search.Solve(State{99}, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(result.actions, std::vector<Action>(99, 0));
+  EXPECT_EQ(result.stored, 99);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,96 @@
+#include "search/node_table.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "base/random.h"
+#include "search/expander.h"
+#include "search/open_list.h"
+
+namespace tandem {
+namespace {
+
+using Bytes = std::array<std::uint8_t, 6>;
+
+Bytes Numbered(std::uint32_t number) {
+  Bytes bytes = {1, 2};
+  for (std::size_t i = 0; i < 4; ++i) bytes[2 + i] = static_cast<std::uint8_t>(number >> (8 * i));
+  return bytes;
+}
+
+TEST(NodeTable, FindsWhatWasAddedAndNothingElse) {
+  constexpr std::uint32_t kNodes = 100'000;
+  NodeTable table(6);
+  for (std::uint32_t i = 0; i < kNodes; ++i) {
+    const Bytes state = Numbered(i);
+    ASSERT_EQ(table.Find(state, HashState(state)), NodeTable::kNone);
+    table.Add(state, HashState(state),
+              {.cost = float(i), .estimate = 1, .parent = i / 2, .closed = i % 2},
+              static_cast<Action>(i % 12));
+  }
+  ASSERT_EQ(table.size(), kNodes);
+  for (std::uint32_t i = 0; i < kNodes; ++i) {
+    const Bytes state = Numbered(i);
+    ASSERT_EQ(table.Find(state, HashState(state)), i);
+    ASSERT_TRUE(std::ranges::equal(table.state(i), state));
+    ASSERT_EQ(table[i].cost, float(i));
+    ASSERT_EQ(table[i].parent, i / 2);
+    ASSERT_EQ(table[i].closed, i % 2);
+    ASSERT_EQ(table.action(i), i % 12);
+  }
+  const Bytes other = Numbered(kNodes);
+  EXPECT_EQ(table.Find(other, HashState(other)), NodeTable::kNone);
+}
+
+TEST(NodeTable, StatesOfEqualHashesAreToldApart) {
+  constexpr std::uint64_t kHash = 0xFFFF'FFFF'0000'0000;  // also the last slot: probing goes round
+  NodeTable table(6);
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    ASSERT_EQ(table.Find(Numbered(i), kHash), NodeTable::kNone);
+    table.Add(Numbered(i), kHash, {}, 0);
+  }
+  for (std::uint32_t i = 0; i < 200; ++i) ASSERT_EQ(table.Find(Numbered(i), kHash), i);
+}
+
+TEST(NodeTable, TakesAFewDozenBytesANodeBesidesTheState) {
+  NodeTable table(6);
+  for (std::uint32_t i = 0; i < 300'000; ++i) {
+    const Bytes state = Numbered(i);
+    table.Add(state, HashState(state), {}, 0);
+    if (i > 50'000) {
+      ASSERT_LE(table.bytes(), (i + 1) * (6 + 14 + 16.5)) << i;
+    }
+  }
+}
+
+TEST(OpenList, GivesTheLeastValueAndOfEqualOnesTheLatestNode) {
+  OpenList open;
+  open.Push(2, 10);
+  open.Push(0, 5);
+  open.Push(2, 11);
+  open.Push(0.5F, 1);
+  EXPECT_EQ(open.least(), 0.0F);
+  std::vector<std::uint32_t> order;
+  while (!open.empty()) order.push_back(open.Pop());
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{5, 1, 11, 10}));
+}
+
+TEST(OpenList, SortsAnything) {
+  OpenList open;
+  std::vector<float> values;
+  Random random(1, Purpose::kShuffle);
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    values.push_back(static_cast<float>(random.Below(1'000'000)) / 7.0F);
+    open.Push(values.back(), i);
+  }
+  std::ranges::sort(values);
+  for (const float value : values) {
+    ASSERT_EQ(open.least(), value);
+    open.Pop();
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,129 @@
+// Puzzles small enough to know all about, and what there is to know.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/permutation.h"
+
+namespace tandem {
+
+using State = std::vector<std::uint8_t>;
+
+struct ByBytes {
+  bool operator()(const State& a, const State& b) const {
+    return std::ranges::lexicographical_compare(a, b);
+  }
+};
+using StateMap = std::map<State, int, ByBytes>;
+
+/// Numbers in a row, to be put in order. A subclass tells the moves.
+class RowPuzzle : public PermutationDomain {
+ public:
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    for (std::size_t i = 0; i < state.size(); ++i) state[i] = static_cast<std::uint8_t>(text[i]);
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return {state.begin(), state.end()};
+  }
+
+ protected:
+  RowPuzzle(std::string name, int numbers, float action_cost, const std::vector<Permutation>& moves)
+      : PermutationDomain({.name = std::move(name),
+                           .summary = "for tests",
+                           .action_names = Names(moves.size()),
+                           .action_cost = action_cost},
+                          InOrder(numbers), moves) {}
+
+  static State InOrder(int numbers) {
+    State state(static_cast<std::size_t>(numbers));
+    std::iota(state.begin(), state.end(), std::uint8_t{0});
+    return state;
+  }
+
+ private:
+  static std::vector<std::string> Names(std::size_t count) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("m{}", i));
+    return names;
+  }
+};
+
+/// Moves turn over the first 2, 3, ... numbers. With 6 numbers: 720 states, at most 7 moves away.
+class PancakeDomain final : public RowPuzzle {
+ public:
+  explicit PancakeDomain(int numbers, float action_cost = 1)
+      : RowPuzzle("pancake", numbers, action_cost, Flips(numbers)) {}
+
+ private:
+  static std::vector<Permutation> Flips(int numbers) {
+    std::vector<Permutation> flips;
+    for (int first = 2; first <= numbers; ++first) {
+      flips.push_back(InOrder(numbers));
+      std::reverse(flips.back().begin(), flips.back().begin() + first);
+    }
+    return flips;
+  }
+};
+
+/// Moves turn three neighbours round, so that only even permutations can be solved: 360 of the 720
+/// of 6 numbers.
+class CycleDomain final : public RowPuzzle {
+ public:
+  explicit CycleDomain(int numbers) : RowPuzzle("cycles", numbers, 1, Cycles(numbers)) {}
+
+ private:
+  static std::vector<Permutation> Cycles(int numbers) {
+    std::vector<Permutation> cycles;
+    for (int at = 0; at + 2 < numbers; ++at) {
+      Permutation cycle = InOrder(numbers);
+      std::rotate(cycle.begin() + at, cycle.begin() + at + 1, cycle.begin() + at + 3);
+      cycles.push_back(cycle);
+      cycles.push_back(Inverse(cycle));
+    }
+    return cycles;
+  }
+};
+
+/// How many actions each state is from the goal, by breadth-first search; states that are not in
+/// it have no solution. Requires that every action has an inverse.
+inline StateMap Distances(const Domain& domain) {
+  State goal(static_cast<std::size_t>(domain.spec().state_size));
+  domain.WriteGoals(Rows(std::span(goal)));
+  StateMap distances = {{goal, 0}};
+  std::vector<State> frontier = {goal};
+  for (int distance = 1; !frontier.empty(); ++distance) {
+    std::vector<State> next;
+    for (const State& state : frontier) {
+      for (int a = 0; a < domain.spec().num_actions(); ++a) {
+        const auto action = static_cast<Action>(a);
+        State child = state;
+        domain.Apply(Rows(std::span(child)), {&action, 1});
+        if (distances.emplace(child, distance).second) next.push_back(child);
+      }
+    }
+    frontier = std::move(next);
+  }
+  return distances;
+}
+
+/// What becomes of a state.
+inline State After(const Domain& domain, State state, const std::vector<Action>& actions) {
+  for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  return state;
+}
+
+inline bool Solves(const Domain& domain, State state, const std::vector<Action>& actions) {
+  state = After(domain, std::move(state), actions);
+  std::uint8_t is_goal = 0;
+  domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
+  return is_goal != 0;
+}
+
+}  // namespace tandem
