@@ -17,7 +17,8 @@ int RunDomains(const std::string& name);
 
 struct TrainArgs {
   std::string config;
-  std::string out;  ///< "": a new folder under runs/
+  std::string out;     ///< "": a new folder under runs/
+  std::string resume;  ///< "": a new run from `config`
   std::vector<Override> overrides;
 };
 

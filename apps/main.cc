@@ -46,21 +46,26 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
 void AddTrain(CLI::App& app, TrainArgs& args) {
   CLI::App& train = *app.add_subcommand("train", "Train a network from a YAML config");
   train.add_option("config", args.config, "The YAML config, such as configs/quickstart.yaml")
-      ->required()
       ->type_name("CONFIG");
   train.add_option("--out", args.out, "Folder for the run: new or empty (runs/CONFIG-TIME)")
       ->type_name("DIR");
+  train.add_option("--resume", args.resume, "Go on with a run that was stopped or killed")
+      ->type_name("RUN_DIR");
   AddSetOption(train, args.overrides, "Change a key of the config; may be repeated");
   AddKeyOption(train, args.overrides, "mode", "pipeline.mode", "async or sequential");
   AddKeyOption(train, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
   train.footer(
       "Workers generate examples into one buffer while the network trains on the other.\n"
-      "Ctrl-C ends the run after the step in hand and keeps what was learned.\n\n"
+      "Ctrl-C ends the run after the step in hand and keeps what was learned; --resume goes on, "
+      "on\n"
+      "a CPU to the very weights of a run that was never stopped.\n\n"
       "  tandem train configs/quickstart.yaml\n"
-      "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n\n"
+      "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
+      "  tandem train --resume runs/my-run\n\n"
       "The folder holds config.yaml (every key, resolved), metrics.jsonl (a line per update),\n"
-      "checkpoint.pt (for `tandem solve`, and for Python's torch.load) and summary.json.\n" +
+      "checkpoint.pt (for `tandem solve`, and for Python's torch.load), best.pt (the best by\n"
+      "validation) and summary.json.\n" +
       std::string(kExitCodes));
 }
 

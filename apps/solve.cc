@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "run/model.h"
 #include "run/resolve.h"
+#include "run/run_directory.h"
 #include "search/astar.h"
 #include "search/q_beam_search.h"
 #include "tandem/error.h"
@@ -187,7 +188,7 @@ int Solve(const SolveArgs& args) {
   const TrainConfig asked = ConfigForSolving(run, args);
   std::unique_ptr<Device> device = OpenDevice(asked.device);
   const TrainConfig config = ResolveAutos(asked, *device);
-  Model model(run, config, std::move(device));
+  Model model(run.checkpoint(), config, std::move(device));
   if (model.iterations() == 0) LogWarning("this network was stopped before it learned anything");
   const Domain& domain = model.domain();
   const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);

@@ -1,6 +1,8 @@
 // tandem train CONFIG
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 
@@ -12,8 +14,11 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "run/calibrate.h"
+#include "run/memory_plan.h"
 #include "run/resolve.h"
 #include "run/train_run.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
@@ -36,21 +41,24 @@ std::string DescribeNetwork(const NetworkConfig& network) {
   return fmt::format("{}, {} residual blocks", widths, network.blocks);
 }
 
-void Announce(const TrainRun& run, const fs::path& out) {
-  const TrainConfig& c = run.config();
+// Before anything large is allocated.
+void Announce(const TrainConfig& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
-  LogInfo(fmt::format("{}: {} targets, {}", c.domain.full_name(), value("generate.target"),
-                      value("pipeline.mode")));
+  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
+  const MemoryPlan plan = PlanMemory(c);
+  LogInfo(fmt::format("{}: {} targets, {}", MakeDomain(c.domain.full_name())->spec().name,
+                      value("generate.target"), value("pipeline.mode")));
   LogInfo(fmt::format(
-      "  network   {}, {}: {} parameters", DescribeNetwork(c.network),
+      "  network   {} net of {}, {}: {} parameters", c.network.head == Head::kV ? "V" : "Q",
+      DescribeNetwork(c.network),
       c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
-      WithThousands(run.num_parameters())));
-  LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers",
-                      run.device_description(), *c.train.threads, value("train.precision"),
-                      *c.generate.workers));
-  LogInfo(fmt::format("  updates   {} of {} batches of {} rows; two buffers, {} together",
-                      *c.train.max_updates, c.train.iterations_per_update, c.train.batch_size,
-                      HumanBytes(static_cast<double>(run.buffer_bytes()))));
+      WithThousands(plan.parameters)));
+  LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers", device,
+                      *c.train.threads, value("train.precision"), *c.generate.workers));
+  LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
+                      c.train.iterations_per_update, c.train.batch_size));
+  LogInfo(fmt::format("  memory    {} for two buffers, {} for batches, {} for the network",
+                      size(plan.buffers), size(plan.batches), size(plan.network)));
   LogInfo(fmt::format("  folder    {}", out.string()));
 }
 
@@ -64,9 +72,29 @@ void Report(const RunSummary& summary, const fs::path& out) {
                   WithThousands(summary.examples), HumanSeconds(summary.wall_s),
                   WithThousands(static_cast<long long>(rate)), summary.final_loss,
                   HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
-  if (summary.iterations > 0) {
+  if (summary.validation) {
+    LogInfo(fmt::format(
+        "validation: greedy descent solves {:.1f} % of fixed scrambles, value error {:.2f}; best "
+        "after update {}",
+        100 * summary.validation->solve_rate, summary.validation->value_error,
+        summary.best_update));
+  }
+  if (summary.end == RunEnd::kStopped) {
+    LogInfo(fmt::format("next: tandem train --resume {}", out.string()));
+  } else {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }
+}
+
+int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
+  ProgressDisplay progress;
+  run.AddObserver(progress);
+  while (run.RunUpdate()) {
+  }
+  progress.Close();
+  const RunSummary summary = run.Finish();
+  Report(summary, directory.path());
+  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
 }
 
 // The whole of a run in a folder that is claimed for it.
@@ -79,20 +107,12 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
                         HumanSeconds(config.train.max_seconds)));
   }
   config = ResolveMaxUpdates(config, device, began, signals.stop());
-
+  Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began);
-  Announce(run, directory.path());
-  ProgressDisplay progress;
-  run.AddObserver(progress);
-  while (run.RunUpdate()) {
-  }
-  progress.Close();
-  const RunSummary summary = run.Finish();
-  Report(summary, directory.path());
-  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
+  return Run(run, directory, signals);
 }
 
-int Train(const TrainArgs& args) {
+int TrainAnew(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
@@ -108,6 +128,68 @@ int Train(const TrainArgs& args) {
     directory.Abandon();  // which leaves a run that has begun alone
     throw;
   }
+}
+
+// What may change when a run goes on; the rest decides what the weights will be.
+void CheckMayChange(const std::vector<Override>& overrides) {
+  constexpr std::string_view kMay[] = {"train.max_updates", "train.max_seconds", "train.threads",
+                                       "generate.workers",  "evaluate.threads",  "prefetch.",
+                                       "checkpoint.",       "search.",           "device"};
+  for (const Override& override : overrides) {
+    const auto covers = [&](std::string_view key) { return override.key.starts_with(key); };
+    if (std::ranges::none_of(kMay, covers)) {
+      throw InputError(
+          fmt::format("{}: a run goes on as it began; with --resume only these may change: {}",
+                      override.origin, fmt::join(kMay, ", ")));
+    }
+  }
+}
+
+void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
+                          const fs::path& folder) {
+  if (done.updates >= *config.train.max_updates) {
+    throw InputError(
+        fmt::format("{} has done all its {} updates; `--set train.max_updates=N` lets "
+                    "it do more",
+                    folder.string(), *config.train.max_updates));
+  }
+  if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
+    throw InputError(fmt::format(
+        "{} has used the {} that it may take; `--set train.max_seconds=N` gives it more",
+        folder.string(), HumanSeconds(config.train.max_seconds)));
+  }
+}
+
+int Resume(const TrainArgs& args) {
+  const Stopwatch began;
+  CheckMayChange(args.overrides);
+  const RunDirectory directory = RunDirectory::Reopen(args.resume);
+  const TrainConfig asked = LoadConfig(directory.config(), args.overrides);
+  if (!asked.train.max_updates) {
+    throw InputError("train.max_updates: expected a number, since a run that goes on has begun");
+  }
+  const Checkpoint checkpoint(directory.checkpoint());
+  const RunCounters done = checkpoint.Counters();
+  CheckSomethingIsLeft(asked, done, directory.path());
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const TrainConfig config = ResolveAutos(asked, *device);
+  const StopOnSignals signals;
+  Announce(config, device->description(), directory.path());
+  LogInfo(fmt::format("going on after update {} of {}", done.updates, *config.train.max_updates));
+  TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
+  directory.KeepMetricsOf(done.updates);
+  return Run(run, directory, signals);
+}
+
+int Train(const TrainArgs& args) {
+  const bool resume = !args.resume.empty();
+  if (resume && (!args.config.empty() || !args.out.empty())) {
+    throw InputError("--resume RUN_DIR takes the config and the folder of that run, no others");
+  }
+  if (!resume && args.config.empty()) {
+    throw InputError("expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR");
+  }
+  return resume ? Resume(args) : TrainAnew(args);
 }
 
 }  // namespace

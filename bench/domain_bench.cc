@@ -78,6 +78,32 @@ void Expand(benchmark::State& state) {
 }
 BENCHMARK(Expand);
 
+void ExpandNPuzzle(benchmark::State& state) {
+  const auto puzzle = MakeDomain("npuzzle:4");
+  std::vector<std::uint8_t> states(kStates * 16), children(kStates * 4 * 16);
+  const Rows rows(states.data(), kStates, 16);
+  for (std::size_t i = 0; i < kStates; ++i) {
+    RandomWalk walk(*puzzle, Random(1, Purpose::kScramble, 0, i), rows[i]);
+    for (int step = 0; step < 100; ++step) walk.Step();
+  }
+  for (auto _ : state) {
+    puzzle->Expand(rows, Rows(children.data(), kStates * 4, 16));
+    benchmark::DoNotOptimize(children.data());
+  }
+  state.SetItemsProcessed(state.iterations() * kStates * 4);
+}
+BENCHMARK(ExpandNPuzzle);
+
+// A walk asks for the mask at each step.
+void WalkNPuzzle(benchmark::State& state) {
+  const auto puzzle = MakeDomain("npuzzle:4");
+  std::vector<std::uint8_t> row(16);
+  RandomWalk walk(*puzzle, Random(1, Purpose::kScramble), row);
+  for (auto _ : state) walk.Step();
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(WalkNPuzzle);
+
 // Rows of examples, labels and random numbers included.
 void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");

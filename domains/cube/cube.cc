@@ -25,11 +25,34 @@ std::string DrawSticker(std::uint8_t colour, bool in_colour) {
   return "\x1b[48;5;" + std::to_string(kPalette[colour]) + "m\x1b[38;5;16m" + letter + " \x1b[0m";
 }
 
+DomainSpec WithInput(DomainSpec spec, int size, Input input) {
+  if (input == Input::kPieces) {
+    spec.name += ":pieces";
+    spec.input = {.positions = Pieces(size).NumPlaces(), .depth = Pieces::kPlacings};
+  }
+  return spec;
+}
+
 }  // namespace
 
-Cube::Cube(DomainSpec spec, int size)
-    : PermutationDomain(spec, Solved(size), QuarterTurns(size, spec.action_names)),
+DomainParameter InputParameter() {
+  return {.key = "input",
+          .meaning = "what the network reads: the colours of stickers, or the pieces in each place",
+          .expected = "stickers or pieces",
+          .default_value = "stickers"};
+}
+
+std::optional<Input> ParseInput(const std::string& argument) {
+  if (argument == "stickers") return Input::kStickers;
+  if (argument == "pieces") return Input::kPieces;
+  return std::nullopt;
+}
+
+Cube::Cube(DomainSpec spec, int size, Input input)
+    : PermutationDomain(WithInput(spec, size, input), Solved(size),
+                        QuarterTurns(size, spec.action_names)),
       size_(size),
+      input_(input),
       solved_(Solved(size)),
       pieces_(size) {}
 
@@ -69,6 +92,11 @@ std::string Cube::HeldSo(std::span<const std::uint8_t> state,
     return text;
   }
   return "";
+}
+
+void Cube::Encode(ConstRows states, Rows inputs) const {
+  if (input_ == Input::kStickers) return Domain::Encode(states, inputs);
+  for (std::size_t i = 0; i < states.size(); ++i) pieces_.WritePlacings(states[i], inputs[i]);
 }
 
 std::string Cube::FormatState(std::span<const std::uint8_t> state) const {

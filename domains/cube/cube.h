@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,21 +10,35 @@
 
 #include "cube/pieces.h"
 #include "tandem/permutation.h"
+#include "tandem/registry.h"
 
 namespace tandem::cube {
+
+/// What the network reads of a cube.
+enum class Input {
+  kStickers,  ///< the colour of each sticker: what other systems' networks read
+  kPieces,    ///< for each place, which piece is there and how it is turned: what a network would
+              ///< have to work out of the stickers first, and so it learns several times as fast
+};
+
+/// The parameter `input` of a cube, and its values.
+DomainParameter InputParameter();
+std::optional<Input> ParseInput(const std::string& argument);
 
 /// A state is the colour of each sticker, one byte each, in the order of stickers.h. The six
 /// colours are named after the face they are on when the cube is solved.
 class Cube : public PermutationDomain {
  public:
+  void Encode(ConstRows states, Rows inputs) const override;
+
   std::string FormatState(std::span<const std::uint8_t> state) const override;
 
   /// The unfolded cube: U on top, L F R B in a row, D below.
   std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
 
  protected:
-  /// `spec.action_names` are the quarter turns.
-  Cube(DomainSpec spec, int size);
+  /// `spec.action_names` are the quarter turns, `spec.name` the cube's without its input.
+  Cube(DomainSpec spec, int size, Input input);
 
   const Pieces& pieces() const { return pieces_; }
 
@@ -39,6 +54,7 @@ class Cube : public PermutationDomain {
 
  private:
   const int size_;
+  const Input input_;
   const std::vector<std::uint8_t> solved_;
   const Pieces pieces_;
 };

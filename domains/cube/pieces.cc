@@ -140,9 +140,51 @@ std::size_t Swaps(std::vector<Placed> all) {
   return swaps;
 }
 
+// The number of each piece in each way of turning it, by the colours that it shows.
+std::vector<std::uint8_t> PlacingsOf(const std::vector<Place>& places) {
+  std::vector<std::uint8_t> placings(216);
+  std::uint8_t number = 0;
+  for (const Place& place : places) {
+    std::vector<std::uint8_t> shown = place.colours;
+    for (std::size_t turned = 0; turned < shown.size(); ++turned) {
+      std::size_t code = 0;
+      for (const std::uint8_t colour : shown) code = 6 * code + colour;
+      placings[code] = number++;
+      std::ranges::rotate(shown, shown.begin() + 1);
+    }
+  }
+  return placings;
+}
+
+std::vector<std::uint8_t> StickersOf(const std::vector<Place>& places) {
+  std::vector<std::uint8_t> stickers;
+  for (const Place& place : places) {
+    stickers.insert(stickers.end(), place.stickers.begin(), place.stickers.end());
+  }
+  return stickers;
+}
+
 }  // namespace
 
-Pieces::Pieces(int size) : corners_(PlacesWith(3, size)), edges_(PlacesWith(2, size)) {}
+Pieces::Pieces(int size)
+    : corners_(PlacesWith(3, size)),
+      edges_(PlacesWith(2, size)),
+      corner_stickers_(StickersOf(corners_)),
+      edge_stickers_(StickersOf(edges_)),
+      corner_placings_(PlacingsOf(corners_)),
+      edge_placings_(PlacingsOf(edges_)) {}
+
+void Pieces::WritePlacings(State state, std::span<std::uint8_t> placings) const {
+  std::size_t place = 0;
+  const std::vector<std::uint8_t>& c = corner_stickers_;
+  for (std::size_t i = 0; i < c.size(); i += 3) {
+    placings[place++] = corner_placings_[36 * state[c[i]] + 6 * state[c[i + 1]] + state[c[i + 2]]];
+  }
+  const std::vector<std::uint8_t>& e = edge_stickers_;
+  for (std::size_t i = 0; i < e.size(); i += 2) {
+    placings[place++] = edge_placings_[6 * state[e[i]] + state[e[i + 1]]];
+  }
+}
 
 // Every turn keeps three sums: how far the corners are twisted, modulo 3; how many edges are
 // flipped, modulo 2; and how many swaps would sort corners and edges together, modulo 2. So what is

@@ -30,7 +30,7 @@ DomainSpec Spec() {
 
 class Cube2 final : public cube::Cube {
  public:
-  Cube2() : Cube(Spec(), 2) {}
+  explicit Cube2(cube::Input input) : Cube(Spec(), 2, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -45,7 +45,12 @@ class Cube2 final : public cube::Cube {
   }
 };
 
-TANDEM_REGISTER_DOMAIN(cube2, [] { return std::make_unique<const Cube2>(); });
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const std::optional<cube::Input> input = cube::ParseInput(argument);
+  return input ? std::make_unique<const Cube2>(*input) : nullptr;
+}
+
+TANDEM_REGISTER_DOMAIN(cube2, cube::InputParameter(), Make);
 
 }  // namespace
 }  // namespace tandem

@@ -24,7 +24,7 @@ DomainSpec Spec() {
 
 class Cube3 final : public cube::Cube {
  public:
-  Cube3() : Cube(Spec(), 3) {}
+  explicit Cube3(cube::Input input) : Cube(Spec(), 3, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -45,7 +45,12 @@ class Cube3 final : public cube::Cube {
   }
 };
 
-TANDEM_REGISTER_DOMAIN(cube3, [] { return std::make_unique<const Cube3>(); });
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const std::optional<cube::Input> input = cube::ParseInput(argument);
+  return input ? std::make_unique<const Cube3>(*input) : nullptr;
+}
+
+TANDEM_REGISTER_DOMAIN(cube3, cube::InputParameter(), Make);
 
 }  // namespace
 }  // namespace tandem

@@ -20,8 +20,8 @@ class Evaluator {
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
 };
 
-/// An Evaluator that also knows what each action leads to, from one evaluation of the state: a Q net.
-/// The value of a state is the least of its actions'.
+/// An Evaluator that also knows what each action leads to, from one evaluation of the state: a Q
+/// net. The value of a state is the least of its actions'.
 class QEvaluator : public Evaluator {
  public:
   /// Sets values[i * num_actions + a] to the estimate, for row i, of the cost of action a and the

@@ -27,7 +27,8 @@ class PermutationDomain : public Domain {
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override;
 
  protected:
-  /// `spec.state_size`, `spec.input` and `spec.inverse_actions` are worked out from the rest.
+  /// `spec.state_size` and `spec.inverse_actions` are worked out from the rest, and so is
+  /// `spec.input` unless the subclass encodes states in a way of its own.
   /// Throws Error that names the action that is no permutation of goal.size() positions, or whose
   /// inverse is not among the actions. At most 256 positions.
   PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,

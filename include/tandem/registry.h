@@ -29,7 +29,8 @@ struct DomainParameter {
 
 using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 
-/// Makes a domain whose spec().name is NAME:ARGUMENT. Returns null if the argument is not what
+/// Makes a domain whose spec().name is NAME:ARGUMENT, or NAME if the argument changes nothing that
+/// its users would call another puzzle. Returns null if the argument is not what
 /// DomainParameter::expected says; may throw InputError where more is to be told.
 using ParameterisedFactory =
     std::function<std::unique_ptr<const Domain>(const std::string& argument)>;

@@ -18,6 +18,7 @@ enum class Purpose : std::uint64_t {
   kInitialWeights = 1,
   kScramble = 2,
   kShuffle = 3,
+  kValidation = 4,
 };
 
 /// One stream. Not thread-safe; cheap to make.

@@ -1,46 +1,16 @@
 #include "config/fields.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <utility>
-
-#include "base/text.h"
 
 namespace tandem {
 namespace {
-
-constexpr std::int64_t kMany = 1'000'000'000'000;  // more than anyone can mean
 
 template <class Enum>
 ChoiceField Choice(Enum& value, std::vector<std::string> names) {
   return {.names = std::move(names),
           .get = [&value] { return static_cast<std::size_t>(value); },
           .set = [&value](std::size_t index) { value = static_cast<Enum>(index); }};
-}
-
-// All of `text` as a number, or nothing.
-template <class Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
-}
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
-
-std::string IntRange(std::int64_t least, std::int64_t most) {
-  if (most == kMany) return fmt::format("a whole number of at least {}", least);
-  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
 }
 
 }  // namespace
@@ -55,6 +25,10 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"pipeline.policy_lag",
        "by how many updates the labelling network may trail; auto: 1 in async, 0 in sequential",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
+      {"pipeline.loss_thresh",
+       "the target network is renewed only after an update whose mean loss is at most this; null: "
+       "after each",
+       NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
 
       {"generate.target",
        "walk_length: the cost of the random walk that led to a state; value_iteration: the least "
@@ -78,19 +52,28 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        IntField{&c.network.blocks, 0, 1000}},
       {"network.norm", "normalisation after each hidden linear layer",
        Choice(c.network.norm, {"none", "batch", "layer"})},
+      {"network.init_from",
+       "run folder or checkpoint whose weights the network begins with; null: random ones",
+       NullTextField{&c.network.init_from}},
 
       {"optimizer.name", "adam (weight decay joins the gradient) or adamw (decoupled)",
        Choice(c.optimizer.name, {"adam", "adamw"})},
       {"optimizer.learning_rate", "at the first iteration",
        RealField{&c.optimizer.learning_rate, 0, 10}},
       {"optimizer.schedule",
-       "constant; linear: to final_learning_rate at the last iteration; exponential: times decay "
-       "every iteration",
-       Choice(c.optimizer.schedule, {"constant", "linear", "exponential"})},
-      {"optimizer.final_learning_rate", "where the linear schedule ends",
+       "constant; linear or cosine: falls to final_learning_rate at the last iteration; "
+       "exponential: times decay every iteration",
+       Choice(c.optimizer.schedule, {"constant", "linear", "cosine", "exponential"})},
+      {"optimizer.final_learning_rate", "where the linear and cosine schedules end",
        RealField{&c.optimizer.final_learning_rate, 0, 10}},
       {"optimizer.decay", "factor per iteration of the exponential schedule",
        RealField{&c.optimizer.decay, 0, 1}},
+      {"optimizer.warmup_iterations",
+       "iterations in which the rate rises evenly to where the schedule is",
+       IntField{&c.optimizer.warmup_iterations, 0, kMany}},
+      {"optimizer.max_gradient_norm",
+       "a longer gradient, over all weights, is cut to this length; 0: never",
+       RealField{&c.optimizer.max_gradient_norm, 0, 1e9}},
       {"optimizer.weight_decay", "pull of the weights towards zero",
        RealField{&c.optimizer.weight_decay, 0, 10}},
       {"optimizer.beta1", "decay of the mean gradient", RealField{&c.optimizer.beta1, 0, 0.999999}},
@@ -107,6 +90,13 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        AutoIntField{&c.train.max_updates, 1, kMany}},
       {"train.max_seconds", "end the run after this wall time; 0: no limit",
        RealField{&c.train.max_seconds, 0, 1e9}},
+      {"train.loss", "squared error, or huber: linear where the error is over huber_delta",
+       Choice(c.train.loss, {"squared", "huber"})},
+      {"train.huber_delta", "where the Huber loss becomes linear, in units of cost",
+       RealField{&c.train.huber_delta, 1e-6, 1e6}},
+      {"train.accumulation_steps",
+       "equal parts that a batch goes through the network in, to save memory; gradients add up",
+       IntField{&c.train.accumulation_steps, 1, 1 << 20}},
       {"train.threads", "CPU threads of a training step; auto: one for each core",
        AutoIntField{&c.train.threads, 1, 1024}},
       {"train.precision", "of matrix products in training; auto: bf16 where it is fast",
@@ -141,6 +131,15 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"search.max_seconds", "end the search for one puzzle after this time; 0: no limit",
        RealField{&c.search.max_seconds, 0, 1e9}},
 
+      {"validation.every_updates", "updates between validations, and one at the end; 0: none",
+       IntField{&c.validation.every_updates, 0, kMany}},
+      {"validation.states", "fixed scrambles, of all lengths up to max_scramble, to validate on",
+       IntField{&c.validation.states, 1, 1 << 20}},
+      {"validation.best_by",
+       "what makes a checkpoint the best: the highest solve_rate of greedy descent, or the lowest "
+       "value_error against the scrambles' lengths",
+       Choice(c.validation.best_by, {"solve_rate", "value_error"})},
+
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
@@ -153,78 +152,6 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
                    ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
   }
   return fields;
-}
-
-std::string Expected(const Field& field) {
-  return std::visit(
-      Overloaded{
-          [](const IntField& f) { return IntRange(f.least, f.most); },
-          [](const AutoIntField& f) { return IntRange(f.least, f.most) + ", or auto"; },
-          [](const RealField& f) {
-            return fmt::format("a number from {:g} to {:g}", f.least, f.most);
-          },
-          [](const TextField&) { return std::string("a word"); },
-          [](const ArgumentField& f) { return f.parameter.expected; },
-          [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
-      },
-      field.value);
-}
-
-bool SetField(const Field& field, std::string_view text) {
-  const auto set_int = [&](auto& f) {
-    const auto number = ParseNumber<std::int64_t>(text);
-    if (!number || *number < f.least || *number > f.most) return false;
-    *f.value = *number;
-    return true;
-  };
-  return std::visit(Overloaded{
-                        [&](const IntField& f) { return set_int(f); },
-                        [&](const AutoIntField& f) {
-                          if (text != "auto") return set_int(f);
-                          f.value->reset();
-                          return true;
-                        },
-                        [&](const RealField& f) {
-                          const auto number = ParseNumber<double>(text);
-                          if (!number || !(*number >= f.least && *number <= f.most)) return false;
-                          *f.value = *number;
-                          return true;
-                        },
-                        [&](const TextField& f) {
-                          if (text.empty()) return false;
-                          *f.value = text;
-                          return true;
-                        },
-                        [&](const ArgumentField& f) {
-                          if (!AcceptsArgument(f.domain, std::string(text))) return false;
-                          *f.value = text;
-                          return true;
-                        },
-                        [&](const ChoiceField& f) {
-                          const auto found = std::ranges::find(f.names, text);
-                          if (found == f.names.end()) return false;
-                          f.set(static_cast<std::size_t>(found - f.names.begin()));
-                          return true;
-                        },
-                    },
-                    field.value);
-}
-
-std::string FieldText(const Field& field) {
-  return std::visit(Overloaded{
-                        [](const IntField& f) { return fmt::format("{}", *f.value); },
-                        [](const AutoIntField& f) {
-                          return f.value->has_value() ? fmt::format("{}", **f.value)
-                                                      : std::string("auto");
-                        },
-                        [](const RealField& f) { return fmt::format("{}", *f.value); },
-                        [](const TextField& f) { return *f.value; },
-                        [](const ArgumentField& f) {
-                          return f.value->empty() ? f.parameter.default_value : *f.value;
-                        },
-                        [](const ChoiceField& f) { return f.names[f.get()]; },
-                    },
-                    field.value);
 }
 
 std::string ValueText(const TrainConfig& config, std::string_view key) {

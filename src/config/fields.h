@@ -14,6 +14,9 @@
 
 namespace tandem {
 
+/// As the most of a field: no limit that anyone could mean.
+inline constexpr std::int64_t kMany = 1'000'000'000'000;
+
 struct IntField {
   std::int64_t* value;
   std::int64_t least, most;
@@ -29,7 +32,18 @@ struct RealField {
   double least, most;
 };
 
+/// Nothing where the config says `null`.
+struct NullRealField {
+  std::optional<double>* value;
+  double least, most;
+};
+
 struct TextField {
+  std::string* value;
+};
+
+/// Empty where the config says `null`.
+struct NullTextField {
   std::string* value;
 };
 
@@ -49,7 +63,9 @@ struct ChoiceField {
 struct Field {
   std::string key;  ///< with its section: "train.batch_size"
   std::string meaning;
-  std::variant<IntField, AutoIntField, RealField, TextField, ArgumentField, ChoiceField> value;
+  std::variant<IntField, AutoIntField, RealField, NullRealField, TextField, NullTextField,
+               ArgumentField, ChoiceField>
+      value;
 };
 
 /// Every key, in the order of the file; the fields point into `config`. The keys under `domain`

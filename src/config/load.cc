@@ -72,14 +72,20 @@ class Reader {
       Contradiction("train.max_updates", "train.max_seconds",
                     "auto works the updates out from a time limit of more than 0 seconds");
     }
-    if (c.optimizer.schedule == Schedule::kLinear &&
-        c.optimizer.final_learning_rate > c.optimizer.learning_rate) {
+    const bool falls =
+        c.optimizer.schedule == Schedule::kLinear || c.optimizer.schedule == Schedule::kCosine;
+    if (falls && c.optimizer.final_learning_rate > c.optimizer.learning_rate) {
       Contradiction("optimizer.final_learning_rate", "optimizer.learning_rate",
-                    "the linear schedule falls, so it must end at or below its start");
+                    "the linear and cosine schedules fall, so they must end at or below their "
+                    "start");
     }
-    if (c.network.norm == Norm::kBatch && c.train.batch_size == 1) {
+    if (c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps) {
       Contradiction("network.norm", "train.batch_size",
-                    "batch normalisation needs at least 2 examples in a batch");
+                    "batch normalisation needs at least 2 examples at a time");
+    }
+    if (c.train.batch_size % c.train.accumulation_steps != 0) {
+      Contradiction("train.accumulation_steps", "train.batch_size",
+                    "the parts of a batch are equal, so it must be a multiple of their number");
     }
     const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
                             static_cast<double>(c.train.batch_size) *
@@ -234,8 +240,12 @@ std::string ToYaml(const TrainConfig& config) {
       if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
       open = section;
     }
-    out << YAML::Key << field.key.substr(dot == std::string::npos ? 0 : dot + 1) << YAML::Value
-        << FieldText(field);
+    out << YAML::Key << field.key.substr(dot == std::string::npos ? 0 : dot + 1) << YAML::Value;
+    if (const std::string text = FieldText(field); text == "null") {
+      out << YAML::LowerNull << YAML::Null;  // as a text it would stand in quotes
+    } else {
+      out << text;
+    }
   }
   if (!open.empty()) out << YAML::EndMap;
   out << YAML::EndMap;

@@ -16,7 +16,9 @@ enum class Target { kWalkLength, kValueIteration };
 enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };
-enum class Schedule { kConstant, kLinear, kExponential };
+enum class Schedule { kConstant, kLinear, kCosine, kExponential };
+enum class Loss { kSquared, kHuber };
+enum class Measure { kSolveRate, kValueError };
 enum class SearchMethod { kBeam, kAStar };
 enum class Precision { kAuto, kFp32, kBf16 };
 
@@ -31,6 +33,7 @@ struct DomainConfig {
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
   AutoInt policy_lag;
+  std::optional<double> loss_thresh;
 };
 
 struct GenerateConfig {
@@ -46,6 +49,7 @@ struct NetworkConfig {
   std::int64_t width = 256;
   std::int64_t blocks = 2;
   Norm norm = Norm::kLayer;
+  std::string init_from;
 };
 
 struct OptimizerConfig {
@@ -54,6 +58,8 @@ struct OptimizerConfig {
   Schedule schedule = Schedule::kConstant;
   double final_learning_rate = 2e-5;
   double decay = 0.9999993;
+  std::int64_t warmup_iterations = 0;
+  double max_gradient_norm = 0;
   double weight_decay = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -65,6 +71,9 @@ struct TrainingConfig {
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
   double max_seconds = 0;
+  Loss loss = Loss::kSquared;
+  double huber_delta = 1;
+  std::int64_t accumulation_steps = 1;
   AutoInt threads;
   Precision precision = Precision::kAuto;
 };
@@ -90,6 +99,12 @@ struct SearchConfig {
   double max_seconds = 0;
 };
 
+struct ValidationConfig {
+  std::int64_t every_updates = 100;
+  std::int64_t states = 200;
+  Measure best_by = Measure::kSolveRate;
+};
+
 struct CheckpointConfig {
   std::int64_t every_updates = 100;
 };
@@ -104,6 +119,7 @@ struct TrainConfig {
   PrefetchConfig prefetch;
   EvaluateConfig evaluate;
   SearchConfig search;
+  ValidationConfig validation;
   CheckpointConfig checkpoint;
   std::string device = "auto";
   std::int64_t seed = 1;

@@ -46,7 +46,9 @@ DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
     CheckPermutation(permutations[a], goal.size(), spec.action_names[a]);
   }
   spec.state_size = static_cast<int>(goal.size());
-  spec.input = {.positions = spec.state_size, .depth = 1 + *std::ranges::max_element(goal)};
+  if (spec.input.positions == 0) {
+    spec.input = {.positions = spec.state_size, .depth = 1 + *std::ranges::max_element(goal)};
+  }
   for (std::size_t a = 0; a < permutations.size(); ++a) {
     const auto inverse = std::ranges::find(permutations, Inverse(permutations[a]));
     if (inverse == permutations.end()) {

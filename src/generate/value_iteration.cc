@@ -119,8 +119,9 @@ void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, Data
   const std::span<float> targets =
       out.floats(kTargetColumn).subspan(chunk.first * width, rows * width);
   const auto backup = [&](std::size_t child) {
-    return cost + (expanded.child_is_goal[child] != 0 ? 0.0F
-                                                      : std::max(expanded.child_values[child], 0.0F));
+    return cost + (expanded.child_is_goal[child] != 0
+                       ? 0.0F
+                       : std::max(expanded.child_values[child], 0.0F));
   };
   if (options_.head == Head::kQ) {
     for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = backup(i);

@@ -27,8 +27,8 @@ struct ValueIterationOptions {
 /// estimate counts less (Agostinelli et al., "Solving the Rubik's cube with deep reinforcement
 /// learning and search", Nature Machine Intelligence 2019).
 ///
-/// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions of
-/// a state at once.
+/// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
+/// of a state at once.
 ///
 /// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
 /// scramble and expand the next. One of the workers is the calling thread, which joins the others

@@ -20,8 +20,9 @@ struct WalkLengthOptions {
 /// cost-to-go from above (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube",
 /// TMLR 2023, trains on all prefixes; Chervov et al., "CayleyPy", 2025, on walk lengths).
 ///
-/// For a Q net, the walk may be taken as one step longer by every action but the one that leads back,
-/// which makes it one shorter: the label of action a is its cost plus the length of that walk.
+/// For a Q net, the walk may be taken as one step longer by every action but the one that leads
+/// back, which makes it one shorter: the label of action a is its cost plus the length of that
+/// walk.
 ///
 /// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the
 /// chunks.

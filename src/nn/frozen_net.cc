@@ -39,6 +39,14 @@ at::Tensor FrozenNet::Layer::operator()(const at::Tensor& x) const {
   return at::layer_norm(y, norm_weight_.sizes(), norm_weight_, norm_bias_, Dense::kEpsilon);
 }
 
+void FrozenNet::Layer::AddTo(StateDict& state, const std::string& name) const {
+  state.emplace_back(name + ".weight", weight_);
+  state.emplace_back(name + ".bias", bias_);
+  if (!norm_weight_.defined()) return;
+  state.emplace_back(name + ".norm_weight", norm_weight_);
+  state.emplace_back(name + ".norm_bias", norm_bias_);
+}
+
 FrozenNet::Output::Output(const Dense& like, c10::Device device)
     : linear_(like, at::kFloat, device) {}
 
@@ -71,6 +79,19 @@ void FrozenNet::CopyFrom(const ResNetFC& net) {
     layers_.blocks[i].second->CopyFrom(*net.blocks[i].second);
   }
   layers_.output->CopyFrom(*net.output);
+}
+
+StateDict FrozenNet::State() const {
+  StateDict state;
+  for (std::size_t i = 0; i < layers_.hidden.size(); ++i) {
+    layers_.hidden[i]->AddTo(state, "hidden" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < layers_.blocks.size(); ++i) {
+    layers_.blocks[i].first->AddTo(state, "block" + std::to_string(i) + "_first");
+    layers_.blocks[i].second->AddTo(state, "block" + std::to_string(i) + "_second");
+  }
+  layers_.output->AddTo(state, "output");
+  return state;
 }
 
 at::Tensor FrozenNet::Forward(const at::Tensor& bytes) const {

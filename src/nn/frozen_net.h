@@ -25,6 +25,9 @@ class FrozenNet {
   /// Bytes (n, positions) to floats (n, outputs), in inference mode.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
+  /// Its own tensors by name.
+  StateDict State() const;
+
   c10::Device device() const { return device_; }
 
  private:
@@ -33,6 +36,7 @@ class FrozenNet {
     Layer(const Dense& like, at::ScalarType type, c10::Device device);
     void CopyFrom(const Dense& dense);
     at::Tensor operator()(const at::Tensor& x) const;
+    void AddTo(StateDict& state, const std::string& name) const;
 
    private:
     at::Tensor weight_, bias_;
@@ -45,6 +49,7 @@ class FrozenNet {
     Output(const Dense& like, c10::Device device);
     void CopyFrom(const Dense& dense);
     at::Tensor operator()(const at::Tensor& x) const;
+    void AddTo(StateDict& state, const std::string& name) const { linear_.AddTo(state, name); }
 
    private:
     Layer linear_;

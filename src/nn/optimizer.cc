@@ -1,18 +1,55 @@
 #include "nn/optimizer.h"
 
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
+
+// Works on the device alone: reading the norm would wait for it.
+void CutToNorm(const std::vector<at::Tensor>& gradients, double most) {
+  const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)), 2);
+  const at::Tensor scale = (most / norm).clamp_max(1.0);
+  at::_foreach_mul_(gradients, scale);
+}
+
+// How far the run is at an iteration: 0 at the first, 1 at the last.
+double Done(std::int64_t iteration, std::int64_t iterations) {
+  const auto last = static_cast<double>(std::max<std::int64_t>(iterations - 1, 1));
+  return static_cast<double>(iteration) / last;
+}
+
+double Scheduled(const OptimizerConfig& config, std::int64_t iteration, std::int64_t iterations) {
+  const double fall = config.learning_rate - config.final_learning_rate;
+  switch (config.schedule) {
+    case Schedule::kConstant:
+      return config.learning_rate;
+    case Schedule::kLinear:
+      return config.learning_rate - Done(iteration, iterations) * fall;
+    case Schedule::kCosine:
+      return config.final_learning_rate +
+             0.5 * (1 + std::cos(std::numbers::pi * Done(iteration, iterations))) * fall;
+    case Schedule::kExponential:
+      return config.learning_rate * std::pow(config.decay, static_cast<double>(iteration));
+  }
+  return config.learning_rate;
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config)
     : config_(config), parameters_(std::move(parameters)) {
@@ -30,6 +67,7 @@ void Optimizer::Step(double learning_rate) {
     if (!parameter.grad().defined()) throw Error("a parameter got no gradient");
     gradients.push_back(parameter.grad());
   }
+  if (config_.max_gradient_norm > 0) CutToNorm(gradients, config_.max_gradient_norm);
   steps_.add_(1);
   const std::vector<at::Tensor> steps(parameters_.size(), steps_);
   if (config_.name == OptimizerKind::kAdam) {
@@ -44,20 +82,21 @@ void Optimizer::Step(double learning_rate) {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
+StateDict Optimizer::State(const std::vector<std::string>& names) const {
+  StateDict state = {{"steps", steps_}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    state.emplace_back("mean." + names[i], mean_[i]);
+    state.emplace_back("mean_square." + names[i], mean_square_[i]);
+  }
+  return state;
+}
+
 double LearningRate(const OptimizerConfig& config, std::int64_t iteration,
                     std::int64_t iterations) {
-  switch (config.schedule) {
-    case Schedule::kConstant:
-      return config.learning_rate;
-    case Schedule::kLinear: {
-      const double last = static_cast<double>(std::max<std::int64_t>(iterations - 1, 1));
-      const double done = static_cast<double>(iteration) / last;
-      return config.learning_rate + done * (config.final_learning_rate - config.learning_rate);
-    }
-    case Schedule::kExponential:
-      return config.learning_rate * std::pow(config.decay, static_cast<double>(iteration));
-  }
-  return config.learning_rate;
+  const double rate = Scheduled(config, iteration, iterations);
+  if (iteration >= config.warmup_iterations) return rate;
+  return rate * static_cast<double>(iteration + 1) /
+         static_cast<double>(config.warmup_iterations + 1);
 }
 
 }  // namespace tandem

@@ -3,9 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
 #include <vector>
 
 #include "config/train_config.h"
+#include "nn/resnet_fc.h"
 
 namespace tandem {
 
@@ -20,10 +22,9 @@ class Optimizer {
   /// got no gradient is an Error.
   void Step(double learning_rate);
 
-  /// What a checkpoint keeps, by parameter, and the number of steps taken.
-  const std::vector<at::Tensor>& mean_gradients() const { return mean_; }
-  const std::vector<at::Tensor>& mean_squared_gradients() const { return mean_square_; }
-  const at::Tensor& steps() const { return steps_; }
+  /// What a checkpoint keeps: the number of steps taken, and the means for each parameter, which
+  /// has the name `names[i]`. The tensors are the optimiser's own.
+  StateDict State(const std::vector<std::string>& names) const;
 
  private:
   OptimizerConfig config_;

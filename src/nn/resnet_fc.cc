@@ -20,6 +20,20 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
           .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
 }
 
+std::int64_t NumParameters(const NetworkSpec& spec) {
+  const NetworkConfig& layers = spec.layers;
+  std::int64_t count = 0, width = spec.features();
+  const auto add = [&](std::int64_t out, Norm norm) {
+    count += out * (width + (norm == Norm::kNone ? 1 : 3));
+    width = out;
+  };
+  if (layers.stem_width > 0) add(layers.stem_width, layers.norm);
+  add(layers.width, layers.norm);
+  for (std::int64_t layer = 0; layer < 2 * layers.blocks; ++layer) add(layers.width, layers.norm);
+  add(spec.outputs, Norm::kNone);
+  return count;
+}
+
 Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {
   weight = register_parameter("weight", at::empty({out, in}));
   bias = register_parameter("bias", at::empty({out}));

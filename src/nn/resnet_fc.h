@@ -27,6 +27,9 @@ struct NetworkSpec {
 /// The network that a config asks for, for a puzzle.
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
+/// Weights and biases of all its layers.
+std::int64_t NumParameters(const NetworkSpec& spec);
+
 /// A linear layer and its normalisation; no activation.
 class Dense final : public torch::nn::Module {
  public:

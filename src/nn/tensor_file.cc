@@ -82,6 +82,12 @@ TensorDict ToTensorDict(const StateDict& state) {
   return dict;
 }
 
+StateDict CloneOf(const StateDict& state) {
+  StateDict clone;
+  for (const auto& [name, tensor] : state) clone.emplace_back(name, tensor.detach().clone());
+  return clone;
+}
+
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) {
   AtomicFile file(path);
   WriteArchive(file, dict);
@@ -98,13 +104,13 @@ TensorDict ReadTensorFile(const std::filesystem::path& path) {
   }
 }
 
-void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std::string& name) {
+void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name) {
   const c10::NoGradGuard no_grad;
   const auto fail = [&](const std::string& what) {
     throw InputError(fmt::format("{}: {}", name, what));
   };
   std::set<std::string> known;
-  for (const auto& [key, tensor] : StateDictOf(module)) {
+  for (const auto& [key, tensor] : into) {
     known.insert(key);
     const auto found = from.find(key);
     if (found == from.end() || !found->value().isTensor()) {
@@ -112,8 +118,8 @@ void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std:
     }
     const at::Tensor& source = found->value().toTensor();
     if (source.sizes() != tensor.sizes() || !source.is_floating_point()) {
-      fail(fmt::format("tensor '{}' is {} of shape {}, expected float32 of shape {}", key,
-                       DtypeText(source), ShapeText(source), ShapeText(tensor)));
+      fail(fmt::format("tensor '{}' is {} of shape {}, expected {} of shape {}", key,
+                       DtypeText(source), ShapeText(source), DtypeText(tensor), ShapeText(tensor)));
     }
     if (!source.isfinite().all().item<bool>()) {
       fail(fmt::format("tensor '{}' holds numbers that are not finite", key));

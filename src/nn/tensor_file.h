@@ -15,6 +15,9 @@ using TensorDict = c10::impl::GenericDict;
 TensorDict MakeTensorDict();
 TensorDict ToTensorDict(const StateDict& state);
 
+/// The same with copies of the tensors, which stay on their device.
+StateDict CloneOf(const StateDict& state);
+
 /// Writes a dictionary whole or not at all.
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 
@@ -22,10 +25,10 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 /// that names the file.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
 
-/// Copies the tensors of `from` into those of `module`, of the same names and shapes. Throws
+/// Copies the tensors of `from` into those of `into`, of the same names and shapes. Throws
 /// InputError that begins with `name` and says which tensor is missing, unknown, of another shape
 /// or not finite.
-void LoadStateDict(const TensorDict& from, torch::nn::Module& module, const std::string& name);
+void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name);
 
 /// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,
 /// its dtype ("float32"), a zero byte, its shape ("[256, 324]"), a zero byte, and its elements as

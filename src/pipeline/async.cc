@@ -1,6 +1,5 @@
 #include "base/stopwatch.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/target_books.h"
 
 namespace tandem {
 namespace {
@@ -12,26 +11,31 @@ class AsyncPipeline final : public Pipeline {
       : trainer_(trainer),
         options_(options),
         stop_(stop),
-        books_(generator, trainer),
+        books_(generator, trainer, options.loss_thresh, options.target),
+        next_(options.first_update),
         fills_(generator, schema, options.rows_per_update, stop) {}
 
   UpdateRecord RunUpdate() override {
     const Stopwatch watch;
     const std::int64_t k = next_++;
     UpdateRecord record{.update = k};
-    if (k == 0) StartFill(0);  // the cold start
+    if (k == options_.first_update) StartFill(k);  // the cold start
 
     const FillThread::Filled filled = fills_.Wait();
     record.fill = filled.stats;
     record.wait_for_rows_s = watch.Seconds();
     record.lag_updates = books_.LagOf(k);
+    record.target_age_updates = books_.AgeOf(k);
 
-    books_.Publish(k);
+    books_.Offer(k);
     if (k + 1 < options_.max_updates) StartFill(k + 1);
     record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    books_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;
   }
+
+  TargetState target() const override { return books_.state(); }
 
  private:
   void StartFill(std::int64_t update) {
@@ -43,7 +47,7 @@ class AsyncPipeline final : public Pipeline {
   const PipelineOptions options_;
   const StopSignal& stop_;
   TargetBooks books_;
-  std::int64_t next_ = 0;
+  std::int64_t next_;
   FillThread fills_;
 };
 

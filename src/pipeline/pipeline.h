@@ -2,23 +2,27 @@
 //
 // Buffers and updates count from 0, and update k trains on each row of buffer k once. w0 is the
 // initial network, w(k+1) the network after update k. With policy lag L, buffer k is labelled by
-// the target network that was published when the network was w(max(0, k - L)).
+// the target network that was offered when the network was w(max(0, k - L)); a network is not
+// copied if its last update's mean loss was over loss_thresh.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/stop_signal.h"
 #include "generate/generator.h"
 #include "pipeline/fill_thread.h"
+#include "pipeline/target_books.h"
 #include "pipeline/trainer.h"
 
 namespace tandem {
 
 struct UpdateRecord {
   std::int64_t update = 0;
-  std::int64_t lag_updates = 0;  ///< how many updates older the labelling network was
-  FillStats fill;                ///< of this update's buffer
+  std::int64_t lag_updates = 0;         ///< how many updates older the labelling network was to be
+  std::int64_t target_age_updates = 0;  ///< and was, with loss_thresh
+  FillStats fill;                       ///< of this update's buffer
   TrainStats train;
   double wait_for_rows_s = 0;  ///< the main thread's wait for this update's buffer
   double seconds = 0;          ///< of the whole update on the main thread
@@ -33,12 +37,22 @@ class Pipeline {
   /// only be destroyed; throws Stopped if the stop signal ended a fill that it waited for. A
   /// training that the signal ended is no exception: its record counts what was done.
   virtual UpdateRecord RunUpdate() = 0;
+
+  /// What a pipeline that is to go on from here must be given. Valid between updates.
+  virtual TargetState target() const = 0;
 };
 
 struct PipelineOptions {
   std::int64_t rows_per_update = 0;
   std::int64_t max_updates = 0;  ///< no fill starts for an update beyond
   std::int64_t policy_lag = 1;   ///< 1 in async; 0 or 1 in sequential
+  std::optional<double>
+      loss_thresh;  ///< renew the target network only after a loss of at most this
+
+  /// To go on with a run: the first update to do, and what target() said before it. The target
+  /// network must be as it was then.
+  std::int64_t first_update = 0;
+  TargetState target;
 };
 
 /// Fills buffer k + 1 in the background while it trains on buffer k; the first fill is the cold

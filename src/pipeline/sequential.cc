@@ -1,6 +1,5 @@
 #include "base/stopwatch.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/target_books.h"
 
 namespace tandem {
 namespace {
@@ -12,14 +11,15 @@ class SequentialPipeline final : public Pipeline {
       : trainer_(trainer),
         options_(options),
         stop_(stop),
-        books_(generator, trainer),
+        books_(generator, trainer, options.loss_thresh, options.target),
+        next_(options.first_update),
         fills_(generator, schema, options.rows_per_update, stop) {}
 
   UpdateRecord RunUpdate() override {
     const Stopwatch watch;
     const std::int64_t k = next_++;
     UpdateRecord record{.update = k};
-    if (options_.policy_lag == 0 && k > 0) books_.Publish(k);
+    if (options_.policy_lag == 0 && k > 0) books_.Offer(k);
     books_.FillStarts(k);
     fills_.Start(k);
 
@@ -27,20 +27,24 @@ class SequentialPipeline final : public Pipeline {
     record.fill = filled.stats;
     record.wait_for_rows_s = watch.Seconds();
     record.lag_updates = books_.LagOf(k);
+    record.target_age_updates = books_.AgeOf(k);
 
     // As async does before it starts the fill of buffer k + 1.
-    if (options_.policy_lag == 1) books_.Publish(k);
+    if (options_.policy_lag == 1) books_.Offer(k);
     record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    books_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;
   }
+
+  TargetState target() const override { return books_.state(); }
 
  private:
   Trainer& trainer_;
   const PipelineOptions options_;
   const StopSignal& stop_;
   TargetBooks books_;
-  std::int64_t next_ = 0;
+  std::int64_t next_;
   FillThread fills_;
 };
 

@@ -2,37 +2,63 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "generate/generator.h"
 #include "pipeline/trainer.h"
 
 namespace tandem {
 
+/// What must be known of the target network to go on after a number of updates.
+struct TargetState {
+  std::int64_t offered = 0;    ///< updates that the network had had when it was last to be copied
+  std::int64_t published = 0;  ///< and when it was copied indeed
+  double last_loss = 0;        ///< mean loss of the last update
+};
+
 class TargetBooks {
  public:
-  TargetBooks(const Generator& generator, Trainer& trainer)
-      : asks_network_(generator.asks_network()), trainer_(trainer) {}
+  /// Without `loss_thresh`, every network that is offered is copied.
+  TargetBooks(const Generator& generator, Trainer& trainer, std::optional<double> loss_thresh,
+              TargetState state)
+      : asks_network_(generator.asks_network()),
+        most_loss_(loss_thresh.value_or(std::numeric_limits<double>::infinity())),
+        trainer_(trainer),
+        state_(state) {}
 
-  /// Publishes the network as it is after `updates` updates. No fill may be running.
-  void Publish(std::int64_t updates) {
+  /// Offers the network as it is after `updates` updates. No fill may be running.
+  void Offer(std::int64_t updates) {
     if (!asks_network_) return;
+    state_.offered = updates;
+    if (updates > 0 && state_.last_loss > most_loss_) return;
     trainer_.PublishTarget();
-    published_ = updates;
+    state_.published = updates;
   }
+
+  /// Call when an update has been trained.
+  void Trained(double mean_loss) { state_.last_loss = mean_loss; }
 
   /// Call when the fill of buffer `update` starts.
-  void FillStarts(std::int64_t update) { labelled_by_[update % 2] = published_; }
+  void FillStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
 
-  /// 0 for generators that ask no network.
+  /// How many updates buffer `update` trails the network that it was made for; 0, both, for
+  /// generators that ask no network. The age also counts networks that were not good enough.
   std::int64_t LagOf(std::int64_t update) const {
-    return asks_network_ ? update - labelled_by_[update % 2] : 0;
+    return asks_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
+  std::int64_t AgeOf(std::int64_t update) const {
+    return asks_network_ ? update - labelled_by_[update % 2].published : 0;
+  }
+
+  const TargetState& state() const { return state_; }
 
  private:
   bool asks_network_;
+  double most_loss_;
   Trainer& trainer_;
-  std::int64_t published_ = 0;  // the target network starts as a copy of w0
-  std::int64_t labelled_by_[2] = {0, 0};
+  TargetState state_;
+  TargetState labelled_by_[2];
 };
 
 }  // namespace tandem

@@ -44,6 +44,7 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
   if (config.train.max_updates) return config;
   const double limit = config.train.max_seconds;
   TrainConfig probe = config;
+  probe.validation.every_updates = 0;
   probe.train.max_updates = 1'000'000;
   probe.train.max_seconds = kProbeMostShare * limit;
   probe.train.iterations_per_update = std::min(probe.train.iterations_per_update, kProbeIterations);

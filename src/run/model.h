@@ -1,22 +1,23 @@
 // A trained network, ready to be asked.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/frozen_net.h"
 #include "nn/torch_evaluator.h"
-#include "run/run_directory.h"
 #include "tandem/domain.h"
 
 namespace tandem {
 
-/// The network of a run's last checkpoint. `config` is the run's own, with what is to be otherwise
+/// The network of a checkpoint. `config` is the run's own, with what is to be otherwise
 /// already changed, and no `auto` left. Throws InputError if the checkpoint does not fit it.
 class Model {
  public:
-  Model(const RunDirectory& run, const TrainConfig& config, std::unique_ptr<Device> device);
+  Model(const std::filesystem::path& file, const TrainConfig& config,
+        std::unique_ptr<Device> device);
 
   const Domain& domain() const { return *domain_; }
   TorchEvaluator& evaluator() { return *evaluator_; }

@@ -2,19 +2,40 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
+#include "base/file.h"
 #include "tandem/error.h"
 
 namespace tandem {
 
 namespace fs = std::filesystem;
+
+fs::path CheckpointIn(const fs::path& path) {
+  return fs::is_directory(path) ? path / "checkpoint.pt" : path;
+}
+
+void RunDirectory::Lock() {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw InputError(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
+  }
+  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* open) {
+    ::close(*open);
+    delete open;
+  });
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw InputError(fmt::format("{}: another program is training there", path_.string()));
+  }
+}
 
 RunDirectory RunDirectory::Create(const fs::path& path) {
   const auto taken = [&] {
@@ -34,6 +55,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
     throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
   }
   ::close(claim);
+  run.Lock();
   return run;
 }
 
@@ -54,7 +76,25 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   return run;
 }
 
-void RunDirectory::AppendMetrics(const nlohmann::json& line) const {
+RunDirectory RunDirectory::Reopen(const fs::path& path) {
+  RunDirectory run = Open(path);
+  run.Lock();
+  return run;
+}
+
+void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
+  if (!fs::exists(metrics())) return;
+  std::istringstream old(ReadFile(metrics()));
+  std::string kept, text;
+  while (std::getline(old, text)) {
+    const nlohmann::json line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!line.is_object() || line.value("update", updates) >= updates) break;
+    kept += text + "\n";
+  }
+  WriteFileAtomically(metrics(), kept);
+}
+
+void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
   std::ofstream out(metrics(), std::ios::app);
   out << line.dump() + "\n" << std::flush;
   if (!out) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -10,10 +11,13 @@
 
 namespace tandem {
 
-/// The layout of checkpoint.pt.
-inline constexpr std::int64_t kCheckpointSchema = 1;
+/// The checkpoint that `path` is, or that is in the run's folder `path`.
+std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
-/// config.yaml, metrics.jsonl, checkpoint.pt and summary.json under one folder.
+/// config.yaml, metrics.jsonl, checkpoint.pt, best.pt and summary.json under one folder.
+///
+/// Whoever writes into it holds its lock, which goes when the last copy of the object does, or the
+/// program.
 class RunDirectory {
  public:
   /// Makes the folder and its parents, and claims it by an empty config.yaml: of two runs that want
@@ -24,22 +28,34 @@ class RunDirectory {
   /// Gives up a claim: the folder is removed if nothing but the empty config.yaml is in it.
   void Abandon() const;
 
-  /// Takes an existing run. Throws InputError that says what is missing.
+  /// Takes an existing run, to read. Throws InputError that says what is missing.
   static RunDirectory Open(const std::filesystem::path& path);
+
+  /// Takes an existing run, to go on with it. Throws InputError if something is missing or another
+  /// program is at it.
+  static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path config() const { return path_ / "config.yaml"; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.pt"; }
+  std::filesystem::path best() const { return path_ / "best.pt"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
 
   /// Adds one line to metrics.jsonl.
-  void AppendMetrics(const nlohmann::json& line) const;
+  void AppendMetrics(const nlohmann::ordered_json& line) const;
+
+  /// Drops what metrics.jsonl holds of other updates than the first `updates`: of those that will
+  /// be done again.
+  void KeepMetricsOf(std::int64_t updates) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
+  void Lock();
+
   std::filesystem::path path_;
+  std::shared_ptr<const int> lock_;  // a file descriptor
 };
 
 }  // namespace tandem

@@ -1,29 +1,19 @@
 #include "run/train_run.h"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/global_control.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "config/fields.h"
+#include "base/log.h"
 #include "config/load.h"
-#include "generate/value_iteration.h"
-#include "generate/walk_length.h"
 #include "nn/tensor_file.h"
-#include "nn/torch_evaluator.h"
-#include "tandem/registry.h"
-#include "train/prefetch.h"
-#include "train/torch_trainer.h"
+#include "run/train_parts.h"
 
 namespace tandem {
 namespace {
-
-at::ScalarType TypeOf(Precision precision) {
-  return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-}
 
 std::int64_t PeakRssBytes() {
   rusage usage{};
@@ -31,98 +21,61 @@ std::int64_t PeakRssBytes() {
   return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
+nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
+                                   const RunCounters& counters, bool validated) {
+  const TrainStats& train = record.train;
+  nlohmann::ordered_json line = {
+      {"update", record.update},
+      {"elapsed_s", counters.wall_s},
+      {"iterations", train.iterations},
+      {"examples", train.examples},
+      {"examples_per_s", static_cast<double>(train.examples) / record.seconds},
+      {"loss", train.loss},
+      {"learning_rate", train.learning_rate},
+      {"update_s", record.seconds},
+      {"generate_s", record.fill.seconds},
+      {"generator_wait_s", record.fill.wait_s},
+      {"train_s", train.seconds},
+      {"wait_for_rows_s", record.wait_for_rows_s},
+      {"wait_for_batch_s", train.wait_for_batch_s},
+      {"lag_updates", record.lag_updates},
+      {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
+  if (validated) {
+    line["solve_rate"] = counters.validation->solve_rate;
+    line["value_error"] = counters.validation->value_error;
+  }
+  return line;
+}
+
+RunState CopyOf(const RunState& state) {
+  return {.counters = state.counters,
+          .target = state.target,
+          .model = CloneOf(state.model),
+          .optimizer = CloneOf(state.optimizer),
+          .target_network = CloneOf(state.target_network)};
+}
+
 }  // namespace
 
-// Everything that works for the run, in the order of construction.
-struct TrainRun::Parts {
-  Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, StopSignal& stop)
-      : device(std::move(device_used)),
-        tbb_limit(
-            tbb::global_control::max_allowed_parallelism,
-            static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) +
-                1),
-        domain(MakeDomain(config.domain.full_name())),
-        schema(ExampleSchema(domain->spec(), config.network.head)),
-        network(NetworkFor(config.network, domain->spec())),
-        net(network, static_cast<std::uint64_t>(config.seed)) {
-    net.to(device->torch());
-    net.train();
-    generator = MakeGenerator(config);
-    loader = std::make_unique<PrefetchLoader>(
-        *device, schema,
-        PrefetchOptions{.batch_size = config.train.batch_size,
-                        .depth = config.prefetch.depth,
-                        .seed = static_cast<std::uint64_t>(config.seed)});
-    trainer = std::make_unique<TorchTrainer>(
-        net, target.get(), *loader, *device,
-        TorchTrainerOptions{
-            .optimizer = config.optimizer,
-            .iterations_per_update = config.train.iterations_per_update,
-            .iterations = *config.train.max_updates * config.train.iterations_per_update,
-            .threads = static_cast<int>(*config.train.threads),
-            .bf16 = config.train.precision == Precision::kBf16});
-    if (target != nullptr) trainer->PublishTarget();
-    const PipelineOptions options{.rows_per_update = config.rows_per_update(),
-                                  .max_updates = *config.train.max_updates,
-                                  .policy_lag = *config.pipeline.policy_lag};
-    const auto make_pipeline =
-        config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-    pipeline = make_pipeline(*generator, *trainer, schema, options, stop);
-  }
-
-  std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config) {
-    const auto seed = static_cast<std::uint64_t>(config.seed);
-    const int workers = static_cast<int>(*config.generate.workers);
-    if (config.generate.target == Target::kWalkLength) {
-      return std::make_unique<WalkLengthGenerator>(
-          *domain, WalkLengthOptions{.head = config.network.head,
-                                     .seed = seed,
-                                     .length = config.generate.max_scramble,
-                                     .chunk_rows = config.generate.chunk_rows,
-                                     .workers = workers});
-    }
-    target =
-        std::make_unique<FrozenNet>(network, TypeOf(config.evaluate.precision), device->torch());
-    evaluator = std::make_unique<TorchEvaluator>(
-        *target, *device, network,
-        TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
-                              .threads = static_cast<int>(*config.evaluate.threads)});
-    return std::make_unique<ValueIterationGenerator>(
-        *domain, *evaluator,
-        ValueIterationOptions{.head = config.network.head,
-                              .seed = seed,
-                              .max_scramble = config.generate.max_scramble,
-                              .chunk_rows = config.generate.chunk_rows,
-                              .workers = workers});
-  }
-
-  std::shared_ptr<Device> device;
-  tbb::global_control tbb_limit;
-  std::unique_ptr<const Domain> domain;
-  Schema schema;
-  NetworkSpec network;
-  ResNetFC net;
-  std::unique_ptr<FrozenNet> target;     // null where no generator asks a network
-  std::unique_ptr<Evaluator> evaluator;  // likewise
-  std::unique_ptr<Generator> generator;
-  std::unique_ptr<BatchLoader> loader;
-  std::unique_ptr<TorchTrainer> trainer;
-  std::unique_ptr<Pipeline> pipeline;
-};
-
 TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
-                   std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began)
+                   std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
+                   const Checkpoint* from)
     : config_(config),
       directory_(std::move(directory)),
       began_(began),
       device_description_(device->description()),
+      outer_stop_(stop),
       stop_(&stop),
-      parts_(std::make_unique<Parts>(config_, std::move(device), stop_)) {
-  so_far_.parameters = num_parameters();
+      parts_(std::make_unique<Parts>(config_, std::move(device), stop_, from)) {
+  if (from != nullptr) {
+    so_far_ = from->Counters();
+    earlier_s_ = so_far_.wall_s;
+    validated_iterations_ = so_far_.validation ? so_far_.iterations : 0;
+  }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
-                          std::chrono::duration<double>(config_.train.max_seconds)));
+                          std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
   if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
@@ -132,27 +85,39 @@ TrainRun::~TrainRun() = default;
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
-std::int64_t TrainRun::num_parameters() const { return parts_->net.NumParameters(); }
-
-std::int64_t TrainRun::buffer_bytes() const {
-  return 2 * static_cast<std::int64_t>(DataBuffer::BytesFor(
-                 parts_->schema, static_cast<std::size_t>(config_.rows_per_update())));
+RunCounters TrainRun::Counters() const {
+  RunCounters counters = so_far_;
+  counters.wall_s = earlier_s_ + began_.Seconds();
+  return counters;
 }
 
 bool TrainRun::RunUpdate() {
   if (ended_) return false;
+  if (directory_) unfinished_ = CopyOf(parts_->State(Counters()));
   try {
-    const UpdateRecord record = parts_->pipeline->RunUpdate();
-    Record(record);
-  } catch (const Stopped&) {
-    // The signal came while the main thread waited for a buffer.
+    if (RunPipelineUpdate()) unfinished_.reset();
+  } catch (...) {
+    SaveUnfinished();
+    throw;
   }
   const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
   if (!all_done && stop_.Reached()) {
-    so_far_.end = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
+    end_ = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
-  ended_ = all_done || so_far_.end != RunEnd::kAllUpdates;
+  ended_ = all_done || end_ != RunEnd::kAllUpdates;
   return !ended_;
+}
+
+// False if the update was cut short.
+bool TrainRun::RunPipelineUpdate() {
+  UpdateRecord record;
+  try {
+    record = parts_->pipeline->RunUpdate();
+  } catch (const Stopped&) {
+    return false;  // the signal came while the main thread waited for a buffer
+  }
+  Record(record);
+  return record.train.iterations == config_.train.iterations_per_update;
 }
 
 void TrainRun::OnIteration(std::int64_t iteration) {
@@ -161,7 +126,7 @@ void TrainRun::OnIteration(std::int64_t iteration) {
       .iterations_done = iteration + 1,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
       .examples = (iteration + 1) * config_.train.batch_size,
-      .seconds = began_.Seconds(),
+      .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt};
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
@@ -178,82 +143,81 @@ void TrainRun::Record(const UpdateRecord& record) {
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
+
+  const bool validate =
+      whole && ValidationIsDue() && so_far_.updates % config_.validation.every_updates == 0;
+  if (validate) Validate();
   if (directory_) {
     directory_->AppendMetrics(
-        {{"update", record.update},
-         {"elapsed_s", began_.Seconds()},
-         {"iterations", train.iterations},
-         {"examples", train.examples},
-         {"examples_per_s", static_cast<double>(train.examples) / record.seconds},
-         {"loss", train.loss},
-         {"learning_rate", train.learning_rate},
-         {"update_s", record.seconds},
-         {"generate_s", record.fill.seconds},
-         {"generator_wait_s", record.fill.wait_s},
-         {"train_s", train.seconds},
-         {"wait_for_rows_s", record.wait_for_rows_s},
-         {"wait_for_batch_s", train.wait_for_batch_s},
-         {"lag_updates", record.lag_updates},
-         {"target_age_iterations", record.lag_updates * config_.train.iterations_per_update}});
+        MetricsLine(record, config_, Counters(), validated_iterations_ == so_far_.iterations));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
-      WriteCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
+      unfinished_.reset();
+      SaveCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
     }
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
 
-void TrainRun::WriteCheckpoint(const std::string& weights_sha256) const {
-  const Optimizer& optimizer = parts_->trainer->optimizer();
-  TensorDict moments = MakeTensorDict();
-  moments.insert("steps", optimizer.steps().cpu());
-  std::size_t i = 0;
-  for (const auto& item : parts_->net.named_parameters()) {
-    moments.insert("mean." + item.key(), optimizer.mean_gradients()[i].cpu());
-    moments.insert("mean_square." + item.key(), optimizer.mean_squared_gradients()[i].cpu());
-    ++i;
+bool TrainRun::ValidationIsDue() const {
+  return parts_->validator != nullptr && validated_iterations_ != so_far_.iterations;
+}
+
+// The time limit does not cut it short, a request to stop does.
+void TrainRun::Validate() {
+  const StopSignal requests(&outer_stop_);
+  const ScopedTimer timer(so_far_.validate_s);
+  try {
+    so_far_.validation = parts_->validator->Validate(parts_->net, requests);
+  } catch (const Stopped&) {
+    return;
   }
-  TensorDict checkpoint = MakeTensorDict();
-  checkpoint.insert("schema", kCheckpointSchema);
-  checkpoint.insert("updates", so_far_.updates);
-  checkpoint.insert("iterations", so_far_.iterations);
-  checkpoint.insert("weights_sha256", weights_sha256);
-  checkpoint.insert("model", ToTensorDict(StateDictOf(parts_->net)));
-  checkpoint.insert("optimizer", moments);
-  WriteTensorFile(directory_->checkpoint(), checkpoint);
+  validated_iterations_ = so_far_.iterations;
+  if (so_far_.best && !IsBetter(*so_far_.validation, *so_far_.best, config_.validation.best_by)) {
+    return;
+  }
+  so_far_.best = so_far_.validation;
+  so_far_.best_update = so_far_.updates;
+  if (!directory_) return;
+  const StateDict model = StateDictOf(parts_->net);
+  WriteCheckpoint(directory_->best(), domain_name(), Counters(), model, WeightsSha256(model),
+                  /*resume=*/nullptr);
+}
+
+void TrainRun::SaveCheckpoint(const std::string& weights_sha256) const {
+  const RunCounters counters = Counters();
+  const RunState state = unfinished_ ? *unfinished_ : parts_->State(counters);
+  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, StateDictOf(parts_->net),
+                  weights_sha256, &state);
+}
+
+// After a failure, which may have left anything in the network: as it was before the update.
+void TrainRun::SaveUnfinished() const {
+  if (!unfinished_) return;
+  try {
+    WriteCheckpoint(directory_->checkpoint(), domain_name(), unfinished_->counters,
+                    unfinished_->model, WeightsSha256(unfinished_->model), &*unfinished_);
+  } catch (const std::exception& error) {
+    LogWarning(fmt::format("and the state before the update cannot be saved: {}", error.what()));
+  }
 }
 
 RunSummary TrainRun::Finish() {
-  RunSummary summary = so_far_;
+  if (end_ != RunEnd::kStopped && so_far_.iterations > 0 && ValidationIsDue()) Validate();
+  RunSummary summary;
   summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));
-  if (directory_) WriteCheckpoint(summary.weights_sha256);
-  summary.wall_s = began_.Seconds();
+  if (directory_) SaveCheckpoint(summary.weights_sha256);
+  static_cast<RunCounters&>(summary) = Counters();
+  summary.end = end_;
+  summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
-  if (directory_) WriteSummary(summary);
+  if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }
 
-void TrainRun::WriteSummary(const RunSummary& summary) const {
-  constexpr const char* kEnds[] = {"max_updates", "max_seconds", "stopped"};
-  const nlohmann::ordered_json json = {
-      {"schema", 1},
-      {"ended_by", kEnds[static_cast<int>(summary.end)]},
-      {"mode", ValueText(config_, "pipeline.mode")},
-      {"device", device_description_},
-      {"parameters", summary.parameters},
-      {"updates", summary.updates},
-      {"iterations", summary.iterations},
-      {"examples", summary.examples},
-      {"wall_s", summary.wall_s},
-      {"examples_per_s", static_cast<double>(summary.examples) / summary.wall_s},
-      {"generate_s", summary.generate_s},
-      {"train_s", summary.train_s},
-      {"wait_for_rows_s", summary.wait_for_rows_s},
-      {"final_loss", summary.final_loss},
-      {"peak_rss_bytes", summary.peak_rss_bytes},
-      {"weights_sha256", summary.weights_sha256}};
-  WriteFileAtomically(directory_->summary(), json.dump(2) + "\n");
-}
+const std::string& TrainRun::domain_name() const { return parts_->domain->spec().name; }
+
+std::int64_t TrainRun::num_parameters() const { return parts_->net.NumParameters(); }
 
 }  // namespace tandem

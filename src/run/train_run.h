@@ -13,6 +13,7 @@
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "pipeline/pipeline.h"
+#include "run/checkpoint.h"
 #include "run/run_directory.h"
 
 namespace tandem {
@@ -38,17 +39,9 @@ class TrainObserver {
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 
 /// The contents of summary.json.
-struct RunSummary {
+struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
-  std::int64_t updates = 0;     ///< that were finished
-  std::int64_t iterations = 0;  ///< with those of an update that was not
-  std::int64_t examples = 0;
   std::int64_t parameters = 0;
-  double wall_s = 0;
-  double generate_s = 0;
-  double train_s = 0;
-  double wait_for_rows_s = 0;
-  double final_loss = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
 };
@@ -59,45 +52,65 @@ class TrainRun {
  public:
   /// `config` has no `auto` left (ResolveAutos, ResolveMaxUpdates) and `device` is the one it
   /// names. Without `directory`, nothing is written. The run ends early when `stop`, which must
-  /// outlive it, is set; the time limit counts from `began`.
+  /// outlive it, is set; the time limit counts from `began`. With `from`, goes on where that
+  /// checkpoint of a run of the same config was, time included. Throws InputError if the checkpoint
+  /// does not fit.
   TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
-           std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {});
+           std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
+           const Checkpoint* from = nullptr);
   ~TrainRun();
 
   /// Not owned; must outlive the run.
   void AddObserver(TrainObserver& observer);
 
   /// Runs the next update; false once there is none left, the time is up, or a stop was requested.
+  /// If it throws, the state before that update has been saved.
   bool RunUpdate();
 
   /// Ends the run after the iteration in hand. Safe in a signal handler and from any thread.
   void RequestStop() noexcept { stop_.Request(); }
 
-  /// Writes the last checkpoint and the summary. Call once, after RunUpdate returned false.
+  /// Validates once more if that is due, writes the last checkpoint and the summary. Call once,
+  /// after RunUpdate returned false.
   RunSummary Finish();
 
   const TrainConfig& config() const { return config_; }
+  const std::string& domain_name() const;
   std::int64_t num_parameters() const;
-  std::int64_t buffer_bytes() const;  ///< of both buffers together
   const std::string& device_description() const { return device_description_; }
 
  private:
   struct Parts;
 
+  RunCounters Counters() const;
   void OnIteration(std::int64_t iteration);
+  bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
-  void WriteCheckpoint(const std::string& weights_sha256) const;
-  void WriteSummary(const RunSummary& summary) const;
+  bool ValidationIsDue() const;
+  void Validate();
+  void SaveUnfinished() const;
+  void SaveCheckpoint(const std::string& weights_sha256) const;
 
   const TrainConfig config_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
   std::string device_description_;
-  StopSignal stop_;
+  const StopSignal& outer_stop_;
+  StopSignal stop_;  // besides, at the time limit
   std::vector<TrainObserver*> observers_;
-  RunSummary so_far_;
+
+  RunCounters so_far_;
+  double earlier_s_ = 0;                   // wall time before this run went on with another
+  std::int64_t validated_iterations_ = 0;  // iterations at the last validation
+  RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
+  std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole
+
   std::unique_ptr<Parts> parts_;  // last: its threads use what is above
 };
+
+/// Writes summary.json.
+void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
+                  const TrainConfig& config, const std::string& device);
 
 }  // namespace tandem

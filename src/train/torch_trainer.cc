@@ -1,5 +1,7 @@
 #include "train/torch_trainer.h"
 
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/huber_loss.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
@@ -67,15 +69,34 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
+  const std::int64_t parts = options_.accumulation_steps;
+  const std::int64_t rows = batch.targets.size(0) / parts;
+  at::Tensor mean = at::zeros({}, batch.targets.options());
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const at::Tensor loss = LossOf({.inputs = batch.inputs.narrow(0, part * rows, rows),
+                                    .targets = batch.targets.narrow(0, part * rows, rows)}) /
+                            static_cast<double>(parts);
+    loss.backward();
+    mean += loss.detach();
+  }
+  optimizer_.Step(learning_rate);
+  return mean;
+}
+
+at::Tensor TorchTrainer::LossOf(const Batch& batch) {
   at::Tensor estimates;
   {
     const ScopedAutocast autocast(device_.torch().type(), options_.bf16);
     estimates = net_.Forward(one_hot_(batch.inputs));
   }
-  const at::Tensor loss = at::mse_loss(estimates.to(at::kFloat), batch.targets);
-  loss.backward();
-  optimizer_.Step(learning_rate);
-  return loss.detach();
+  estimates = estimates.to(at::kFloat);
+  switch (options_.loss) {
+    case Loss::kSquared:
+      return at::mse_loss(estimates, batch.targets);
+    case Loss::kHuber:
+      return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, options_.huber_delta);
+  }
+  throw Error("no such loss");
 }
 
 }  // namespace tandem

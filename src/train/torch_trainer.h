@@ -16,13 +16,16 @@ namespace tandem {
 
 struct TorchTrainerOptions {
   OptimizerConfig optimizer;
+  Loss loss = Loss::kSquared;
+  double huber_delta = 1;
+  std::int64_t accumulation_steps = 1;  ///< divides the batch size
   std::int64_t iterations_per_update = 0;
   std::int64_t iterations = 0;  ///< of the whole run, for the learning rate
   int threads = 1;
   bool bf16 = false;
 };
 
-/// Least squares on the targets. Works on the device's main stream.
+/// Brings the network's estimates near the targets. Works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// Everything referred to must outlive this; `net` is on `device`. `target` is null where no
@@ -38,12 +41,15 @@ class TorchTrainer final : public Trainer {
   /// Throws Error that names the update if the loss is not finite.
   TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override;
 
-  /// One optimiser step: forward, loss, backward, update. Returns the loss, on the device.
+  /// One optimiser step: for each part of the batch forward, loss and backward; then the update.
+  /// Returns the mean loss, on the device.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
-  const Optimizer& optimizer() const { return optimizer_; }
+  Optimizer& optimizer() { return optimizer_; }
 
  private:
+  at::Tensor LossOf(const Batch& batch);
+
   ResNetFC& net_;
   FrozenNet* target_;
   BatchLoader& loader_;

@@ -45,6 +45,18 @@ class Domains(CliTest):
         self.assertIn("L L L  F F F  R R R  B B B", out)
         self.assertNotIn("\x1b", out)
 
+    def test_a_puzzle_may_have_a_parameter(self):
+        listed = self.run_tandem("domains")[0]
+        self.assertIn("npuzzle[:SIZE]  ", listed)
+        self.assertRegex(listed, r"(?m)^cube2 ")
+        out, _ = self.run_tandem("domains", "npuzzle:4")
+        self.assertIn("npuzzle:4: ", out)
+        self.assertIn("a whole number from 3 to 7 (default 4)", out)
+        self.assertIn(" 13 14 15  .\n", out)
+        _, error = self.run_tandem("domains", "npuzzle:9", code=2)
+        self.assertIn("npuzzle: size is 9, expected a whole number from 3 to 7", error)
+        self.assertIn("cube3 has no parameter", self.run_tandem("domains", "cube3:4", code=2)[1])
+
     def test_names_the_nearest(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("domains", "cub3", code=2)[1])
 
@@ -118,7 +130,8 @@ class Train(CliTest):
 
     def test_an_unknown_device_or_domain_leaves_nothing(self):
         config = self.write("small.yaml", SMALL)
-        for wrong in (["--device", "cuda:77"], ["--device", "tpu"], ["--set", "domain.name=cub"]):
+        for wrong in (["--device", "cuda:77"], ["--device", "tpu"], ["--set", "domain.name=cub"],
+                      ["--set", "domain.size=4"]):
             self.run_tandem("train", config, "--out", "run", *wrong, code=2)
             self.assertFalse((self.folder / "run").exists(), wrong)
 
@@ -216,6 +229,28 @@ class Solve(CliTest):
         self.assertIn("states.jsonl:2: a cube has 54 facelets, found 53", short["error"])
         self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
         self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
+
+    def test_says_what_is_wrong_with_an_impossible_cube_and_solves_the_others(self):
+        run = self.train_small()
+        flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]
+        states = self.write("states.txt", f"{AFTER_R}\n{flipped}\n{SOLVED}\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["solved"] for r in results], [True, False, True])
+        self.assertIn("states.txt:2: one edge is flipped", results[1]["error"])
+
+    def test_solves_a_puzzle_with_a_parameter(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        _, log = self.run_tandem("train", config, "--out", run)
+        self.assertIn("npuzzle:3: walk_length targets", log)
+        self.assertIn("  name: npuzzle\n  size: 3\n", (run / "config.yaml").read_text())
+        states = self.write("states.txt",
+                            "1 2 3 4 0 5 7 8 6\n2 1 3 4 5 6 7 8 0\n1 2 3 4 5 6 7 8 0\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["moves"] for r in results], ["L U", None, ""])
+        self.assertIn("states.txt:2: two tiles are swapped", results[1]["error"])
 
     def test_reads_plain_text_and_writes_json_lines_to_a_pipe(self):
         run = self.train_small()

@@ -1,8 +1,12 @@
 // What include/tandem/domain.h promises of every domain, checked on random states of each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/random.h"
 #include "generate/random_walk.h"
+#include "support/published_states.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -78,6 +82,17 @@ TEST_P(EveryDomain, InputsStayBelowTheirDepth) {
   for (const std::uint8_t value : inputs) EXPECT_LT(value, spec_.input.depth);
 }
 
+TEST_P(EveryDomain, DifferentStatesHaveDifferentInputs) {
+  std::vector<std::uint8_t> inputs(kStates * spec_.input.positions);
+  const Rows rows(inputs.data(), kStates, spec_.input.positions);
+  domain_->Encode(states(), rows);
+  for (std::size_t i = 0; i < kStates; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_EQ(std::ranges::equal(rows[i], rows[j]), std::ranges::equal(states()[i], states()[j]));
+    }
+  }
+}
+
 TEST_P(EveryDomain, EveryScrambleSurvivesTheRoundTripThroughText) {
   std::vector<std::uint8_t> again(spec_.state_size);
   for (std::size_t i = 0; i < kStates; ++i) {
@@ -112,13 +127,40 @@ TEST_P(EveryDomain, DrawsWholeLines) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
-                         testing::Values("cube2", "cube3", "npuzzle:3", "npuzzle:4", "npuzzle:5",
-                                         "npuzzle:6", "npuzzle:7"),
+                         testing::Values("cube2", "cube2:pieces", "cube3", "cube3:pieces",
+                                         "npuzzle:3", "npuzzle:4", "npuzzle:5", "npuzzle:6",
+                                         "npuzzle:7"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, ':', '_');
                            return name;
                          });
+
+// A domain, and a published test set of its states.
+using PublishedSet = std::pair<std::string, std::string>;
+
+class Published : public testing::TestWithParam<PublishedSet> {};
+
+TEST_P(Published, EveryStateIsReadAndWrittenBack) {
+  const auto& [domain_name, set] = GetParam();
+  const std::vector<std::string> texts = PublishedStates(set);
+  if (texts.empty()) GTEST_SKIP() << "the published test sets are not here";
+  EXPECT_GE(texts.size(), 100U);
+  const auto domain = MakeDomain(domain_name);
+  std::vector<std::uint8_t> state(domain->spec().state_size);
+  for (const std::string& text : texts) {
+    domain->ParseState(text, state);
+    EXPECT_EQ(domain->FormatState(state), text);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(TestSets, Published,
+                         testing::Values(PublishedSet{"cube3", "cube3"},
+                                         PublishedSet{"npuzzle:4", "puzzle15"},
+                                         PublishedSet{"npuzzle:5", "puzzle24"},
+                                         PublishedSet{"npuzzle:6", "puzzle35"},
+                                         PublishedSet{"npuzzle:7", "puzzle48"}),
+                         [](const auto& info) { return info.param.second; });
 
 }  // namespace
 }  // namespace tandem

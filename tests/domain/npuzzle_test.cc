@@ -1,10 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "base/file.h"
 #include "support/breadth_first.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -119,24 +116,6 @@ TEST(NPuzzle, DrawsAGrid) {
             "  5  6  7  8\n"
             "  9 10 11 12\n"
             " 13 14 15  .\n");
-}
-
-TEST(NPuzzle, ReadsThePublishedStates) {
-  const std::filesystem::path folder = TANDEM_SOURCE_DIR "/../shared/testsets";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "the published test sets are not here";
-  for (const int size : {4, 5, 6, 7}) {
-    const auto domain = MakeDomain("npuzzle:" + std::to_string(size));
-    std::istringstream lines(
-        ReadFile(folder / ("puzzle" + std::to_string(size * size - 1) + ".jsonl")));
-    int count = 0;
-    for (std::string line; std::getline(lines, line); ++count) {
-      const std::string text = nlohmann::json::parse(line)["state"];
-      std::vector<std::uint8_t> state(domain->spec().state_size);
-      domain->ParseState(text, state);
-      EXPECT_EQ(domain->FormatState(state), text);
-    }
-    EXPECT_EQ(count, 100);
-  }
 }
 
 }  // namespace

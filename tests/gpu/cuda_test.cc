@@ -107,7 +107,8 @@ TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
     for (std::size_t n = 0; n < kRows / 500; ++n) {
       const Batch batch = source->Next();
       if (n % 8 == 0) KeepTheGpuBusy();
-      right.push_back((batch.inputs.select(1, 53) == batch.targets.squeeze(1).remainder(251)).all());
+      right.push_back(
+          (batch.inputs.select(1, 53) == batch.targets.squeeze(1).remainder(251)).all());
       sums.push_back(batch.targets.to(at::kDouble).sum());
     }
     double sum = 0;

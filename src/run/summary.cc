@@ -1,0 +1,44 @@
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "config/fields.h"
+#include "run/train_run.h"
+
+namespace tandem {
+namespace {
+
+nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result) {
+  if (!result) return nullptr;
+  return {{"solve_rate", result->solve_rate}, {"value_error", result->value_error}};
+}
+
+}  // namespace
+
+void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
+                  const TrainConfig& config, const std::string& device) {
+  constexpr const char* kEnds[] = {"max_updates", "max_seconds", "stopped"};
+  const nlohmann::ordered_json json = {
+      {"schema", 1},
+      {"ended_by", kEnds[static_cast<int>(summary.end)]},
+      {"mode", ValueText(config, "pipeline.mode")},
+      {"device", device},
+      {"parameters", summary.parameters},
+      {"updates", summary.updates},
+      {"iterations", summary.iterations},
+      {"examples", summary.examples},
+      {"wall_s", summary.wall_s},
+      {"examples_per_s", static_cast<double>(summary.examples) / summary.wall_s},
+      {"generate_s", summary.generate_s},
+      {"train_s", summary.train_s},
+      {"wait_for_rows_s", summary.wait_for_rows_s},
+      {"validate_s", summary.validate_s},
+      {"final_loss", summary.iterations > 0 ? nlohmann::ordered_json(summary.final_loss) : nullptr},
+      {"validation", ToJson(summary.validation)},
+      {"best", ToJson(summary.best)},
+      {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
+      {"peak_rss_bytes", summary.peak_rss_bytes},
+      {"weights_sha256", summary.weights_sha256}};
+  WriteFileAtomically(path, json.dump(2) + "\n");
+}
+
+}  // namespace tandem

@@ -1,0 +1,122 @@
+#include "run/train_parts.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "generate/value_iteration.h"
+#include "generate/walk_length.h"
+#include "tandem/registry.h"
+#include "train/prefetch.h"
+
+namespace tandem {
+namespace {
+
+at::ScalarType TypeOf(Precision precision) {
+  return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+std::vector<std::string> ParameterNames(const ResNetFC& net) {
+  std::vector<std::string> names;
+  for (const auto& item : net.named_parameters()) names.push_back(item.key());
+  return names;
+}
+
+}  // namespace
+
+TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device_used,
+                       StopSignal& stop, const Checkpoint* from)
+    : device(std::move(device_used)),
+      tbb_limit(
+          tbb::global_control::max_allowed_parallelism,
+          static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1),
+      domain(MakeDomain(config.domain.full_name())),
+      schema(ExampleSchema(domain->spec(), config.network.head)),
+      network(NetworkFor(config.network, domain->spec())),
+      net(network, static_cast<std::uint64_t>(config.seed)) {
+  if (!config.network.init_from.empty() && from == nullptr) {
+    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().name);
+  }
+  net.to(device->torch());
+  net.train();
+  generator = MakeGenerator(config);
+  loader = std::make_unique<PrefetchLoader>(
+      *device, schema,
+      PrefetchOptions{.batch_size = config.train.batch_size,
+                      .depth = config.prefetch.depth,
+                      .seed = static_cast<std::uint64_t>(config.seed)});
+  trainer = MakeTrainer(config);
+  if (config.validation.every_updates > 0) {
+    validator = std::make_unique<Validator>(*domain, network, *device, config);
+  }
+  if (target != nullptr) trainer->PublishTarget();
+  if (from != nullptr) {
+    const RunState state = State({});
+    from->LoadState(state.model, state.optimizer, state.target_network);
+    device->Synchronize();  // the target network is read on another stream
+  }
+  pipeline = MakePipeline(config, stop, from);
+}
+
+std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& config) {
+  const auto seed = static_cast<std::uint64_t>(config.seed);
+  const int workers = static_cast<int>(*config.generate.workers);
+  if (config.generate.target == Target::kWalkLength) {
+    return std::make_unique<WalkLengthGenerator>(
+        *domain, WalkLengthOptions{.head = config.network.head,
+                                   .seed = seed,
+                                   .length = config.generate.max_scramble,
+                                   .chunk_rows = config.generate.chunk_rows,
+                                   .workers = workers});
+  }
+  target = std::make_unique<FrozenNet>(network, TypeOf(config.evaluate.precision), device->torch());
+  evaluator = std::make_unique<TorchEvaluator>(
+      *target, *device, network,
+      TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
+                            .threads = static_cast<int>(*config.evaluate.threads)});
+  return std::make_unique<ValueIterationGenerator>(
+      *domain, *evaluator,
+      ValueIterationOptions{.head = config.network.head,
+                            .seed = seed,
+                            .max_scramble = config.generate.max_scramble,
+                            .chunk_rows = config.generate.chunk_rows,
+                            .workers = workers});
+}
+
+std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {
+  return std::make_unique<TorchTrainer>(
+      net, target.get(), *loader, *device,
+      TorchTrainerOptions{
+          .optimizer = config.optimizer,
+          .loss = config.train.loss,
+          .huber_delta = config.train.huber_delta,
+          .accumulation_steps = config.train.accumulation_steps,
+          .iterations_per_update = config.train.iterations_per_update,
+          .iterations = *config.train.max_updates * config.train.iterations_per_update,
+          .threads = static_cast<int>(*config.train.threads),
+          .bf16 = config.train.precision == Precision::kBf16});
+}
+
+std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& config, StopSignal& stop,
+                                                        const Checkpoint* from) {
+  PipelineOptions options{.rows_per_update = config.rows_per_update(),
+                          .max_updates = *config.train.max_updates,
+                          .policy_lag = *config.pipeline.policy_lag,
+                          .loss_thresh = config.pipeline.loss_thresh};
+  if (from != nullptr) {
+    options.first_update = from->Counters().updates;
+    options.target = from->Target();
+  }
+  const auto make =
+      config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
+  return make(*generator, *trainer, schema, options, stop);
+}
+
+RunState TrainRun::Parts::State(const RunCounters& counters) const {
+  return {.counters = counters,
+          .target = pipeline != nullptr ? pipeline->target() : TargetState{},
+          .model = StateDictOf(net),
+          .optimizer = trainer->optimizer().State(ParameterNames(net)),
+          .target_network = target != nullptr ? target->State() : StateDict{}};
+}
+
+}  // namespace tandem

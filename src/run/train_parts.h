@@ -1,0 +1,46 @@
+// Everything that works for a run, made from its config.
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+
+#include <memory>
+
+#include "nn/torch_evaluator.h"
+#include "pipeline/pipeline.h"
+#include "run/checkpoint.h"
+#include "run/train_run.h"
+#include "train/torch_trainer.h"
+
+namespace tandem {
+
+/// In the order of construction: each uses only what is above it.
+struct TrainRun::Parts {
+  /// `from`: the checkpoint of the run to go on with, or null. Throws as TrainRun's constructor.
+  Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, StopSignal& stop,
+        const Checkpoint* from);
+
+  /// All that is to be kept of them; the tensors are their own.
+  RunState State(const RunCounters& counters) const;
+
+  std::shared_ptr<Device> device;
+  tbb::global_control tbb_limit;
+  std::unique_ptr<const Domain> domain;
+  Schema schema;
+  NetworkSpec network;
+  ResNetFC net;
+  std::unique_ptr<FrozenNet> target;     // null where no generator asks a network
+  std::unique_ptr<Evaluator> evaluator;  // likewise
+  std::unique_ptr<Generator> generator;
+  std::unique_ptr<BatchLoader> loader;
+  std::unique_ptr<TorchTrainer> trainer;
+  std::unique_ptr<Validator> validator;  // null where none is asked for
+  std::unique_ptr<Pipeline> pipeline;    // last: its thread uses what is above
+
+ private:
+  std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
+  std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
+  std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, StopSignal& stop,
+                                         const Checkpoint* from);
+};
+
+}  // namespace tandem

@@ -1,0 +1,84 @@
+#include "search/greedy.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/expander.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kEvaluateRows = 4096;
+
+// Those that have not arrived: which start each is, and where it has come to.
+struct Walkers {
+  std::vector<std::size_t> starts;
+  std::vector<std::uint8_t> states;
+};
+
+std::vector<std::uint32_t> ChildrenWorthAsking(const Expander& expander) {
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t i = 0; i < expander.unchanged().size(); ++i) {
+    if (expander.unchanged()[i] == 0) chosen.push_back(static_cast<std::uint32_t>(i));
+  }
+  return chosen;
+}
+
+// For each parent its child of least estimate, the first of equals; nothing where none was asked.
+std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, std::size_t num_actions,
+                                                       std::span<const std::uint32_t> asked,
+                                                       std::span<const float> estimates) {
+  std::vector<std::optional<std::uint32_t>> best(parents);
+  std::vector<float> least(parents, std::numeric_limits<float>::infinity());
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const std::size_t parent = asked[i] / num_actions;
+    if (!best[parent] || estimates[i] < least[parent]) {
+      best[parent] = asked[i];
+      least[parent] = estimates[i];
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  std::vector<std::optional<std::int64_t>> taken(starts.size());
+  std::vector<std::uint8_t> is_goal(starts.size());
+  domain.IsGoal(starts, is_goal);
+  Walkers walkers;
+  const auto go_on = [&](Walkers& to, std::size_t start, std::span<const std::uint8_t> state) {
+    to.starts.push_back(start);
+    to.states.insert(to.states.end(), state.begin(), state.end());
+  };
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (is_goal[i] != 0) taken[i] = 0;
+    if (is_goal[i] == 0 && most_actions[i] > 0) go_on(walkers, i, starts[i]);
+  }
+
+  Expander expander(domain, evaluator, kEvaluateRows);
+  const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
+  for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
+    expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));
+    const std::vector<std::uint32_t> asked = ChildrenWorthAsking(expander);
+    const auto best = BestChildren(walkers.starts.size(), num_actions, asked,
+                                   expander.Estimate(expander.children(), asked, stop));
+    Walkers left;
+    for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
+      const std::size_t start = walkers.starts[i];
+      const auto goals = expander.is_goal().subspan(i * num_actions, num_actions);
+      if (std::ranges::count(goals, 1) > 0) {
+        taken[start] = step;
+      } else if (best[i] && step < most_actions[start]) {
+        go_on(left, start, expander.children()[*best[i]]);
+      }
+    }
+    walkers = std::move(left);
+  }
+  return taken;
+}
+
+}  // namespace tandem

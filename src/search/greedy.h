@@ -1,0 +1,23 @@
+// Greedy descent: how far a heuristic leads without any search.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// From each start, takes the action whose child has the least estimate, again and again; all
+/// starts in lock step. Returns how many actions led to a goal, nothing where most_actions[i] did
+/// not suffice. Threads as Expander; throws as Expander::Estimate.
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop);
+
+}  // namespace tandem
