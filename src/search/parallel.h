@@ -6,7 +6,25 @@
 
 #include <cstddef>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace tandem {
+
+// What was done before SanitizerRelease(x) is seen after SanitizerAcquire(x): TBB sees to that
+// between a loop and its tasks, but the thread sanitizer must be told where TBB is not built with
+// it.
+inline void SanitizerRelease([[maybe_unused]] const void* x) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_release(const_cast<void*>(x));
+#endif
+}
+inline void SanitizerAcquire([[maybe_unused]] const void* x) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_acquire(const_cast<void*>(x));
+#endif
+}
 
 /// Calls work(first, count) for ranges of about `grain` that together make 0..size, from any thread
 /// of the arena. One range is done on the spot: starting a task costs as much as a few states.
@@ -17,8 +35,13 @@ void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
     if (size > 0) work(std::size_t{0}, size);
     return;
   }
-  tbb::parallel_for(Range(0, size, grain),
-                    [&](const Range& range) { work(range.begin(), range.size()); });
+  SanitizerRelease(&work);
+  tbb::parallel_for(Range(0, size, grain), [&](const Range& range) {
+    SanitizerAcquire(&work);
+    work(range.begin(), range.size());
+    SanitizerRelease(&work);
+  });
+  SanitizerAcquire(&work);
 }
 
 }  // namespace tandem
