@@ -39,6 +39,14 @@ double MeasureSecondsPerIteration(TrainRun& run, double seconds) {
 
 }  // namespace
 
+std::int64_t UpdatesThatFit(double seconds, double iteration_s,
+                            std::int64_t iterations_per_update) {
+  const double update_s = iteration_s * static_cast<double>(iterations_per_update);
+  const double fitting = kPlannedShare * seconds / update_s;
+  if (!(fitting > 1) || !std::isfinite(fitting)) return 1;
+  return static_cast<std::int64_t>(std::min(fitting, 1e9));
+}
+
 TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>& device,
                               const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
@@ -53,10 +61,8 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
       MeasureSecondsPerIteration(run, std::min(kProbeSeconds, kProbeShare * limit));
   if (stop.requested()) throw Stopped();
 
-  const double update_s = iteration_s * static_cast<double>(config.train.iterations_per_update);
-  const double fitting = kPlannedShare * (limit - began.Seconds()) / update_s;
   config.train.max_updates =
-      fitting > 1 && std::isfinite(fitting) ? static_cast<std::int64_t>(std::min(fitting, 1e9)) : 1;
+      UpdatesThatFit(limit - began.Seconds(), iteration_s, config.train.iterations_per_update);
   return config;
 }
 

@@ -27,6 +27,7 @@ TensorDict ToDict(const RunCounters& c) {
   dict.insert("final_loss", c.final_loss);
   if (c.validation) Insert(dict, "validation", *c.validation);
   if (c.best) Insert(dict, "best", *c.best);
+  dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
   return dict;
 }
@@ -117,6 +118,7 @@ RunCounters Checkpoint::Counters() const {
           .final_loss = real("final_loss"),
           .validation = ResultIn(dict, "validation"),
           .best = ResultIn(dict, "best"),
+          .validated_iterations = number("validated_iterations"),
           .best_update = number("best_update")};
 }
 

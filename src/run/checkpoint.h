@@ -38,7 +38,8 @@ struct RunCounters {
 
   std::optional<ValidationResult> validation;  ///< the last one
   std::optional<ValidationResult> best;
-  std::int64_t best_update = 0;  ///< updates that the network of best.pt has had
+  std::int64_t validated_iterations = 0;  ///< iterations when that was
+  std::int64_t best_update = 0;           ///< updates that the network of best.pt has had
 };
 
 /// All that a run needs between two updates to go on as if it had never been away.

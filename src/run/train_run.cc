@@ -64,13 +64,11 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
       directory_(std::move(directory)),
       began_(began),
       device_description_(device->description()),
-      outer_stop_(stop),
       stop_(&stop),
       parts_(std::make_unique<Parts>(config_, std::move(device), stop_, from)) {
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
-    validated_iterations_ = so_far_.validation ? so_far_.iterations : 0;
   }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
@@ -93,6 +91,7 @@ RunCounters TrainRun::Counters() const {
 
 bool TrainRun::RunUpdate() {
   if (ended_) return false;
+  ValidateIfDue();  // as where the last validation was cut short, and the run went on
   if (directory_) unfinished_ = CopyOf(parts_->State(Counters()));
   try {
     if (RunPipelineUpdate()) unfinished_.reset();
@@ -144,12 +143,10 @@ void TrainRun::Record(const UpdateRecord& record) {
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
 
-  const bool validate =
-      whole && ValidationIsDue() && so_far_.updates % config_.validation.every_updates == 0;
-  if (validate) Validate();
+  if (whole) ValidateIfDue();
   if (directory_) {
-    directory_->AppendMetrics(
-        MetricsLine(record, config_, Counters(), validated_iterations_ == so_far_.iterations));
+    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
+                                          so_far_.validated_iterations == so_far_.iterations));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
@@ -160,20 +157,22 @@ void TrainRun::Record(const UpdateRecord& record) {
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
 
-bool TrainRun::ValidationIsDue() const {
-  return parts_->validator != nullptr && validated_iterations_ != so_far_.iterations;
+void TrainRun::ValidateIfDue() {
+  const std::int64_t every = config_.validation.every_updates;
+  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
 }
 
 // The time limit does not cut it short, a request to stop does.
 void TrainRun::Validate() {
-  const StopSignal requests(&outer_stop_);
+  if (so_far_.validated_iterations == so_far_.iterations) return;
+  const StopSignal requests(&stop_);  // an outer signal's time limit does not count
   const ScopedTimer timer(so_far_.validate_s);
   try {
     so_far_.validation = parts_->validator->Validate(parts_->net, requests);
   } catch (const Stopped&) {
     return;
   }
-  validated_iterations_ = so_far_.iterations;
+  so_far_.validated_iterations = so_far_.iterations;
   if (so_far_.best && !IsBetter(*so_far_.validation, *so_far_.best, config_.validation.best_by)) {
     return;
   }
@@ -204,7 +203,7 @@ void TrainRun::SaveUnfinished() const {
 }
 
 RunSummary TrainRun::Finish() {
-  if (end_ != RunEnd::kStopped && so_far_.iterations > 0 && ValidationIsDue()) Validate();
+  if (end_ != RunEnd::kStopped && parts_->validator != nullptr) Validate();
   RunSummary summary;
   summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));
   if (directory_) SaveCheckpoint(summary.weights_sha256);

@@ -86,7 +86,7 @@ class TrainRun {
   void OnIteration(std::int64_t iteration);
   bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
-  bool ValidationIsDue() const;
+  void ValidateIfDue();
   void Validate();
   void SaveUnfinished() const;
   void SaveCheckpoint(const std::string& weights_sha256) const;
@@ -95,13 +95,11 @@ class TrainRun {
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
   std::string device_description_;
-  const StopSignal& outer_stop_;
-  StopSignal stop_;  // besides, at the time limit
+  StopSignal stop_;
   std::vector<TrainObserver*> observers_;
 
   RunCounters so_far_;
-  double earlier_s_ = 0;                   // wall time before this run went on with another
-  std::int64_t validated_iterations_ = 0;  // iterations at the last validation
+  double earlier_s_ = 0;  // wall time before this run went on with another
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole

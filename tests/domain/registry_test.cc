@@ -2,10 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include "support/path_domain.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
+
+// A puzzle without a parameter.
+const bool kRegistered = [] {
+  RegisterDomain("registry_test", [] { return std::make_unique<const PathDomain>(3); });
+  return true;
+}();
 
 std::string ErrorFor(std::string_view name) {
   try {
@@ -38,14 +45,17 @@ TEST(Registry, SaysWhatWasExpectedOfAnArgument) {
   EXPECT_EQ(ErrorFor("npuzzle:9"), "npuzzle: size is 9, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("npuzzle:"), "npuzzle: size is empty, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("npuzzle:04"), "npuzzle: size is 04, expected a whole number from 3 to 7");
-  EXPECT_EQ(ErrorFor("cube3:4"), "cube3 has no parameter, found 'cube3:4': expected cube3 alone");
+  EXPECT_EQ(ErrorFor("cube3:4"), "cube3: input is 4, expected stickers or pieces");
+  EXPECT_EQ(
+      ErrorFor("registry_test:4"),
+      "registry_test has no parameter, found 'registry_test:4': expected registry_test alone");
 }
 
 TEST(Registry, TellsTheParameter) {
   ASSERT_NE(ParameterOf("npuzzle"), nullptr);
   EXPECT_EQ(ParameterOf("npuzzle")->key, "size");
   EXPECT_EQ(ParameterOf("npuzzle")->default_value, "4");
-  EXPECT_EQ(ParameterOf("cube3"), nullptr);
+  EXPECT_EQ(ParameterOf("registry_test"), nullptr);
   EXPECT_EQ(ParameterOf("no such"), nullptr);
   EXPECT_TRUE(AcceptsArgument("npuzzle", "7"));
   EXPECT_FALSE(AcceptsArgument("npuzzle", "8"));

@@ -22,8 +22,9 @@ std::vector<std::uint8_t> Bytes(const DataBuffer& rows) {
   return all;
 }
 
-DataBuffer Filled(Generator& generator, const Domain& domain, FillRequest request) {
-  DataBuffer rows(ExampleSchema(domain.spec()), static_cast<std::size_t>(request.rows));
+DataBuffer Filled(Generator& generator, const Domain& domain, FillRequest request,
+                  Head head = Head::kV) {
+  DataBuffer rows(ExampleSchema(domain.spec(), head), static_cast<std::size_t>(request.rows));
   generator.Fill(request, rows, StopSignal());
   return rows;
 }
@@ -111,6 +112,41 @@ TEST(WalkLength, RowsDependOnSeedUpdateAndNumberAlone) {
   const DataBuffer part = Filled(four, *cube, {.update = 5, .first_row = 345, .rows = 200});
   const auto inputs = part.column(kInputColumn).bytes();
   EXPECT_TRUE(std::ranges::equal(inputs, std::span(all).subspan(345 * 54, 200 * 54)));
+}
+
+// On a ring, a walk that never turns back is as far from the goal as it is long, so the labels of a
+// Q net are the truth: one action leads back, the other on.
+TEST(WalkLength, AQNetLearnsWhatEachActionMakesOfTheWalk) {
+  const RingDomain ring(100);
+  WalkLengthGenerator generator(ring, {.head = Head::kQ, .seed = 1, .length = 10, .workers = 2});
+  const DataBuffer rows =
+      Filled(generator, ring, {.update = 3, .first_row = 7, .rows = 105}, Head::kQ);
+  for (std::size_t i = 0; i < 105; ++i) {
+    for (Action action = 0; action < 2; ++action) {
+      const auto state = rows.column(kInputColumn)[i];
+      std::vector<std::uint8_t> child(state.begin(), state.end());
+      ring.Apply(Rows(std::span(child)), {&action, 1});
+      EXPECT_EQ(rows.floats(kTargetColumn)[2 * i + action], 1 + RingDomain::Distance(child));
+    }
+  }
+}
+
+TEST(ValueIteration, AQNetLearnsTheBackupOfEachAction) {
+  const RingDomain ring(30);
+  StandInEvaluator truth = RingTruth();
+  ValueIterationGenerator generator(
+      ring, truth,
+      {.head = Head::kQ, .seed = 1, .max_scramble = 14, .chunk_rows = 16, .workers = 2});
+  const DataBuffer rows =
+      Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 200}, Head::kQ);
+  for (std::size_t i = 0; i < 200; ++i) {
+    for (Action action = 0; action < 2; ++action) {
+      const auto state = rows.column(kInputColumn)[i];
+      std::vector<std::uint8_t> child(state.begin(), state.end());
+      ring.Apply(Rows(std::span(child)), {&action, 1});
+      EXPECT_EQ(rows.floats(kTargetColumn)[2 * i + action], 1 + RingDomain::Distance(child));
+    }
+  }
 }
 
 TEST(ValueIteration, TheTruthIsItsFixedPoint) {

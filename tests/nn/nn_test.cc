@@ -141,6 +141,24 @@ TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
   EXPECT_TRUE(at::allclose(at::tensor(values), expected, 1e-5, 1e-6));
 }
 
+TEST(TorchEvaluator, OfAQNetTellsActionsAndTheirLeast) {
+  NetworkSpec spec = SmallSpec(Norm::kLayer);
+  spec.outputs = 3;
+  const ResNetFC net(spec, 1);
+  const auto device = OpenDevice("cpu");
+  FrozenNet frozen(spec, at::kFloat, c10::kCPU);
+  frozen.CopyFrom(net);
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 16, .threads = 1});
+  const at::Tensor rows = RandomRows(21);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 21, 5);
+  std::vector<float> actions(63), values(21);
+  evaluator.EvaluateActions(inputs, actions);
+  evaluator.Evaluate(inputs, values);
+  const at::Tensor expected = frozen.Forward(rows);
+  EXPECT_TRUE(at::allclose(at::tensor(actions).view({21, 3}), expected, 1e-5, 1e-6));
+  EXPECT_TRUE(at::allclose(at::tensor(values), expected.amin(1), 1e-5, 1e-6));
+}
+
 TEST(Optimizer, TakesTheStepThatAHandComputes) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
@@ -179,6 +197,34 @@ TEST(Optimizer, RefusesAParameterWithoutAGradient) {
   EXPECT_THROW(optimizer.Step(0.1), Error);
 }
 
+TEST(Optimizer, CutsALongGradientAndLeavesAShortOne) {
+  // Two parameters with the gradient (3, 4), of length 5, or a tenth of it. With beta1 0 and a huge
+  // epsilon, Adam's step is the gradient times rate / epsilon.
+  const auto steps_of = [](float scale) {
+    at::Tensor a = at::tensor({0.0F}).requires_grad_(), b = at::tensor({0.0F}).requires_grad_();
+    Optimizer optimizer({a, b}, {.name = OptimizerKind::kAdam,
+                                 .max_gradient_norm = 1,
+                                 .beta1 = 0,
+                                 .beta2 = 0,
+                                 .epsilon = 1e6});
+    a.mutable_grad() = at::tensor({3 * scale});
+    b.mutable_grad() = at::tensor({4 * scale});
+    optimizer.Step(1e6);
+    return std::pair(a.item<float>(), b.item<float>());
+  };
+  EXPECT_NEAR(steps_of(1).first, -0.6, 1e-5);
+  EXPECT_NEAR(steps_of(1).second, -0.8, 1e-5);
+  EXPECT_NEAR(steps_of(0.1F).first, -0.3, 1e-5);
+  EXPECT_NEAR(steps_of(0.1F).second, -0.4, 1e-5);
+}
+
+TEST(LearningRate, WarmsUpEvenly) {
+  const OptimizerConfig config{.learning_rate = 0.1, .warmup_iterations = 3};
+  EXPECT_DOUBLE_EQ(LearningRate(config, 0, 100), 0.025);
+  EXPECT_DOUBLE_EQ(LearningRate(config, 2, 100), 0.075);
+  EXPECT_DOUBLE_EQ(LearningRate(config, 3, 100), 0.1);
+}
+
 TEST(LearningRate, FollowsItsSchedule) {
   const auto rate = [](Schedule schedule, std::int64_t iteration) {
     return LearningRate(
@@ -189,6 +235,10 @@ TEST(LearningRate, FollowsItsSchedule) {
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 0), 0.1);
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 2), 0.06);
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 4), 0.02);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 0), 0.1);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 1), 0.02 + 0.08 * (1 + std::sqrt(0.5)) / 2);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 2), 0.06);
+  EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 4), 0.02);
   EXPECT_DOUBLE_EQ(rate(Schedule::kExponential, 3), 0.0125);
 }
 
@@ -225,7 +275,7 @@ TEST_F(TensorFile, BringsTheSameWeightsBack) {
   const ResNetFC net(SmallSpec(Norm::kBatch), 1);
   WriteTensorFile(path_, ToTensorDict(StateDictOf(net)));
   ResNetFC other(SmallSpec(Norm::kBatch), 2);
-  LoadStateDict(ReadTensorFile(path_), other, "net.pt");
+  LoadStateDict(ReadTensorFile(path_), StateDictOf(other), "net.pt");
   EXPECT_EQ(WeightsSha256(StateDictOf(other)), WeightsSha256(StateDictOf(net)));
 }
 
@@ -235,10 +285,10 @@ TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
   wider.layers.width = 9;
   ResNetFC wide(wider, 1), normed(SmallSpec(Norm::kBatch), 1);
   EXPECT_EQ(
-      ErrorOf([&] { LoadStateDict(small, wide, "net.pt"); }),
+      ErrorOf([&] { LoadStateDict(small, StateDictOf(wide), "net.pt"); }),
       "net.pt: tensor 'hidden1.weight' is float32 of shape [8, 16], expected float32 of shape "
       "[9, 16]");
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, normed, "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, StateDictOf(normed), "net.pt"); }),
             "net.pt: no tensor 'hidden0.norm_weight' of shape [16]");
 }
 
@@ -246,11 +296,11 @@ TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
   ResNetFC net(SmallSpec(Norm::kNone), 1);
   TensorDict more = ToTensorDict(StateDictOf(net));
   more.insert("surplus", at::zeros({1}));
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, net, "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, StateDictOf(net), "net.pt"); }),
             "net.pt: unknown tensor 'surplus'");
   TensorDict bad = ToTensorDict(StateDictOf(net));
   bad.insert_or_assign("output.bias", at::tensor({std::nanf("")}));
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, net, "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, StateDictOf(net), "net.pt"); }),
             "net.pt: tensor 'output.bias' holds numbers that are not finite");
 }
 

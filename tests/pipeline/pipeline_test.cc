@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/stopwatch.h"
@@ -55,6 +56,9 @@ struct StandIns {
   bool asks_network = true;
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
+  std::vector<double> losses;  // by update; 0 beyond
+  std::optional<double> loss_thresh;
+  PipelineOptions from;  // first_update and target are taken from it
   Log log;
 };
 
@@ -97,7 +101,10 @@ class StandInTrainer final : public Trainer {
     if (update == shared_.train_fails_at) throw Error("the loss is not finite");
     for (const float row : rows.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
     shared_.log.Add("trained " + std::to_string(update));
-    return {.iterations = 1, .examples = static_cast<std::int64_t>(rows.rows())};
+    const auto k = static_cast<std::size_t>(update);
+    return {.iterations = 1,
+            .examples = static_cast<std::int64_t>(rows.rows()),
+            .loss = k < shared_.losses.size() ? shared_.losses[k] : 0.0};
   }
 
  private:
@@ -107,6 +114,7 @@ class StandInTrainer final : public Trainer {
 struct Finished {
   std::vector<UpdateRecord> records;
   double seconds = 0;
+  TargetState target;
 };
 
 Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t updates) {
@@ -114,13 +122,21 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   StandInTrainer trainer(shared);
   StopSignal stop;
   const auto make = async ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-  const auto pipeline =
-      make(generator, trainer, kSchema,
-           {.rows_per_update = kRows, .max_updates = updates, .policy_lag = lag}, stop);
+  const auto pipeline = make(generator, trainer, kSchema,
+                             {.rows_per_update = kRows,
+                              .max_updates = updates,
+                              .policy_lag = lag,
+                              .loss_thresh = shared.loss_thresh,
+                              .first_update = shared.from.first_update,
+                              .target = shared.from.target},
+                             stop);
   const Stopwatch watch;
   Finished finished;
-  for (std::int64_t k = 0; k < updates; ++k) finished.records.push_back(pipeline->RunUpdate());
+  for (std::int64_t k = shared.from.first_update; k < updates; ++k) {
+    finished.records.push_back(pipeline->RunUpdate());
+  }
   finished.seconds = watch.Seconds();
+  finished.target = pipeline->target();
   return finished;
 }
 
@@ -128,6 +144,54 @@ std::vector<std::int64_t> Lags(const Finished& finished) {
   std::vector<std::int64_t> lags;
   for (const UpdateRecord& record : finished.records) lags.push_back(record.lag_updates);
   return lags;
+}
+
+std::vector<std::int64_t> Ages(const Finished& finished) {
+  std::vector<std::int64_t> ages;
+  for (const UpdateRecord& record : finished.records) ages.push_back(record.target_age_updates);
+  return ages;
+}
+
+TEST(LossThresh, HoldsTheTargetNetworkBackAfterABadUpdate) {
+  // Updates 1 and 2 are bad, so what would follow them, w2 and w3, is not copied.
+  for (const bool async : {true, false}) {
+    StandIns shared{.losses = {0.1, 0.9, 0.9, 0.2}, .loss_thresh = 0.5};
+    const std::int64_t lag = async ? 1 : 0;
+    const Finished finished = RunAll(shared, async, lag, 6);
+    EXPECT_EQ(Lags(finished), (async ? std::vector<std::int64_t>{0, 1, 1, 1, 1, 1}
+                                     : std::vector<std::int64_t>{0, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(Ages(finished), (async ? std::vector<std::int64_t>{0, 1, 1, 2, 3, 1}
+                                     : std::vector<std::int64_t>{0, 0, 1, 2, 0, 0}));
+  }
+}
+
+TEST(LossThresh, CopiesAtALossOfJustThat) {
+  StandIns shared{.losses = {0.5, 0.5}, .loss_thresh = 0.5};
+  EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 3)), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+// The run is taken up after each update, with nothing but the two "networks" and target().
+TEST(GoingOn, GivesTheWeightsOfARunThatNeverStopped) {
+  struct Case {
+    bool async;
+    std::int64_t lag;
+  };
+  for (const Case c : {Case{true, 1}, Case{false, 0}, Case{false, 1}}) {
+    const std::vector<double> losses = {0.1, 0.9, 0.9, 0.2, 0.9, 0.1};
+    StandIns whole{.losses = losses, .loss_thresh = 0.5};
+    const Finished all = RunAll(whole, c.async, c.lag, 6);
+    for (std::int64_t pause = 1; pause < 6; ++pause) {
+      StandIns shared{.losses = losses, .loss_thresh = 0.5};
+      // A pipeline that is to do more would have started the next fill, with the target network as
+      // it is.
+      shared.from.target = RunAll(shared, c.async, c.lag, pause).target;
+      shared.from.first_update = pause;
+      const Finished rest = RunAll(shared, c.async, c.lag, 6);
+      EXPECT_EQ(shared.weights, whole.weights);
+      EXPECT_EQ(Ages(rest).back(), Ages(all).back());
+      EXPECT_EQ(Lags(rest).back(), Lags(all).back());
+    }
+  }
 }
 
 TEST(Async, FillsTheNextBufferWhileItTrains) {

@@ -61,6 +61,36 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   EXPECT_FLOAT_EQ(parts.net.output->bias.item<float>(), 3.125F);
 }
 
+TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
+  const auto after = [](std::int64_t parts_of_a_batch) {
+    Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
+                 .accumulation_steps = parts_of_a_batch,
+                 .iterations_per_update = 5,
+                 .iterations = 5},
+                Norm::kLayer);
+    const double loss = parts.trainer.Train(0, RingRows(parts, 20, 3.0F), StopSignal()).loss;
+    const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
+    parts.trainer.PublishTarget();
+    return std::pair(loss, parts.target.Forward(rows).item<float>());
+  };
+  EXPECT_NEAR(after(1).first, after(4).first, 1e-4);
+  EXPECT_NEAR(after(1).second, after(4).second, 1e-5);
+  EXPECT_NEAR(after(1).second, after(2).second, 1e-5);
+}
+
+TEST(TorchTrainer, TheHuberLossIsLinearBeyondItsDelta) {
+  Parts parts({.loss = Loss::kHuber, .huber_delta = 0.5, .iterations = 1});
+  {
+    const c10::NoGradGuard no_grad;
+    for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
+  }
+  const Batch batch{
+      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+      .targets = at::tensor({0.25F, 3.0F}).view({2, 1})};
+  // 0.25^2 / 2 and 0.5 * (3 - 0.5 / 2)
+  EXPECT_FLOAT_EQ(parts.trainer.Step(batch, 0).item<float>(), (0.03125F + 1.375F) / 2);
+}
+
 TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {
   Parts parts(kOptions);
   const DataBuffer rows = RingRows(parts, 20, 3.0F);

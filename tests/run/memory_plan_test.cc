@@ -1,0 +1,36 @@
+#include "run/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "nn/resnet_fc.h"
+#include "run/resolve.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+MemoryPlan PlanFor(const std::string& yaml) {
+  return PlanMemory(ResolveAutos(ParseConfig(yaml, "my.yaml"), *OpenDevice("cpu")));
+}
+
+TEST(MemoryPlan, CountsTheParametersThatTheNetworkHas) {
+  for (const char* yaml :
+       {"network: {norm: none}", "network: {norm: batch, stem_width: 300, head: q}",
+        "network: {norm: layer, blocks: 0}"}) {
+    const TrainConfig config = ParseConfig(yaml, "my.yaml");
+    const ResNetFC net(NetworkFor(config.network, MakeDomain("cube3")->spec()), 1);
+    EXPECT_EQ(PlanFor(yaml).parameters, net.NumParameters()) << yaml;
+  }
+}
+
+TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
+  const MemoryPlan plan =
+      PlanFor("train: {batch_size: 128, iterations_per_update: 2}\nprefetch: {depth: 3}");
+  EXPECT_EQ(plan.buffers, 2 * 2 * 128 * (54 + 4));
+  EXPECT_EQ(plan.batches, 5 * 128 * (54 + 4));
+  EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
+}
+
+}  // namespace
+}  // namespace tandem

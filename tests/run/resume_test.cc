@@ -1,0 +1,189 @@
+// Runs that are stopped, killed or fail, and go on.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "config/load.h"
+#include "run/model.h"
+#include "run/resolve.h"
+#include "run/run_directory.h"
+#include "run/train_run.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSmall =
+    "network: {width: 32, blocks: 1, norm: batch}\n"
+    "generate: {max_scramble: 8, chunk_rows: 150}\n"
+    "optimizer: {schedule: cosine, warmup_iterations: 4}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 7, threads: 2}\n"
+    "validation: {every_updates: 2, states: 16}\n"
+    "checkpoint: {every_updates: 3}\n";
+
+// Does to a run, after an iteration, what interrupts it.
+class After final : public TrainObserver {
+ public:
+  After(std::int64_t iterations, std::function<void()> act)
+      : iterations_(iterations), act_(std::move(act)) {}
+  void OnIteration(const Progress& progress) override {
+    if (progress.iterations_done == iterations_) act_();
+  }
+
+ private:
+  std::int64_t iterations_;
+  std::function<void()> act_;
+};
+
+class Resume : public testing::TestWithParam<std::vector<std::string>> {
+ protected:
+  TrainConfig Config() const {
+    std::vector<Override> overrides;
+    for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  // Throws what `act` throws.
+  RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
+    TrainRun run(Config(), device_, RunDirectory::Create(folder_), never_);
+    After after(iterations, [&] { act(run); });
+    run.AddObserver(after);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary GoOn() {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    const Checkpoint checkpoint(directory.checkpoint());
+    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+    directory.KeepMetricsOf(checkpoint.Counters().updates);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary NeverStopped() {
+    TrainRun run(Config(), device_, std::nullopt, never_);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  void ExpectTheSame(const RunSummary& resumed) {
+    const RunSummary whole = NeverStopped();
+    EXPECT_EQ(resumed.weights_sha256, whole.weights_sha256);
+    EXPECT_EQ(resumed.updates, 7);
+    EXPECT_EQ(resumed.iterations, 35);
+    EXPECT_EQ(resumed.examples, 35 * 60);
+    EXPECT_EQ(resumed.final_loss, whole.final_loss);
+    ASSERT_TRUE(resumed.best.has_value());
+    EXPECT_EQ(resumed.best->solve_rate, whole.best->solve_rate);
+    EXPECT_EQ(resumed.best->value_error, whole.best->value_error);
+    EXPECT_EQ(resumed.best_update, whole.best_update);
+
+    std::ifstream metrics(folder_ / "metrics.jsonl");
+    std::string line;
+    std::int64_t update = 0;
+    for (; std::getline(metrics, line); ++update) {
+      EXPECT_EQ(nlohmann::json::parse(line)["update"], update);
+      EXPECT_EQ(nlohmann::json::parse(line)["iterations"], 5);
+    }
+    EXPECT_EQ(update, 7);
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_P(Resume, AStoppedRunEndsInTheWeightsOfOneThatWasNot) {
+  for (const std::int64_t at : {1, 13, 15, 30, 34}) {  // in and between updates
+    fs::remove_all(folder_);
+    const RunSummary stopped = RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
+    EXPECT_EQ(stopped.end, RunEnd::kStopped);
+    EXPECT_EQ(stopped.iterations, at);
+    const RunSummary resumed = GoOn();
+    ExpectTheSame(resumed);
+  }
+}
+
+TEST_P(Resume, AFailureKeepsWhatWasBeforeTheUpdate) {
+  EXPECT_THROW(RunInterrupted(13, [](TrainRun&) { throw Error("out of luck"); }), Error);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+  ExpectTheSame(GoOn());
+}
+
+TEST_P(Resume, AKilledRunGoesOnFromItsLastCheckpoint) {
+  const fs::path copy = temp_.path() / "copy";  // the folder as a kill would leave it
+  RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
+  fs::remove_all(folder_);
+  fs::rename(copy, folder_);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 3);
+  ExpectTheSame(GoOn());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Resume,
+    testing::Values(
+        std::vector<std::string>{"generate.target=walk_length"},
+        std::vector<std::string>{"generate.target=value_iteration"},
+        std::vector<std::string>{"generate.target=value_iteration", "evaluate.precision=bf16"},
+        std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential"},
+        std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential",
+                                 "pipeline.policy_lag=1"},
+        std::vector<std::string>{"generate.target=value_iteration", "pipeline.loss_thresh=0.3",
+                                 "network.head=q"}));
+
+class InFolder : public Resume {};
+
+TEST_P(InFolder, BestIsANetworkButNoRunToGoOnWith) {
+  const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});
+  const Checkpoint best(folder_ / "best.pt");
+  EXPECT_EQ(best.iterations(), 5 * summary.best_update);
+  EXPECT_THROW(best.Counters(), InputError);
+  const Model model(folder_ / "best.pt", LoadConfig(folder_ / "config.yaml"), OpenDevice("cpu"));
+  EXPECT_EQ(model.iterations(), best.iterations());
+}
+
+TEST_P(InFolder, ATrainedNetworkCanBeginAnotherRun) {
+  const RunSummary first = RunInterrupted(-1, [](TrainRun&) {});
+  TrainConfig config = Config();
+  config.network.init_from = folder_.string();
+  config.optimizer.learning_rate = 0;
+  config.optimizer.final_learning_rate = 0;
+  config.network.norm = Norm::kBatch;
+  TrainRun warm(config, device_, std::nullopt, never_);
+  warm.RequestStop();
+  warm.RunUpdate();
+  EXPECT_EQ(warm.Finish().weights_sha256, first.weights_sha256);
+
+  config.network.width = 33;
+  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+  config = Config();
+  config.network.init_from = (temp_.path() / "nothing.pt").string();
+  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+  config.network.init_from = folder_.string();
+  config.domain.argument = "pieces";
+  EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+}
+
+TEST_P(InFolder, OnlyOneProgramTrainsInAFolder) {
+  RunInterrupted(3, [&](TrainRun& run) {
+    EXPECT_THROW(RunDirectory::Reopen(folder_), InputError);
+    run.RequestStop();
+  });
+  RunDirectory::Reopen(folder_);
+}
+
+INSTANTIATE_TEST_SUITE_P(One, InFolder, testing::Values(std::vector<std::string>{}));
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,50 @@
+#include "search/greedy.h"
+
+#include <gtest/gtest.h>
+
+#include "support/path_domain.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+using Taken = std::vector<std::optional<std::int64_t>>;
+
+constexpr std::uint8_t kStarts[] = {0, 1, 5, 9};
+const ConstRows kRows(kStarts, 4, 1);
+
+TEST(Greedy, FollowsAGoodHeuristicToTheGoal) {
+  const PathDomain path(10);
+  StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
+  const std::int64_t enough[] = {9, 9, 9, 9};
+  EXPECT_EQ(DescendGreedily(path, distance, kRows, enough, StopSignal()), (Taken{0, 1, 5, 9}));
+}
+
+TEST(Greedy, GivesUpOneByOne) {
+  const PathDomain path(10);
+  StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
+  const std::int64_t most[] = {0, 0, 5, 8};
+  EXPECT_EQ(DescendGreedily(path, distance, kRows, most, StopSignal()),
+            (Taken{0, std::nullopt, 5, std::nullopt}));
+}
+
+TEST(Greedy, IsLedAstrayByABadOne) {
+  const PathDomain path(10);
+  StandInEvaluator wrong([](std::span<const std::uint8_t> cell) { return -float(cell[0]); });
+  const std::int64_t most[] = {99, 99, 99, 99};
+  // The goal is taken where it is next, whatever the heuristic says.
+  EXPECT_EQ(DescendGreedily(path, wrong, kRows, most, StopSignal()),
+            (Taken{0, 1, std::nullopt, std::nullopt}));
+}
+
+TEST(Greedy, StopsWhenAsked) {
+  const PathDomain path(10);
+  StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
+  const std::int64_t enough[] = {9, 9, 9, 9};
+  StopSignal stop;
+  stop.Request();
+  EXPECT_THROW(DescendGreedily(path, distance, kRows, enough, stop), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem
