@@ -32,8 +32,9 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
 
       {"generate.target",
        "walk_length: the cost of the random walk that led to a state; value_iteration: the least "
-       "of action cost plus the target network's estimate for the child",
-       Choice(c.generate.target, {"walk_length", "value_iteration"})},
+       "of action cost plus the target network's estimate for the child; "
+       "capped_value_iteration: the lesser of both",
+       Choice(c.generate.target, {"walk_length", "value_iteration", "capped_value_iteration"})},
       {"generate.max_scramble", "the longest random walk from the goal, in actions",
        IntField{&c.generate.max_scramble, 1, 100'000}},
       {"generate.workers", "threads that generate; auto: one for each core",

@@ -12,7 +12,7 @@ namespace tandem {
 using AutoInt = std::optional<std::int64_t>;
 
 enum class Mode { kAsync, kSequential };
-enum class Target { kWalkLength, kValueIteration };
+enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
 enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };

@@ -59,6 +59,7 @@ void ValueIterationGenerator::Expand(const FillRequest& request, Chunk chunk, Da
   const std::size_t children = rows * spec.num_actions();
   into.states.resize(rows * spec.state_size);
   into.is_goal.resize(rows);
+  into.walk_costs.resize(rows);
   into.children.resize(children * spec.state_size);
   into.child_inputs.resize(children * spec.input.positions);
   into.child_is_goal.resize(children);
@@ -85,6 +86,7 @@ void ValueIterationGenerator::ScrambleAndExpand(const FillRequest& request, Chun
         random.Below(static_cast<std::uint64_t>(options_.max_scramble) + 1);
     RandomWalk walk(domain_, random, states[i]);
     for (std::uint64_t step = 0; step < length; ++step) walk.Step();
+    into.walk_costs[first + i] = static_cast<float>(length) * spec.action_cost;
   }
   domain_.IsGoal(states, std::span(into.is_goal).subspan(first, count));
   domain_.Encode(states, out.column(kInputColumn).Slice(row_in_fill, count));
@@ -123,12 +125,18 @@ void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, Data
                        ? 0.0F
                        : std::max(expanded.child_values[child], 0.0F));
   };
+  const auto most = [&](std::size_t row, float way_to_it) {
+    return options_.capped ? expanded.walk_costs[row] + way_to_it
+                           : std::numeric_limits<float>::infinity();
+  };
   if (options_.head == Head::kQ) {
-    for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = backup(i);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      targets[i] = std::min(backup(i), most(i / num_actions, 2 * cost));  // there and back
+    }
     return;
   }
   for (std::size_t i = 0; i < rows; ++i) {
-    float best = std::numeric_limits<float>::infinity();
+    float best = most(i, 0);
     for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
       best = std::min(best, backup(child));
     }

@@ -16,6 +16,7 @@ namespace tandem {
 
 struct ValueIterationOptions {
   Head head = Head::kV;
+  bool capped = false;  ///< a label is at most the cost of the walk
   std::uint64_t seed = 0;
   std::int64_t max_scramble = 30;  ///< walks have a length uniform in 0..max_scramble
   std::int64_t chunk_rows = 4096;
@@ -29,6 +30,11 @@ struct ValueIterationOptions {
 ///
 /// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
 /// of a state at once.
+///
+/// The walk to a state is a bound of its cost-to-go from above that needs no network. Labels that are
+/// capped by it begin at least as near the truth as walk lengths, and a network that estimates too
+/// much cannot drive itself further up. A Q net's labels are capped by the action, the way back,
+/// and the walk.
 ///
 /// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
 /// scramble and expand the next. One of the workers is the calling thread, which joins the others
@@ -47,6 +53,7 @@ class ValueIterationGenerator final : public Generator {
   struct Expanded {
     std::vector<std::uint8_t> states, children, child_inputs, is_goal, child_is_goal;
     std::vector<float> child_values;
+    std::vector<float> walk_costs;
   };
 
   void Expand(const FillRequest& request, Chunk chunk, DataBuffer& out, Expanded& into) const;

@@ -13,7 +13,7 @@ MemoryPlan PlanMemory(const TrainConfig& config) {
 
   constexpr std::int64_t kWeightsGradientsAndMeans = 4;
   constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
-  const std::int64_t evaluated = (config.generate.target == Target::kValueIteration ? 1 : 0) +
+  const std::int64_t evaluated = (config.generate.target == Target::kWalkLength ? 0 : 1) +
                                  (config.validation.every_updates > 0 ? 1 : 0);
   const std::int64_t evaluated_bytes = config.evaluate.precision == Precision::kBf16 ? 2 : 4;
   MemoryPlan plan{.parameters = NumParameters(NetworkFor(config.network, domain->spec()))};

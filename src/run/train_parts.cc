@@ -76,6 +76,7 @@ std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& con
   return std::make_unique<ValueIterationGenerator>(
       *domain, *evaluator,
       ValueIterationOptions{.head = config.network.head,
+                            .capped = config.generate.target == Target::kCappedValueIteration,
                             .seed = seed,
                             .max_scramble = config.generate.max_scramble,
                             .chunk_rows = config.generate.chunk_rows,

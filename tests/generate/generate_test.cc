@@ -164,6 +164,27 @@ TEST(ValueIteration, TheTruthIsItsFixedPoint) {
   EXPECT_EQ(seen.size(), 15U);  // every length from 0 to 14 came
 }
 
+TEST(ValueIteration, AWalkCapsWhatANetworkExaggerates) {
+  const RingDomain ring(100);
+  StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
+  for (const Head head : {Head::kV, Head::kQ}) {
+    ValueIterationGenerator generator(
+        ring, pessimist,
+        {.head = head, .capped = true, .seed = 1, .max_scramble = 20, .chunk_rows = 64});
+    const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
+    const DataBuffer rows = Filled(generator, ring, request, head);
+    for (std::size_t i = 0; i < 300; ++i) {
+      const auto distance = static_cast<float>(RingDomain::Distance(rows.column(kInputColumn)[i]));
+      if (head == Head::kV) {
+        EXPECT_EQ(rows.floats(kTargetColumn)[i], distance);  // a walk on the ring is straight
+      } else {
+        EXPECT_LE(rows.floats(kTargetColumn)[2 * i], distance + 2);
+        EXPECT_LE(rows.floats(kTargetColumn)[2 * i + 1], distance + 2);
+      }
+    }
+  }
+}
+
 TEST(ValueIteration, GoalsCountZeroAndNoEstimateCountsLess) {
   const RingDomain ring(30);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
