@@ -89,8 +89,23 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
       "Exit code 0 means all were solved, 1 that some were not, 2 that some line was no state.");
 }
 
-int Dispatch(const CLI::App& app, const std::string& domain, const TrainArgs& train,
-             const SolveArgs& solve) {
+void AddConfig(CLI::App& app, ConfigArgs& args) {
+  CLI::App& config =
+      *app.add_subcommand("config", "Tell every key of a config, or check one and show it in full");
+  config.add_option("config", args.file, "The YAML config to check")->type_name("CONFIG");
+  config.add_flag("--reference", args.reference, "Every key: its default, its meaning, its values");
+  AddSetOption(config, args.overrides, "Change a key of the config; may be repeated");
+  config.footer(
+      "What is printed is a config itself, with every key.\n\n"
+      "  tandem config --reference > my.yaml\n"
+      "  tandem config configs/quickstart.yaml --set train.batch_size=1000\n\n"
+      "A mistake is an error that names the line; `auto` stays, as its value depends on the "
+      "machine.");
+}
+
+int Dispatch(const CLI::App& app, const std::string& domain, const ConfigArgs& config,
+             const TrainArgs& train, const SolveArgs& solve) {
+  if (app.got_subcommand("config")) return RunConfig(config);
   if (app.got_subcommand("train")) return RunTrain(train);
   if (app.got_subcommand("solve")) return RunSolve(solve);
   return RunDomains(domain);
@@ -109,16 +124,18 @@ int Main(int argc, char** argv) {
 
   TrainArgs train;
   SolveArgs solve;
+  ConfigArgs config;
   std::string domain;
   AddTrain(app, train);
   AddSolve(app, solve);
+  AddConfig(app, config);
   app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
       ->add_option("name", domain, "A puzzle, such as cube3 or npuzzle:4")
       ->type_name("NAME[:ARG]");
 
   try {
     app.parse(argc, argv);
-    const int code = Dispatch(app, domain, train, solve);
+    const int code = Dispatch(app, domain, config, train, solve);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw Error("cannot write standard output");
     }

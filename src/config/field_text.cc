@@ -46,7 +46,7 @@ std::string Expected(const Field& field) {
           [](const NullRealField& f) {
             return fmt::format("a number from {:g} to {:g}, or null", f.least, f.most);
           },
-          [](const TextField&) { return std::string("a word"); },
+          [](const TextField& f) { return f.expected; },
           [](const NullTextField&) { return std::string("a path, or null"); },
           [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
@@ -105,25 +105,24 @@ bool SetField(const Field& field, std::string_view text) {
 }
 
 std::string FieldText(const Field& field) {
-  return std::visit(Overloaded{
-                        [](const IntField& f) { return fmt::format("{}", *f.value); },
-                        [](const AutoIntField& f) {
-                          return f.value->has_value() ? fmt::format("{}", **f.value)
-                                                      : std::string("auto");
-                        },
-                        [](const RealField& f) { return fmt::format("{}", *f.value); },
-                        [](const NullRealField& f) {
-                          return f.value->has_value() ? fmt::format("{}", **f.value)
-                                                      : std::string("null");
-                        },
-                        [](const TextField& f) { return *f.value; },
-                        [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
-                        [](const ArgumentField& f) {
-                          return f.value->empty() ? f.parameter.default_value : *f.value;
-                        },
-                        [](const ChoiceField& f) { return f.names[f.get()]; },
-                    },
-                    field.value);
+  return std::visit(
+      Overloaded{
+          [](const IntField& f) { return fmt::format("{}", *f.value); },
+          [](const AutoIntField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("auto");
+          },
+          [](const RealField& f) { return fmt::format("{}", *f.value); },
+          [](const NullRealField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("null");
+          },
+          [](const TextField& f) { return *f.value; },
+          [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
+          [](const ArgumentField& f) {
+            return f.value->empty() ? f.parameter.default_value : *f.value;
+          },
+          [](const ChoiceField& f) { return f.names[f.get()]; },
+      },
+      field.value);
 }
 
 }  // namespace tandem

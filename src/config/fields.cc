@@ -1,5 +1,7 @@
 #include "config/fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,10 +17,18 @@ ChoiceField Choice(Enum& value, std::vector<std::string> names) {
 
 }  // namespace
 
+std::string Field::section() const {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string Field::name() const { return key.substr(key.find('.') + 1); }
+
 std::vector<Field> FieldsOf(TrainConfig& c) {
   const std::vector<std::string> precisions = {"auto", "fp32", "bf16"};
   std::vector<Field> fields = {
-      {"domain.name", "the puzzle; `tandem domains` lists them", TextField{&c.domain.name}},
+      {"domain.name", "the puzzle; `tandem domains` tells more of them",
+       TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
 
       {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
        Choice(c.pipeline.mode, {"async", "sequential"})},
@@ -129,7 +139,8 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
-      {"device", "auto, cpu, cuda or cuda:N", TextField{&c.device}},
+      {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
+       TextField{&c.device, "auto, cpu, cuda or cuda:N"}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
   };
   if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {

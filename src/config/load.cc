@@ -29,8 +29,7 @@ class Reader {
       : config_(config), domain_(config.domain.name), fields_(FieldsOf(config)) {
     for (const Field& field : fields_) {
       keys_.push_back(field.key);
-      const std::size_t dot = field.key.find('.');
-      if (dot != std::string::npos) sections_.push_back(field.key.substr(0, dot));
+      if (!field.section().empty()) sections_.push_back(field.section());
     }
     sections_.erase(std::unique(sections_.begin(), sections_.end()), sections_.end());
   }
@@ -233,14 +232,13 @@ std::string ToYaml(const TrainConfig& config) {
   out << YAML::BeginMap;
   std::string open;  // the section that is being written
   for (const Field& field : FieldsOf(copy)) {
-    const std::size_t dot = field.key.find('.');
-    const std::string section = dot == std::string::npos ? "" : field.key.substr(0, dot);
+    const std::string section = field.section();
     if (section != open) {
       if (!open.empty()) out << YAML::EndMap;
       if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
       open = section;
     }
-    out << YAML::Key << field.key.substr(dot == std::string::npos ? 0 : dot + 1) << YAML::Value;
+    out << YAML::Key << field.name() << YAML::Value;
     if (const std::string text = FieldText(field); text == "null") {
       out << YAML::LowerNull << YAML::Null;  // as a text it would stand in quotes
     } else {
