@@ -27,7 +27,7 @@ std::string DrawSticker(std::uint8_t colour, bool in_colour) {
 
 }  // namespace
 
-Cube::Cube(DomainSpec spec, int size)
+Cube::Cube(const DomainSpec& spec, int size)
     : PermutationDomain(spec, Solved(size), QuarterTurns(size, spec.action_names)),
       size_(size),
       solved_(Solved(size)),
@@ -81,7 +81,8 @@ std::string Cube::Draw(std::span<const std::uint8_t> state, bool colour) const {
   const auto row_of = [&](char face, int row) {
     std::string text;
     for (int column = 0; column < size_; ++column) {
-      const std::size_t at = kFaces.find(face) * StickersPerFace(size_) + size_ * row + column;
+      const int first = static_cast<int>(kFaces.find(face)) * StickersPerFace(size_);
+      const int at = first + size_ * row + column;
       text += DrawSticker(state[at], colour);
     }
     return text;

@@ -23,7 +23,7 @@ class Cube : public PermutationDomain {
 
  protected:
   /// `spec.action_names` are the quarter turns.
-  Cube(DomainSpec spec, int size);
+  Cube(const DomainSpec& spec, int size);
 
   const Pieces& pieces() const { return pieces_; }
 

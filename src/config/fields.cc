@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace tandem {
 namespace {
 
 template <class Enum>
-ChoiceField Choice(Enum& value, std::vector<std::string> names) {
-  return {.names = std::move(names),
+ChoiceField Choice(Enum& value, const std::vector<std::string>& names) {
+  return {.names = names,
           .get = [&value] { return static_cast<std::size_t>(value); },
           .set = [&value](std::size_t index) { value = static_cast<Enum>(index); }};
 }
