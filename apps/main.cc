@@ -8,6 +8,7 @@
 
 #include "apps/commands.h"
 #include "apps/torch_library.h"
+#include "apps/usage.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -111,7 +112,7 @@ int Dispatch(const CLI::App& app, const std::string& domain, const ConfigArgs& c
   return RunDomains(domain);
 }
 
-int Main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app(
       "Tandem trains neural heuristics for puzzles while it generates the examples, and solves the "
       "puzzles with them.");
@@ -132,16 +133,23 @@ int Main(int argc, char** argv) {
   app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
       ->add_option("name", domain, "A puzzle, such as cube3 or npuzzle:4")
       ->type_name("NAME[:ARG]");
-
   try {
     app.parse(argc, argv);
-    const int code = Dispatch(app, domain, config, train, solve);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    throw InputError(UsageMessage(app, error));
+  }
+  return Dispatch(app, domain, config, train, solve);
+}
+
+int Main(int argc, char** argv) {
+  try {
+    const int code = Run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw Error("cannot write standard output");
     }
     return code;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadInput;
   } catch (const InputError& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kBadInput;

@@ -31,6 +31,24 @@ class Help(CliTest):
         self.run_tandem("solve", "--model", "x", code=2)
         self.run_tandem("train", "x.yaml", "--fast", code=2)
 
+    def test_bad_usage_is_told_as_other_errors_are(self):
+        for args, message in [
+                ([], "expected a command: train, "),
+                (["trian"], "unknown command `trian`; did you mean `train`? (see `tandem --help`)"),
+                (["fly"], "unknown command `fly`; the commands are train, "),
+                (["--versio"], "unknown option `--versio`; did you mean `--version`?"),
+                (["train"], "train: config is required (see `tandem train --help`)"),
+                (["train", "--fast"], "train: unknown option `--fast`; the options are --help, "),
+                (["train", "x", "--sed=4"], "train: unknown option `--sed=4`; did you mean "),
+                (["--seed", "4", "train", "x"], "train: `--seed` stands before the command"),
+                (["train", "x", "y"], "train: one argument too many: `y`"),
+                (["solve", "--model"], "solve: --model: 1 required RUN_DIR missing"),
+        ]:
+            out, error = self.run_tandem(*args, code=2)
+            self.assertEqual(out, "")
+            self.assertIn("tandem: " + message, error)
+            self.assertEqual(error.count("\n"), 1)
+
     def test_loads_libtorch_only_where_it_is_needed(self):
         linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout
         self.assertIn("libtandem.so", linked)
