@@ -192,6 +192,18 @@ class Reader {
   std::map<std::string, std::string> origins_;  // where each key that was set came from
 };
 
+// YAML text may hold several; reading the first alone would drop keys in silence.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& name) {
+  const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
+  if (documents.size() > 1) {
+    throw InputError(
+        fmt::format("{}: a second YAML document begins here, but a config is one: remove the `---` "
+                    "above",
+                    Line(name, documents[1])));
+  }
+  return documents.empty() ? YAML::Node() : documents[0];
+}
+
 }  // namespace
 
 Override ParseOverride(std::string_view text) {
@@ -209,7 +221,7 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
                         const std::vector<Override>& overrides) {
   TrainConfig config;
   try {
-    const YAML::Node document = YAML::Load(yaml);
+    const YAML::Node document = OnlyDocument(yaml, name);
     config.domain = ChooseDomain(document, name, overrides);
     Reader reader(config);
     reader.ReadDocument(document, name);

@@ -130,6 +130,14 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
             std::string::npos);
 }
 
+TEST(Config, ASecondDocumentIsAnError) {
+  EXPECT_EQ(ErrorFor("seed: 1\n---\nseed: 2\n"),
+            "my.yaml:3: a second YAML document begins here, but a config is one: remove the `---` "
+            "above");
+  EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
+  EXPECT_EQ(ErrorFor("# nothing\n"), "");
+}
+
 TEST(Config, AnUnknownDomainIsNamed) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
             "`domain.name: cube33` (my.yaml:2): expected one of cube2, cube3, npuzzle; did you "
