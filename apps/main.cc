@@ -9,6 +9,7 @@
 #include "apps/commands.h"
 #include "apps/torch_library.h"
 #include "apps/usage.h"
+#include "config/memory_keys.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -154,9 +155,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr,
-                 "tandem: out of memory; lower train.batch_size, generate.chunk_rows, "
-                 "network.width or search.beam_width\n");
+    std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
     return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());

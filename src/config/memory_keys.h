@@ -1,0 +1,16 @@
+// Which keys of a config spare memory: advice for whoever has run out of it.
+#pragma once
+
+namespace tandem {
+
+inline constexpr const char* kToSpareMemory =
+    "lower train.batch_size, train.iterations_per_update, generate.chunk_rows, "
+    "evaluate.batch_rows, "
+    "network.width or search.beam_width, or raise train.accumulation_steps";
+
+inline constexpr const char* kToSpareGpuMemory =
+    "raise train.accumulation_steps, or lower train.batch_size, evaluate.batch_rows, "
+    "network.width, "
+    "prefetch.depth or search.beam_width";
+
+}  // namespace tandem
