@@ -5,10 +5,10 @@ PRESET ?= release
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build train test bench format clean
+.PHONY: help setup build train test check-long bench format clean
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .venv
 	@scripts/setup
@@ -25,11 +25,14 @@ train: build  ## train the quickstart (3 minutes once built), then solve ten rea
 test: build  ## run every test
 	@ctest --preset $(PRESET)
 
+check-long: test  ## besides, what takes too long for every change; writes docs/check_long.md
+	@PRESET=$(PRESET) scripts/check_long
+
 bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
 
 format:  ## format the sources with clang-format
-	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
 
 clean:  ## remove build/, but keep .venv and runs/
 	@rm -rf build

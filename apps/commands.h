@@ -15,6 +15,14 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 }
 
 int RunDomains(const std::string& name);
 
+struct ConfigArgs {
+  std::string file;
+  bool reference = false;  ///< then there is no file
+  std::vector<Override> overrides;
+};
+
+int RunConfig(const ConfigArgs& args);
+
 struct TrainArgs {
   std::string config;
   std::string out;     ///< "": a new folder under runs/

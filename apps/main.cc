@@ -8,6 +8,8 @@
 
 #include "apps/commands.h"
 #include "apps/torch_library.h"
+#include "apps/usage.h"
+#include "config/memory_keys.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -109,14 +111,29 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
       "Exit code 0 means all were solved, 1 that some were not, 2 that some line was no state.");
 }
 
-int Dispatch(const CLI::App& app, const std::string& domain, const TrainArgs& train,
-             const SolveArgs& solve) {
+void AddConfig(CLI::App& app, ConfigArgs& args) {
+  CLI::App& config =
+      *app.add_subcommand("config", "Tell every key of a config, or check one and show it in full");
+  config.add_option("config", args.file, "The YAML config to check")->type_name("CONFIG");
+  config.add_flag("--reference", args.reference, "Every key: its default, its meaning, its values");
+  AddSetOption(config, args.overrides, "Change a key of the config; may be repeated");
+  config.footer(
+      "What is printed is a config itself, with every key.\n\n"
+      "  tandem config --reference > my.yaml\n"
+      "  tandem config configs/quickstart.yaml --set train.batch_size=1000\n\n"
+      "A mistake is an error that names the line; `auto` stays, as its value depends on the "
+      "machine.");
+}
+
+int Dispatch(const CLI::App& app, const std::string& domain, const ConfigArgs& config,
+             const TrainArgs& train, const SolveArgs& solve) {
+  if (app.got_subcommand("config")) return RunConfig(config);
   if (app.got_subcommand("train")) return RunTrain(train);
   if (app.got_subcommand("solve")) return RunSolve(solve);
   return RunDomains(domain);
 }
 
-int Main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   CLI::App app(
       "Tandem trains neural heuristics for puzzles while it generates the examples, and solves the "
       "puzzles with them.");
@@ -129,29 +146,36 @@ int Main(int argc, char** argv) {
 
   TrainArgs train;
   SolveArgs solve;
+  ConfigArgs config;
   std::string domain;
   AddTrain(app, train);
   AddSolve(app, solve);
+  AddConfig(app, config);
   app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
       ->add_option("name", domain, "A puzzle, such as cube3 or npuzzle:4")
       ->type_name("NAME[:ARG]");
-
   try {
     app.parse(argc, argv);
-    const int code = Dispatch(app, domain, train, solve);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    throw InputError(UsageMessage(app, error));
+  }
+  return Dispatch(app, domain, config, train, solve);
+}
+
+int Main(int argc, char** argv) {
+  try {
+    const int code = Run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw Error("cannot write standard output");
     }
     return code;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kDone : kBadInput;
   } catch (const InputError& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kBadInput;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr,
-                 "tandem: out of memory; lower train.batch_size, generate.chunk_rows, "
-                 "network.width, search.beam_width or search.max_nodes\n");
+    std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
     return kFailed;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());

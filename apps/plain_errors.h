@@ -1,19 +1,18 @@
 // LibTorch's exceptions, as messages for people.
 #pragma once
 
-#include <c10/util/Exception.h>
-
+#include "nn/torch_message.h"
 #include "tandem/error.h"
 
 namespace tandem {
 
-/// Calls `action`; what LibTorch throws becomes an Error without LibTorch's stack trace.
+/// Calls `action`; what LibTorch throws becomes an Error.
 template <class Action>
 auto WithPlainErrors(Action action) {
   try {
     return action();
   } catch (const c10::Error& error) {
-    throw Error(error.what_without_backtrace());
+    throw Error(MessageFor(error));
   }
 }
 

@@ -48,7 +48,7 @@ std::optional<Input> ParseInput(const std::string& argument) {
   return std::nullopt;
 }
 
-Cube::Cube(DomainSpec spec, int size, Input input)
+Cube::Cube(const DomainSpec& spec, int size, Input input)
     : PermutationDomain(WithInput(spec, size, input), Solved(size),
                         QuarterTurns(size, spec.action_names)),
       size_(size),
@@ -109,7 +109,8 @@ std::string Cube::Draw(std::span<const std::uint8_t> state, bool colour) const {
   const auto row_of = [&](char face, int row) {
     std::string text;
     for (int column = 0; column < size_; ++column) {
-      const std::size_t at = kFaces.find(face) * StickersPerFace(size_) + size_ * row + column;
+      const int first = static_cast<int>(kFaces.find(face)) * StickersPerFace(size_);
+      const int at = first + size_ * row + column;
       text += DrawSticker(state[at], colour);
     }
     return text;

@@ -38,7 +38,7 @@ class Cube : public PermutationDomain {
 
  protected:
   /// `spec.action_names` are the quarter turns, `spec.name` the cube's without its input.
-  Cube(DomainSpec spec, int size, Input input);
+  Cube(const DomainSpec& spec, int size, Input input);
 
   const Pieces& pieces() const { return pieces_; }
 

@@ -23,7 +23,7 @@ std::vector<std::uint8_t> InOrder(std::vector<std::uint8_t> stickers,
   const auto first = std::ranges::max_element(stickers, {}, [&](std::uint8_t sticker) {
     return 2 * std::abs(all[sticker].out.y) + std::abs(all[sticker].out.z);
   });
-  std::ranges::rotate(stickers, first);
+  std::rotate(stickers.begin(), first, stickers.end());
   return stickers;
 }
 
@@ -78,7 +78,8 @@ std::string WhyNone(const Place& place, State state) {
   for (const std::uint8_t first : place.stickers) {
     for (const std::uint8_t second : place.stickers) {
       if (first >= second) continue;
-      const int a = state[first], b = state[second];
+      const int a = state[first];
+      const int b = state[second];
       if (a == b) return "no piece has a colour twice";
       if (a % 3 == b % 3) {
         return std::string{kFaces[a]} + " and " + kFaces[b] +
@@ -192,7 +193,8 @@ void Pieces::WritePlacings(State state, std::span<std::uint8_t> placings) const 
 void Pieces::CheckReachable(State state) const {
   const std::vector<Placed> corners = Identify(corners_, state);
   const std::vector<Placed> edges = Identify(edges_, state);
-  std::string faults, remedies;
+  std::string faults;
+  std::string remedies;
   const auto find_fault = [&](const char* fault, const char* remedy) {
     faults += (faults.empty() ? "" : " and ") + std::string(fault);
     remedies += (remedies.empty() ? "" : " and ") + std::string(remedy);

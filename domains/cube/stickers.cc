@@ -73,6 +73,7 @@ std::vector<Sticker> Stickers(int size) {
 
 std::vector<std::uint8_t> Solved(int size) {
   std::vector<std::uint8_t> solved;
+  solved.reserve(NumStickers(size));
   for (int i = 0; i < NumStickers(size); ++i) {
     solved.push_back(static_cast<std::uint8_t>(i / StickersPerFace(size)));
   }

@@ -37,7 +37,8 @@ DomainSpec Spec(int size) {
 
 // Where a tile stands that `action` slides into a blank at `blank`; `blank` if there is none.
 int SourceOf(int size, int blank, Action action) {
-  const int row = blank / size, column = blank % size;
+  const int row = blank / size;
+  const int column = blank % size;
   const std::array<std::pair<bool, int>, kActions> by_action = {{{row + 1 < size, size},  // U
                                                                  {row > 0, -size},        // D
                                                                  {column + 1 < size, 1},  // L
@@ -57,8 +58,9 @@ class NPuzzle final : public Domain {
   }
 
   void WriteGoals(Rows states) const override {
-    for (std::size_t i = 0; i < states.size(); ++i)
-      std::copy_n(&goal_[0], cells_, states[i].data());
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::copy_n(goal_.data(), cells_, states[i].data());
+    }
   }
 
   void Apply(Rows states, std::span<const Action> actions) const override {
@@ -92,7 +94,7 @@ class NPuzzle final : public Domain {
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
-      is_goal[i] = std::memcmp(states[i].data(), &goal_[0], cells_) == 0 ? 1 : 0;
+      is_goal[i] = std::memcmp(states[i].data(), goal_.data(), cells_) == 0 ? 1 : 0;
     }
   }
 
@@ -133,11 +135,11 @@ std::vector<std::string_view> Words(std::string_view text) {
 std::string Board(int size) { return std::to_string(size) + "x" + std::to_string(size); }
 
 void CheckCount(std::size_t found, int size) {
-  if (found == static_cast<std::size_t>(size * size)) return;
+  if (std::cmp_equal(found, size * size)) return;
   std::string message = "a " + Board(size) + " board has " + std::to_string(size * size) +
                         " numbers separated by spaces, found " + std::to_string(found);
   for (int other = kMinSize; other <= kMaxSize; ++other) {
-    if (found != static_cast<std::size_t>(other * other)) continue;
+    if (!std::cmp_equal(found, other * other)) continue;
     message += ", as on the " + Board(other) + " board of npuzzle:" + std::to_string(other);
   }
   throw InputError(message);

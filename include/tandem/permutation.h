@@ -32,7 +32,7 @@ class PermutationDomain : public Domain {
   /// Throws Error that names the action that is no permutation of goal.size() positions, or whose
   /// inverse is not among the actions. At most 256 positions.
   PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
-                    std::vector<Permutation> permutations);
+                    const std::vector<Permutation>& permutations);
 
  private:
   // Only the positions that an action changes: a quarter turn moves 20 of a cube's 54 stickers.

@@ -22,8 +22,8 @@ class BasicRows {
 
   /// A mutable view is a constant view.
   template <class Mutable>
-  requires std::same_as<const Mutable, Byte> BasicRows(
-      const BasicRows<Mutable>& other)  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  requires std::same_as<const Mutable, Byte> BasicRows(const BasicRows<Mutable>& other)
       : BasicRows(other.data(), other.size(), other.row_size()) {}
 
   std::size_t size() const { return count_; }

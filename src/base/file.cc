@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "tandem/error.h"
 
@@ -32,7 +33,7 @@ void Sync(const fs::path& path, int flags) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const fs::path& path) : path_(path) {
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
   if (fs::is_symlink(path_, ignored)) path_ = fs::weakly_canonical(path_, ignored);
   const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);

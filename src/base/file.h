@@ -15,7 +15,7 @@ namespace tandem {
 class AtomicFile {
  public:
   /// Throws Error that names the path and the system's reason, as all methods do.
-  explicit AtomicFile(const std::filesystem::path& path);
+  explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

@@ -73,7 +73,7 @@ DataBuffer::DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage>
   }
 }
 
-DataBuffer::DataBuffer(Schema schema, std::size_t rows)
+DataBuffer::DataBuffer(const Schema& schema, std::size_t rows)
     : DataBuffer(schema, rows, MakeHostStorage(BytesFor(schema, rows))) {}
 
 Rows DataBuffer::column(std::size_t index) {

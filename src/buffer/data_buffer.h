@@ -56,7 +56,7 @@ class DataBuffer {
   DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage);
 
   /// On the heap.
-  DataBuffer(Schema schema, std::size_t rows);
+  DataBuffer(const Schema& schema, std::size_t rows);
 
   static std::size_t BytesFor(const Schema& schema, std::size_t rows);
 

@@ -46,7 +46,7 @@ std::string Expected(const Field& field) {
           [](const NullRealField& f) {
             return fmt::format("a number from {:g} to {:g}, or null", f.least, f.most);
           },
-          [](const TextField&) { return std::string("a word"); },
+          [](const TextField& f) { return f.expected; },
           [](const NullTextField&) { return std::string("a path, or null"); },
           [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },

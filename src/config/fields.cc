@@ -1,24 +1,33 @@
 #include "config/fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <utility>
 
 namespace tandem {
 namespace {
 
 template <class Enum>
-ChoiceField Choice(Enum& value, std::vector<std::string> names) {
-  return {.names = std::move(names),
+ChoiceField Choice(Enum& value, const std::vector<std::string>& names) {
+  return {.names = names,
           .get = [&value] { return static_cast<std::size_t>(value); },
           .set = [&value](std::size_t index) { value = static_cast<Enum>(index); }};
 }
 
 }  // namespace
 
+std::string Field::section() const {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string Field::name() const { return key.substr(key.find('.') + 1); }
+
 std::vector<Field> FieldsOf(TrainConfig& c) {
   const std::vector<std::string> precisions = {"auto", "fp32", "bf16"};
   std::vector<Field> fields = {
-      {"domain.name", "the puzzle; `tandem domains` lists them", TextField{&c.domain.name}},
+      {"domain.name", "the puzzle; `tandem domains` tells more of them",
+       TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
 
       {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
        Choice(c.pipeline.mode, {"async", "sequential"})},
@@ -144,7 +153,8 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
-      {"device", "auto, cpu, cuda or cuda:N", TextField{&c.device}},
+      {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
+       TextField{&c.device, "auto, cpu, cuda or cuda:N"}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
   };
   if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {

@@ -40,6 +40,7 @@ struct NullRealField {
 
 struct TextField {
   std::string* value;
+  std::string expected;
 };
 
 /// Empty where the config says `null`.
@@ -66,6 +67,9 @@ struct Field {
   std::variant<IntField, AutoIntField, RealField, NullRealField, TextField, NullTextField,
                ArgumentField, ChoiceField>
       value;
+
+  std::string section() const;  ///< "train"; "" where the key has none
+  std::string name() const;     ///< "batch_size"
 };
 
 /// Every key, in the order of the file; the fields point into `config`. The keys under `domain`

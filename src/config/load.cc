@@ -29,8 +29,7 @@ class Reader {
       : config_(config), domain_(config.domain.name), fields_(FieldsOf(config)) {
     for (const Field& field : fields_) {
       keys_.push_back(field.key);
-      const std::size_t dot = field.key.find('.');
-      if (dot != std::string::npos) sections_.push_back(field.key.substr(0, dot));
+      if (!field.section().empty()) sections_.push_back(field.section());
     }
     sections_.erase(std::unique(sections_.begin(), sections_.end()), sections_.end());
   }
@@ -193,6 +192,18 @@ class Reader {
   std::map<std::string, std::string> origins_;  // where each key that was set came from
 };
 
+// YAML text may hold several; reading the first alone would drop keys in silence.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& name) {
+  const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
+  if (documents.size() > 1) {
+    throw InputError(
+        fmt::format("{}: a second YAML document begins here, but a config is one: remove the `---` "
+                    "above",
+                    Line(name, documents[1])));
+  }
+  return documents.empty() ? YAML::Node() : documents[0];
+}
+
 }  // namespace
 
 Override ParseOverride(std::string_view text) {
@@ -210,7 +221,7 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
                         const std::vector<Override>& overrides) {
   TrainConfig config;
   try {
-    const YAML::Node document = YAML::Load(yaml);
+    const YAML::Node document = OnlyDocument(yaml, name);
     config.domain = ChooseDomain(document, name, overrides);
     Reader reader(config);
     reader.ReadDocument(document, name);
@@ -233,14 +244,13 @@ std::string ToYaml(const TrainConfig& config) {
   out << YAML::BeginMap;
   std::string open;  // the section that is being written
   for (const Field& field : FieldsOf(copy)) {
-    const std::size_t dot = field.key.find('.');
-    const std::string section = dot == std::string::npos ? "" : field.key.substr(0, dot);
+    const std::string section = field.section();
     if (section != open) {
       if (!open.empty()) out << YAML::EndMap;
       if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
       open = section;
     }
-    out << YAML::Key << field.key.substr(dot == std::string::npos ? 0 : dot + 1) << YAML::Value;
+    out << YAML::Key << field.name() << YAML::Value;
     if (const std::string text = FieldText(field); text == "null") {
       out << YAML::LowerNull << YAML::Null;  // as a text it would stand in quotes
     } else {

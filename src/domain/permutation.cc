@@ -76,7 +76,7 @@ Permutation Inverse(const Permutation& permutation) {
 }
 
 PermutationDomain::PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
-                                     std::vector<Permutation> permutations)
+                                     const std::vector<Permutation>& permutations)
     : Domain(CompleteSpec(std::move(spec), goal, permutations)), goal_(std::move(goal)) {
   for (const Permutation& permutation : permutations) {
     std::vector<ByteMove>& moves = moves_.emplace_back();

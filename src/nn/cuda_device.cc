@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "nn/cuda_library.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -144,13 +143,6 @@ class CudaDevice final : public Device {
 }  // namespace
 }  // namespace tandem
 
-extern "C" tandem::Device* tandem_open_cuda(int index, std::string& missing) {
-  const int count = c10::cuda::device_count();
-  if (index >= count) {
-    missing = count == 0 ? "the driver finds no GPU"
-                         : fmt::format("this machine has {} GPU{}, the first is cuda:0", count,
-                                       count == 1 ? "" : "s");
-    return nullptr;
-  }
-  return new tandem::CudaDevice(index);
-}
+extern "C" int tandem_count_gpus() { return c10::cuda::device_count(); }
+
+extern "C" tandem::Device* tandem_open_cuda(int index) { return new tandem::CudaDevice(index); }

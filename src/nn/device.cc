@@ -4,11 +4,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <charconv>
-#include <optional>
-
 #include "base/log.h"
 #include "nn/cuda_library.h"
+#include "nn/device_choice.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -64,54 +62,45 @@ class CpuDevice final : public Device {
   void Synchronize() override {}
 };
 
-// The N of "cuda:N"; 0 for "cuda"; nothing for other names.
-std::optional<int> CudaIndex(std::string_view name) {
-  if (name == "cuda") return 0;
-  if (!name.starts_with("cuda:")) return std::nullopt;
-  name.remove_prefix(5);
-  int index = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
-  return index;
-}
-
 bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
 // Loading LibTorch's CUDA libraries takes over a second, so they lie in a library of their own that
-// is opened only where a driver is. Returns what is missing.
-std::string OpenCudaLibrary(OpenCudaFunction*& open) {
-  if (!HasDriver()) return "no NVIDIA driver is installed (libcuda.so.1 is not found)";
+// is opened only where a driver is. Null, and `gpus` says why, where it is of no use.
+OpenCudaFunction* FindCuda(Gpus& gpus) {
+  if (!HasDriver()) {
+    gpus.missing = "no NVIDIA driver answers (libcuda.so.1 is not found)";
+    return nullptr;
+  }
   void* library = ::dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr)
-    return fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
-  open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
-  return open == nullptr ? fmt::format("{} lacks {}", kCudaLibrary, kOpenCudaSymbol) : "";
-}
-
-std::unique_ptr<Device> OpenCuda(int index, std::string& missing) {
-  OpenCudaFunction* open = nullptr;
-  missing = OpenCudaLibrary(open);
-  return missing.empty() ? std::unique_ptr<Device>(open(index, missing)) : nullptr;
+  if (library == nullptr) {
+    gpus.missing = fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
+    return nullptr;
+  }
+  auto* count = reinterpret_cast<CountGpusFunction*>(::dlsym(library, kCountGpusSymbol));
+  auto* open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
+  if (count == nullptr || open == nullptr) {
+    gpus.missing = fmt::format("{} is not of this version of Tandem", kCudaLibrary);
+    return nullptr;
+  }
+  gpus.count = count();
+  if (gpus.count == 0) gpus.missing = "the NVIDIA driver finds no GPU that it can use";
+  return open;
 }
 
 }  // namespace
 
 std::unique_ptr<Device> OpenDevice(const std::string& name) {
   if (name == "cpu") return std::make_unique<CpuDevice>();
-  std::string missing;
-  if (name == "auto") {
-    std::unique_ptr<Device> cuda = OpenCuda(0, missing);
-    if (cuda != nullptr) return cuda;
-    if (HasDriver()) LogWarning("a GPU driver is installed, but the CPU is used: " + missing);
-    return std::make_unique<CpuDevice>();
+  Gpus gpus;
+  OpenCudaFunction* open = FindCuda(gpus);
+  if (const std::string reason = WhyNoDevice(name, gpus); !reason.empty()) {
+    throw InputError(reason);
   }
-  const std::optional<int> index = CudaIndex(name);
-  if (!index) {
-    throw InputError(fmt::format("device '{}': expected auto, cpu, cuda or cuda:N", name));
+  if (gpus.count > 0) return std::unique_ptr<Device>(open(CudaIndex(name).value_or(0)));
+  if (HasDriver()) {
+    LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }
-  std::unique_ptr<Device> cuda = OpenCuda(*index, missing);
-  if (cuda == nullptr) throw InputError(fmt::format("device '{}': {}", name, missing));
-  return cuda;
+  return std::make_unique<CpuDevice>();
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // Keeps the books of which network labelled which buffer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -58,7 +59,7 @@ class TargetBooks {
   double most_loss_;
   Trainer& trainer_;
   TargetState state_;
-  TargetState labelled_by_[2];
+  std::array<TargetState, 2> labelled_by_;
 };
 
 }  // namespace tandem

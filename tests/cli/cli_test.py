@@ -16,9 +16,9 @@ from harness import AFTER_R, SMALL, SOLVED, SOURCE, TANDEM, CliTest
 class Help(CliTest):
     def test_help_tells_the_commands(self):
         out, _ = self.run_tandem("--help")
-        for word in ("train", "solve", "domains", "configs/quickstart.yaml", "Exit codes"):
+        for word in ("train", "solve", "config", "domains", "configs/quickstart.yaml", "Exit codes"):
             self.assertIn(word, out)
-        for command in ("train", "solve", "domains"):
+        for command in ("train", "solve", "config", "domains"):
             self.assertIn("Usage", self.run_tandem(command, "--help")[0])
 
     def test_version(self):
@@ -30,6 +30,24 @@ class Help(CliTest):
         self.run_tandem("train", code=2)
         self.run_tandem("solve", "--model", "x", code=2)
         self.run_tandem("train", "x.yaml", "--fast", code=2)
+
+    def test_bad_usage_is_told_as_other_errors_are(self):
+        for args, message in [
+                ([], "expected a command: train, "),
+                (["trian"], "unknown command `trian`; did you mean `train`? (see `tandem --help`)"),
+                (["fly"], "unknown command `fly`; the commands are train, "),
+                (["--versio"], "unknown option `--versio`; did you mean `--version`?"),
+                (["train"], "train: config is required (see `tandem train --help`)"),
+                (["train", "--fast"], "train: unknown option `--fast`; the options are --help, "),
+                (["train", "x", "--sed=4"], "train: unknown option `--sed=4`; did you mean "),
+                (["--seed", "4", "train", "x"], "train: `--seed` stands before the command"),
+                (["train", "x", "y"], "train: one argument too many: `y`"),
+                (["solve", "--model"], "solve: --model: 1 required RUN_DIR missing"),
+        ]:
+            out, error = self.run_tandem(*args, code=2)
+            self.assertEqual(out, "")
+            self.assertIn("tandem: " + message, error)
+            self.assertEqual(error.count("\n"), 1)
 
     def test_loads_libtorch_only_where_it_is_needed(self):
         linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout
@@ -59,6 +77,38 @@ class Domains(CliTest):
 
     def test_names_the_nearest(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("domains", "cub3", code=2)[1])
+
+
+class Config(CliTest):
+    def test_the_reference_is_a_config(self):
+        reference, _ = self.run_tandem("config", "--reference")
+        self.assertIn("  # examples in one iteration\n  batch_size: 1000 ", reference)
+        shown, _ = self.run_tandem("config", self.write("reference.yaml", reference))
+        self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", ""))[0])
+
+    def test_the_reference_tells_a_puzzles_key_as_a_comment(self):
+        reference, _ = self.run_tandem("config", "--reference")
+        self.assertIn("  # size: 4 ", reference)
+        chosen = reference.replace("# size: 4", "size: 5").replace("name: cube3", "name: npuzzle")
+        shown, _ = self.run_tandem("config", self.write("chosen.yaml", chosen))
+        self.assertIn("  name: npuzzle\n  size: 5\n", shown)
+
+    def test_checks_a_config_and_shows_it_in_full(self):
+        config = self.write("small.yaml", SMALL)
+        shown, _ = self.run_tandem("config", config, "--set", "seed=9")
+        self.assertIn("  max_scramble: 8\n", shown)
+        self.assertIn("  threads: auto\n", shown)
+        self.assertIn("seed: 9\n", shown)
+        again = self.run_tandem("config", self.write("again.yaml", shown))[0]
+        self.assertEqual(again, shown)
+        wrong = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
+        _, error = self.run_tandem("config", wrong, code=2)
+        self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean", error)
+
+    def test_by_itself_it_says_what_it_can_do(self):
+        _, error = self.run_tandem("config", code=2)
+        self.assertIn("--reference", error)
+        self.run_tandem("config", "x.yaml", "--reference", code=2)
 
 
 class Train(CliTest):

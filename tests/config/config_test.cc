@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/memory_keys.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -128,6 +131,26 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
   EXPECT_NE(ErrorFor("train: {batch_size: 1000000, iterations_per_update: 1000000}\n")
                 .find("at most 4,294,967,295"),
             std::string::npos);
+}
+
+TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
+  TrainConfig config;
+  std::string known;
+  for (const Field& field : FieldsOf(config)) known += field.key + " ";
+  std::istringstream advice(std::string(kToSpareMemory) + " " + kToSpareGpuMemory);
+  for (std::string word; advice >> word;) {
+    if (word.find('.') == std::string::npos) continue;
+    if (word.back() == ',') word.pop_back();
+    EXPECT_NE(known.find(word + " "), std::string::npos) << word;
+  }
+}
+
+TEST(Config, ASecondDocumentIsAnError) {
+  EXPECT_EQ(ErrorFor("seed: 1\n---\nseed: 2\n"),
+            "my.yaml:3: a second YAML document begins here, but a config is one: remove the `---` "
+            "above");
+  EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
+  EXPECT_EQ(ErrorFor("# nothing\n"), "");
 }
 
 TEST(Config, AnUnknownDomainIsNamed) {

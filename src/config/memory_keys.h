@@ -1,0 +1,15 @@
+// Which keys of a config spare memory: advice for whoever has run out of it.
+#pragma once
+
+namespace tandem {
+
+inline constexpr const char* kToSpareMemory =
+    "lower train.batch_size, train.iterations_per_update, generate.chunk_rows, "
+    "evaluate.batch_rows, network.width, search.beam_width or search.max_nodes, or raise "
+    "train.accumulation_steps";
+
+inline constexpr const char* kToSpareGpuMemory =
+    "raise train.accumulation_steps, or lower train.batch_size, evaluate.batch_rows, "
+    "network.width, prefetch.depth, search.beam_width or search.batch";
+
+}  // namespace tandem

@@ -1,0 +1,110 @@
+#include "config/reference.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "config/fields.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+
+constexpr std::string_view kPreamble =
+    "Every key of a config, with its default; above it stands what it means, and beside it what it "
+    "may be. A config of your own needs only the keys that differ.";
+
+// `text` as lines of comment, broken between words.
+std::string Comment(std::string_view text, std::string_view indent) {
+  std::string lines;
+  std::string line;
+  const auto end_line = [&] {
+    lines += fmt::format("{}#{}\n", indent, line);
+    line.clear();
+  };
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!line.empty() && indent.size() + 2 + line.size() + word.size() > kColumns) end_line();
+    line += fmt::format(" {}", word);
+  }
+  end_line();
+  return lines;
+}
+
+std::string Scalar(const std::string& text) {
+  if (text == "null") return text;  // the emitter would take it for a text, and quote it
+  YAML::Emitter out;
+  out << text;
+  return out.c_str();
+}
+
+// A key as its section shows it.
+struct Entry {
+  std::string meaning;
+  std::string setting;  // "batch_size: 1000"
+  std::string expected;
+};
+
+Entry EntryOf(const Field& field) {
+  return {.meaning = field.meaning,
+          .setting = fmt::format("{}: {}", field.name(), Scalar(FieldText(field))),
+          .expected = Expected(field)};
+}
+
+// The keys that only some puzzles have, which the config of defaults must not set.
+std::vector<Entry> ParametersOfDomains() {
+  std::vector<Entry> entries;
+  for (const std::string& name : DomainNames()) {
+    const DomainParameter* parameter = ParameterOf(name);
+    if (parameter == nullptr) continue;
+    entries.push_back(
+        {.meaning = fmt::format("with {}: {}", name, parameter->meaning),
+         .setting = fmt::format("# {}: {}", parameter->key, Scalar(parameter->default_value)),
+         .expected = parameter->expected});
+  }
+  return entries;
+}
+
+std::string SectionText(std::string_view section, const std::vector<Entry>& entries) {
+  const std::string_view indent = section.empty() ? "" : "  ";
+  std::size_t width = 0;
+  for (const Entry& entry : entries) width = std::max(width, entry.setting.size());
+  std::string text = section.empty() ? "\n" : fmt::format("\n{}:\n", section);
+  for (const Entry& entry : entries) {
+    text += Comment(entry.meaning, indent);
+    if (indent.size() + width + 4 + entry.expected.size() <= kColumns) {
+      text += fmt::format("{}{:<{}}  # {}\n", indent, entry.setting, width, entry.expected);
+    } else {
+      text += Comment(entry.expected, indent) + fmt::format("{}{}\n", indent, entry.setting);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ConfigReference() {
+  TrainConfig defaults;
+  const std::vector<Field> fields = FieldsOf(defaults);
+  std::string text = Comment(kPreamble, "");
+  for (auto begin = fields.begin(); begin != fields.end();) {
+    const std::string section = begin->section();
+    std::vector<Entry> entries;
+    for (; begin != fields.end() && begin->section() == section; ++begin) {
+      entries.push_back(EntryOf(*begin));
+    }
+    if (section == "domain") {
+      for (Entry& entry : ParametersOfDomains()) entries.push_back(std::move(entry));
+    }
+    text += SectionText(section, entries);
+  }
+  return text;
+}
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+#include "nn/device_choice.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace tandem {
+namespace {
+
+std::string Available(const Gpus& gpus) {
+  if (gpus.count == 0) return fmt::format("cpu ({})", gpus.missing);
+  if (gpus.count == 1) return "cpu, cuda:0";
+  return fmt::format("cpu, cuda:0 to cuda:{}", gpus.count - 1);
+}
+
+}  // namespace
+
+std::optional<int> CudaIndex(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) return std::nullopt;
+  name.remove_prefix(5);
+  int index = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
+  return index;
+}
+
+std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
+  if (name == "auto" || name == "cpu") return "";
+  const std::optional<int> index = CudaIndex(name);
+  if (!index) {
+    return fmt::format("`device: {}`: expected auto, cpu, cuda or cuda:N; this machine has {}",
+                       name, Available(gpus));
+  }
+  if (*index < gpus.count) return "";
+  if (gpus.count == 0) {
+    return fmt::format("`device: {}` was asked for, but {}; use `device: cpu` or `device: auto`",
+                       name, gpus.missing);
+  }
+  return fmt::format("`device: {}` was asked for, but this machine has {}", name, Available(gpus));
+}
+
+}  // namespace tandem

@@ -1,0 +1,23 @@
+// What the key `device` may ask for, and what to say where that is not to be had.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tandem {
+
+/// The GPUs that Tandem can use here.
+struct Gpus {
+  int count = 0;
+  std::string missing;  ///< why there are none
+};
+
+/// The N of "cuda:N"; 0 for "cuda"; nothing for other names.
+std::optional<int> CudaIndex(std::string_view name);
+
+/// Why there is no device `name` ("auto", "cpu", "cuda", "cuda:N") on a machine with these GPUs,
+/// and what can be used instead; "" if there is.
+std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
+
+}  // namespace tandem

@@ -1,0 +1,54 @@
+#include "config/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <sstream>
+
+#include "config/fields.h"
+#include "config/load.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Without line breaks within a comment, so that a meaning can be found.
+std::string Unwrapped(const std::string& text) {
+  return std::regex_replace(text, std::regex("\n *# "), " ");
+}
+
+TEST(ConfigReference, IsAConfigOfTheDefaults) {
+  const TrainConfig defaults;
+  EXPECT_EQ(ToYaml(ParseConfig(ConfigReference(), "reference")), ToYaml(defaults));
+}
+
+TEST(ConfigReference, SetsEveryKeyAndTellsItsMeaningAndWhatItMayBe) {
+  TrainConfig defaults;
+  const std::string reference = ConfigReference();
+  const std::string unwrapped = Unwrapped(reference);
+  for (const Field& field : FieldsOf(defaults)) {
+    const std::string indent = field.section().empty() ? "\n" : "\n  ";
+    EXPECT_NE(reference.find(indent + field.name() + ": " + FieldText(field)), std::string::npos)
+        << field.key;
+    EXPECT_NE(unwrapped.find(field.meaning), std::string::npos) << field.key;
+    EXPECT_NE(unwrapped.find("# " + Expected(field)), std::string::npos) << field.key;
+  }
+}
+
+TEST(ConfigReference, TellsTheKeysOfPuzzlesThatHaveSome) {
+  const DomainParameter& size = *ParameterOf("npuzzle");
+  const std::string reference = ConfigReference();
+  EXPECT_NE(reference.find("  # with npuzzle: " + size.meaning), std::string::npos);
+  EXPECT_NE(reference.find("  # size: 4 "), std::string::npos);
+  EXPECT_NE(reference.find("# " + size.expected + "\n"), std::string::npos);
+}
+
+TEST(ConfigReference, FitsATerminal) {
+  std::istringstream lines(ConfigReference());
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80U) << line;
+  }
+}
+
+}  // namespace
+}  // namespace tandem

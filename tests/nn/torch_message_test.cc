@@ -1,0 +1,43 @@
+#include "nn/torch_message.h"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+TEST(TorchMessage, TellsHowMuchTheGpuLacksAndWhatNeedsLess) {
+  EXPECT_EQ(MessageFor("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
+                       "of 79.10 GiB of which 1.50 GiB is free. Process 7 has 77.60 GiB in use."),
+            "the GPU is out of memory: 2.00 GiB more was asked for, 1.50 GiB of 79.10 GiB is free; "
+            "raise train.accumulation_steps, or lower train.batch_size, evaluate.batch_rows, "
+            "network.width, prefetch.depth or search.beam_width");
+}
+
+TEST(TorchMessage, KnowsTheOtherWaysOfAGpuToSayIt) {
+  for (const char* what : {"CUDA error: out of memory\nCUDA kernel errors might be reported later",
+                           "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`",
+                           "CUDA out of memory. Tried to allocate more than"}) {
+    EXPECT_TRUE(MessageFor(what).starts_with("the GPU is out of memory")) << what;
+    EXPECT_NE(MessageFor(what).find("raise train.accumulation_steps"), std::string::npos) << what;
+  }
+}
+
+TEST(TorchMessage, TellsHowMuchTheCpuLacks) {
+  try {
+    at::empty({std::int64_t{1} << 60}, at::kByte);
+    FAIL() << "an exbibyte was found";
+  } catch (const c10::Error& error) {
+    EXPECT_TRUE(MessageFor(error).starts_with(
+        "out of memory: 1048576.0 TiB more was asked for; lower train.batch_size"))
+        << MessageFor(error);
+  }
+}
+
+TEST(TorchMessage, LeavesOtherErrorsAsTheyAre) {
+  EXPECT_EQ(MessageFor("mat1 and mat2 shapes cannot be multiplied"),
+            "mat1 and mat2 shapes cannot be multiplied");
+}
+
+}  // namespace
+}  // namespace tandem

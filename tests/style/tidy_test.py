@@ -1,0 +1,92 @@
+"""clang-tidy finds nothing (.clang-tidy) in what compiles without LibTorch, whose headers would take
+it minutes a file. Usage: tidy_test.py BUILD_DIR
+
+A file that was clean is not looked at again until it, a header of ours that it includes, its
+compiler flags or the checks change: BUILD_DIR/tidy holds an empty file for each such state.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+from clang import SOURCE, VERSION, find_tool
+
+FOLDERS = ("src", "domains", "apps")
+UNREADABLE = "[clang-diagnostic-error]"  # not all of GCC 12's <ranges> is C++ to clang 14
+LIBTORCH = "torch/csrc/api/include"  # on the command line of all that is compiled with it
+
+
+def commands(build):
+    """The compiler's command for each file to check."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(entry["file"])
+        if not path.is_relative_to(SOURCE) or LIBTORCH in entry["command"]:
+            continue
+        if path.relative_to(SOURCE).parts[0] in FOLDERS:
+            found[path] = entry["command"]
+    return found
+
+
+def with_headers(path, seen):
+    """Adds to `seen` the file and all files of ours that it includes."""
+    if path in seen:
+        return
+    seen.add(path)
+    for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+        for folder in (SOURCE / "src", SOURCE / "include", SOURCE, SOURCE / "domains"):
+            if (folder / name).exists():
+                with_headers(folder / name, seen)
+                break
+
+
+def key_of(path, command):
+    files = set()
+    with_headers(path, files)
+    digest = hashlib.sha256(f"{VERSION} {command}".encode())
+    for file in [SOURCE / ".clang-tidy", *sorted(files)]:
+        digest.update(f"\0{file}\0".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def check(tool, build, path, stamp):
+    """What clang-tidy finds in the file; nothing if it is clean."""
+    result = subprocess.run([tool, "-p", build, "--quiet", path], capture_output=True, text=True)
+    parts = re.split(r"^(?=(?:\S+:\d+:\d+: )?(?:error|warning): )", result.stdout, flags=re.M)
+    found = [part for part in parts if part and UNREADABLE not in part.partition("\n")[0]]
+    if result.returncode != 0 and not result.stdout:
+        found = [result.stderr]
+    if not found:
+        stamp.touch()
+    return found
+
+
+def main():
+    tool = find_tool("clang-tidy")
+    build = pathlib.Path(sys.argv[1]).resolve()
+    clean = build / "tidy"
+    clean.mkdir(exist_ok=True)
+    began = time.monotonic()
+    files = commands(build)
+    stamps = {path: clean / key_of(path, command) for path, command in files.items()}
+    to_check = [path for path, stamp in stamps.items() if not stamp.exists()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(lambda path: check(tool, build, path, stamps[path]), to_check))
+    for stamp in set(clean.iterdir()) - set(stamps.values()):
+        stamp.unlink()
+    # Each once: a header's come again with each file that includes it.
+    print("".join(dict.fromkeys(sum(found, []))), end="")
+    if any(found):
+        sys.exit("clang-tidy's findings stand above; .clang-tidy says what is checked")
+    print(f"{len(files)} files are clean; {len(to_check)} had changed and took "
+          f"{time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
