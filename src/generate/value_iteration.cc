@@ -1,18 +1,15 @@
 #include "generate/value_iteration.h"
 
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "generate/random_walk.h"
 
 namespace tandem {
 namespace {
-
-using Range = tbb::blocked_range<std::size_t>;
 
 constexpr std::size_t kGrain = 64;  // states that one task takes
 
@@ -31,10 +28,19 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   tbb::task_group expansion;
   const auto start_expanding = [&](std::int64_t i) {
     if (i >= chunks.size()) return;
-    arena_.execute(
-        [&, i] { expansion.run([&, i] { Expand(request, chunks[i], out, expanded_[i % 2]); }); });
+    SanitizerRelease(&expansion);
+    arena_.execute([&, i] {
+      expansion.run([&, i] {
+        SanitizerAcquire(&expansion);
+        Expand(request, chunks[i], out, expanded_[i % 2]);
+        SanitizerRelease(&expansion);
+      });
+    });
   };
-  const auto finish_expanding = [&] { arena_.execute([&] { expansion.wait(); }); };
+  const auto finish_expanding = [&] {
+    arena_.execute([&] { expansion.wait(); });
+    SanitizerAcquire(&expansion);
+  };
 
   start_expanding(0);
   for (std::int64_t i = 0; i < chunks.size(); ++i) {
@@ -64,8 +70,8 @@ void ValueIterationGenerator::Expand(const FillRequest& request, Chunk chunk, Da
   into.child_inputs.resize(children * spec.input.positions);
   into.child_is_goal.resize(children);
   into.child_values.resize(children);
-  tbb::parallel_for(Range(0, rows, kGrain), [&](const Range& range) {
-    ScrambleAndExpand(request, chunk, out, into, range.begin(), range.size());
+  ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
+    ScrambleAndExpand(request, chunk, out, into, first, count);
   });
 }
 

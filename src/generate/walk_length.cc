@@ -1,9 +1,8 @@
 #include "generate/walk_length.h"
 
-#include <oneapi/tbb/parallel_for.h>
-
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "generate/random_walk.h"
 
@@ -16,9 +15,11 @@ void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                const StopSignal& stop) {
   const Chunks chunks(request.rows, options_.chunk_rows);
   arena_.execute([&] {
-    tbb::parallel_for(std::int64_t{0}, chunks.size(), [&](std::int64_t i) {
-      if (stop.Reached()) throw Stopped();
-      FillChunk(request, chunks[i], out);
+    ForRanges(chunks.size(), 1, [&](std::size_t first, std::size_t count) {
+      for (std::size_t i = first; i < first + count; ++i) {
+        if (stop.Reached()) throw Stopped();
+        FillChunk(request, chunks[static_cast<std::int64_t>(i)], out);
+      }
     });
   });
 }

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "search/parallel.h"
+#include "base/parallel.h"
 #include "tandem/error.h"
 
 namespace tandem {

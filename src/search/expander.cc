@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "search/parallel.h"
+#include "base/parallel.h"
 #include "tandem/error.h"
 
 namespace tandem {
