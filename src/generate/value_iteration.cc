@@ -1,11 +1,11 @@
 #include "generate/value_iteration.h"
 
-
 #include <algorithm>
 #include <limits>
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/timeline.h"
 #include "generate/random_walk.h"
 
 namespace tandem {
@@ -25,6 +25,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
   const Chunks chunks(request.rows, options_.chunk_rows);
+  Timeline* const timeline = Timeline::Current();
   tbb::task_group expansion;
   const auto start_expanding = [&](std::int64_t i) {
     if (i >= chunks.size()) return;
@@ -32,12 +33,17 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
     arena_.execute([&, i] {
       expansion.run([&, i] {
         SanitizerAcquire(&expansion);
-        Expand(request, chunks[i], out, expanded_[i % 2]);
+        {
+          const Attach attach(timeline);
+          const Span span(Phase::kGenerate);
+          Expand(request, chunks[i], out, expanded_[i % 2]);
+        }
         SanitizerRelease(&expansion);
       });
     });
   };
   const auto finish_expanding = [&] {
+    const Span span(Phase::kWaitForWorkers);
     arena_.execute([&] { expansion.wait(); });
     SanitizerAcquire(&expansion);
   };
@@ -79,44 +85,54 @@ void ValueIterationGenerator::ScrambleAndExpand(const FillRequest& request, Chun
                                                 DataBuffer& out, Expanded& into, std::size_t first,
                                                 std::size_t count) const {
   const DomainSpec& spec = domain_.spec();
-  const std::size_t num_actions = spec.num_actions();
   const std::size_t state_size = spec.state_size;
   const std::size_t input_size = spec.input.positions;
-
   const Rows states = Rows(into.states.data(), chunk.rows, state_size).Slice(first, count);
   const auto row_in_fill = static_cast<std::size_t>(chunk.first) + first;
-  for (std::size_t i = 0; i < count; ++i) {
-    Random random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-                  static_cast<std::uint64_t>(request.first_row) + row_in_fill + i);
-    const std::uint64_t length =
-        random.Below(static_cast<std::uint64_t>(options_.max_scramble) + 1);
-    RandomWalk walk(domain_, random, states[i]);
-    for (std::uint64_t step = 0; step < length; ++step) walk.Step();
-    into.walk_costs[first + i] = static_cast<float>(length) * spec.action_cost;
-  }
-  domain_.IsGoal(states, std::span(into.is_goal).subspan(first, count));
-  domain_.Encode(states, out.column(kInputColumn).Slice(row_in_fill, count));
+  Scramble(request, row_in_fill, states, std::span(into.walk_costs).subspan(first, count));
 
-  const std::size_t first_child = first * num_actions;
-  const std::size_t num_children = count * num_actions;
-  const std::size_t all_children = chunk.rows * num_actions;
+  const std::size_t first_child = first * spec.num_actions();
+  const std::size_t num_children = count * spec.num_actions();
+  const std::size_t all_children = chunk.rows * spec.num_actions();
   const Rows children =
       Rows(into.children.data(), all_children, state_size).Slice(first_child, num_children);
-  domain_.Expand(states, children);
-  domain_.IsGoal(children, std::span(into.child_is_goal).subspan(first_child, num_children));
+  {
+    const Span span(Phase::kExpand);
+    domain_.IsGoal(states, std::span(into.is_goal).subspan(first, count));
+    domain_.Expand(states, children);
+    domain_.IsGoal(children, std::span(into.child_is_goal).subspan(first_child, num_children));
+  }
+  const Span span(Phase::kWrite);
+  domain_.Encode(states, out.column(kInputColumn).Slice(row_in_fill, count));
   domain_.Encode(
       children,
       Rows(into.child_inputs.data(), all_children, input_size).Slice(first_child, num_children));
 }
 
+void ValueIterationGenerator::Scramble(const FillRequest& request, std::size_t first_row,
+                                       Rows states, std::span<float> walk_costs) const {
+  const Span span(Phase::kScramble);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    Random random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
+                  static_cast<std::uint64_t>(request.first_row) + first_row + i);
+    const std::uint64_t length =
+        random.Below(static_cast<std::uint64_t>(options_.max_scramble) + 1);
+    RandomWalk walk(domain_, random, states[i]);
+    for (std::uint64_t step = 0; step < length; ++step) walk.Step();
+    walk_costs[i] = static_cast<float>(length) * domain_.spec().action_cost;
+  }
+}
+
 void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  const Span span(Phase::kEvaluate);
   target_network_.Evaluate(
       ConstRows(chunk.child_inputs.data(), chunk.child_values.size(), input_size),
       chunk.child_values);
 }
 
 void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const {
+  const Span span(Phase::kBackUp);
   // A child by an action that does not apply is a copy of its parent. It is backed up like the
   // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
   // the fixed point, and masks need not be asked for.
