@@ -38,6 +38,7 @@ struct TrainRun::Parts {
 
  private:
   std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
+  std::unique_ptr<BatchLoader> MakeLoader(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
   std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, StopSignal& stop,
                                          const Checkpoint* from);
