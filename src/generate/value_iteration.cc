@@ -1,6 +1,5 @@
 #include "generate/value_iteration.h"
 
-
 #include <algorithm>
 #include <limits>
 

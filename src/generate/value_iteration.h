@@ -31,10 +31,10 @@ struct ValueIterationOptions {
 /// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
 /// of a state at once.
 ///
-/// The walk to a state is a bound of its cost-to-go from above that needs no network. Labels that are
-/// capped by it begin at least as near the truth as walk lengths, and a network that estimates too
-/// much cannot drive itself further up. A Q net's labels are capped by the action, the way back,
-/// and the walk.
+/// The walk to a state is a bound of its cost-to-go from above that needs no network. Labels that
+/// are capped by it begin at least as near the truth as walk lengths, and a network that estimates
+/// too much cannot drive itself further up. A Q net's labels are capped by the action, the way
+/// back, and the walk.
 ///
 /// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
 /// scramble and expand the next. One of the workers is the calling thread, which joins the others
