@@ -51,8 +51,8 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::pa
   const int error =
       ::posix_spawn(&pid, "/proc/self/exe", redirections.get(), nullptr, argv.data(), environ);
   if (error != 0) {
-    throw Error(fmt::format("cannot start a run that logs to {}: {}", log.string(),
-                            std::strerror(error)));
+    throw Error(
+        fmt::format("cannot start a run that logs to {}: {}", log.string(), std::strerror(error)));
   }
   return pid;
 }

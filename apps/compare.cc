@@ -57,11 +57,11 @@ void CheckAll(const Plan& plan) {
 }
 
 Plan MakePlan(const CompareArgs& args) {
-  Plan plan{.config = args.config,
-            .seeds = SplitList(args.seeds, "--seeds"),
-            .common = args.overrides,
-            .folder = args.out.empty() ? NewRunFolder("compare-", args.config)
-                                        : fs::path(args.out)};
+  Plan plan{
+      .config = args.config,
+      .seeds = SplitList(args.seeds, "--seeds"),
+      .common = args.overrides,
+      .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run does all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
   std::vector<Variation> variations;
@@ -121,15 +121,12 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
   return all;
 }
 
-std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs,
-                   std::span<const Row> rows) {
+std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::span<const Row> rows) {
   const std::vector<std::string> verdicts = Verdicts(rows, plan.seeds.size());
-  const nlohmann::ordered_json json = {{"schema", 1},
-                                       {"config", plan.config},
-                                       {"seeds", plan.seeds},
-                                       {"cores", runs.front().runs.front().cores},
-                                       {"rows", ToJson(rows)},
-                                       {"verdicts", verdicts}};
+  const nlohmann::ordered_json json = {
+      {"schema", 1},          {"config", plan.config},
+      {"seeds", plan.seeds},  {"cores", runs.front().runs.front().cores},
+      {"rows", ToJson(rows)}, {"verdicts", verdicts}};
   return json.dump(2) + "\n";
 }
 
@@ -139,9 +136,9 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   WriteFileAtomically(plan.folder / "compare.json", json);
   if (!json_file.empty()) WriteFileAtomically(json_file, json);
   const fs::path figure = plan.folder / "compare.svg";
-  WriteFileAtomically(figure, Figure(runs, fmt::format("{}, {} seeds",
-                                                       fs::path(plan.config).filename().string(),
-                                                       plan.seeds.size())));
+  WriteFileAtomically(
+      figure, Figure(runs, fmt::format("{}, {} seeds", fs::path(plan.config).filename().string(),
+                                       plan.seeds.size())));
   fmt::print("{}\n", TableText(rows));
   for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());

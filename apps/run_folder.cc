@@ -16,7 +16,8 @@ fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
   std::strftime(time_text, sizeof time_text, "%Y%m%d-%H%M%S", &local);
   const std::string name = fmt::format("{}{}-{}", prefix, config.stem().string(), time_text);
   fs::path folder = fs::path("runs") / name;
-  for (int n = 2; fs::exists(folder); ++n) folder = fs::path("runs") / fmt::format("{}-{}", name, n);
+  for (int n = 2; fs::exists(folder); ++n)
+    folder = fs::path("runs") / fmt::format("{}-{}", name, n);
   return folder;
 }
 

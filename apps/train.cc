@@ -106,7 +106,8 @@ int TrainAnew(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const RunDirectory directory = RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
+  const RunDirectory directory =
+      RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
   const StopOnSignals signals;
   try {
     return TrainIn(directory, asked, device, signals, began);

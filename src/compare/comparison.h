@@ -33,8 +33,8 @@ struct Row {
   Variant variant;
   Spread updates_per_s, examples_per_s;  ///< after the cold start
   Spread generate_s, train_s;
-  Spread idle_workers, idle_main;   ///< shares in 0..1
-  std::optional<Spread> idle_gpu;   ///< on a GPU
+  Spread idle_workers, idle_main;  ///< shares in 0..1
+  std::optional<Spread> idle_gpu;  ///< on a GPU
   Spread lag_updates, final_loss;
   std::optional<Spread> solve_rate;             ///< after all iterations
   std::optional<Spread> solve_rate_equal_time;  ///< when the fastest run of its seed was done

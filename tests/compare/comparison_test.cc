@@ -21,8 +21,9 @@ RunRecord RunOf(double seconds, double solved_midway, double solved, const std::
                 .train_s = 4,
                 .core_s = 14,
                 .cores = 2};
-  run.curve = {{.iterations = 50, .seconds = 1 + seconds / 2, .loss = 3, .solve_rate = solved_midway},
-               {.iterations = 100, .seconds = 1 + seconds, .loss = 2, .solve_rate = solved}};
+  run.curve = {
+      {.iterations = 50, .seconds = 1 + seconds / 2, .loss = 3, .solve_rate = solved_midway},
+      {.iterations = 100, .seconds = 1 + seconds, .loss = 2, .solve_rate = solved}};
   return run;
 }
 

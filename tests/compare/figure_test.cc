@@ -12,9 +12,8 @@ using testing::DoubleEq;
 using testing::ElementsAre;
 
 TEST(Axis, MarksRoundNumbersWithinItsRange) {
-  EXPECT_THAT(Axis(0, 10, 0, 100).Ticks(5),
-              ElementsAre(DoubleEq(0), DoubleEq(2), DoubleEq(4), DoubleEq(6), DoubleEq(8),
-                          DoubleEq(10)));
+  EXPECT_THAT(Axis(0, 10, 0, 100).Ticks(5), ElementsAre(DoubleEq(0), DoubleEq(2), DoubleEq(4),
+                                                        DoubleEq(6), DoubleEq(8), DoubleEq(10)));
   EXPECT_THAT(Axis(0.31, 0.68, 0, 1).Ticks(4),
               ElementsAre(DoubleEq(0.4), DoubleEq(0.5), DoubleEq(0.6)));
   EXPECT_DOUBLE_EQ(Axis(0, 10, 20, 120)(5), 70);

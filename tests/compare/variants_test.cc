@@ -23,15 +23,13 @@ TEST(Variants, AreTheModesWithEveryCombinationOfValues) {
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4"),
                                              ParseVariation("train.threads=1,2")};
   const std::vector<Variant> variants = MakeVariants(modes, variations);
-  EXPECT_THAT(Names(variants),
-              ElementsAre("sequential prefetch.depth=1 train.threads=1",
-                          "async prefetch.depth=1 train.threads=1",
-                          "sequential prefetch.depth=1 train.threads=2",
-                          "async prefetch.depth=1 train.threads=2",
-                          "sequential prefetch.depth=4 train.threads=1",
-                          "async prefetch.depth=4 train.threads=1",
-                          "sequential prefetch.depth=4 train.threads=2",
-                          "async prefetch.depth=4 train.threads=2"));
+  EXPECT_THAT(
+      Names(variants),
+      ElementsAre(
+          "sequential prefetch.depth=1 train.threads=1", "async prefetch.depth=1 train.threads=1",
+          "sequential prefetch.depth=1 train.threads=2", "async prefetch.depth=1 train.threads=2",
+          "sequential prefetch.depth=4 train.threads=1", "async prefetch.depth=4 train.threads=1",
+          "sequential prefetch.depth=4 train.threads=2", "async prefetch.depth=4 train.threads=2"));
   EXPECT_EQ(variants[1].FolderName(), "async-prefetch.depth=1-train.threads=1");
 }
 
