@@ -44,6 +44,18 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        "of action cost plus the target network's estimate for the child; "
        "capped_value_iteration: the lesser of both",
        Choice(c.generate.target, {"walk_length", "value_iteration", "capped_value_iteration"})},
+      {"generate.search",
+       "which states become examples; none: the ends of random walks; greedy, astar: those that a "
+       "search from there expands",
+       Choice(c.generate.search, {"none", "greedy", "astar"})},
+      {"generate.search_iterations",
+       "states in a row that one search expands; one that meets a goal starts anew",
+       IntField{&c.generate.search_iterations, 1, 1'000'000}},
+      {"generate.search_epsilon",
+       "share of a greedy search's steps that are random, so that it does not run in circles",
+       RealField{&c.generate.search_epsilon, 0, 1}},
+      {"generate.search_weight", "as search.weight, of the A* that makes examples",
+       RealField{&c.generate.search_weight, 0, 1000}},
       {"generate.max_scramble", "the longest random walk from the goal, in actions",
        IntField{&c.generate.max_scramble, 1, 100'000}},
       {"generate.workers", "threads that generate; auto: one for each core",

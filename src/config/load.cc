@@ -62,11 +62,34 @@ class Reader {
 
   // What no single key can tell.
   void CheckTogether() const {
+    CheckExamples();
+    CheckTraining();
+    CheckSizes();
+  }
+
+ private:
+  // Which states become examples, and who labels them when.
+  void CheckExamples() const {
     const TrainConfig& c = config_;
     if (c.pipeline.mode == Mode::kAsync && c.pipeline.policy_lag == 0) {
       Contradiction("pipeline.policy_lag", "pipeline.mode",
                     "async fills a buffer while it trains on the one before, so its lag is 1");
     }
+    const bool searches = c.generate.search != GenerateSearch::kNone;
+    if (searches && c.generate.target == Target::kWalkLength) {
+      Contradiction("generate.search", "generate.target",
+                    "a search leaves the walk, whose length then says nothing of its states; the "
+                    "others of `generate.target` do");
+    }
+    if (searches && c.generate.search_iterations > c.rows_per_update()) {
+      Contradiction("generate.search_iterations", "train.iterations_per_update",
+                    fmt::format("a search would not end within a buffer, which has {} rows",
+                                c.rows_per_update()));
+    }
+  }
+
+  void CheckTraining() const {
+    const TrainConfig& c = config_;
     if (!c.train.max_updates && c.train.max_seconds == 0) {
       Contradiction("train.max_updates", "train.max_seconds",
                     "auto works the updates out from a time limit of more than 0 seconds");
@@ -86,6 +109,10 @@ class Reader {
       Contradiction("train.accumulation_steps", "train.batch_size",
                     "the parts of a batch are equal, so it must be a multiple of their number");
     }
+  }
+
+  void CheckSizes() const {
+    const TrainConfig& c = config_;
     const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
                             static_cast<double>(c.train.batch_size) *
                             static_cast<double>(c.train.iterations_per_update);
@@ -99,7 +126,6 @@ class Reader {
     }
   }
 
- private:
   std::string FirstKeyOf(std::string_view section) const {
     return *std::ranges::find_if(keys_, [&](const std::string& key) {
       return key.starts_with(fmt::format("{}.", section));

@@ -13,6 +13,7 @@ using AutoInt = std::optional<std::int64_t>;
 
 enum class Mode { kAsync, kSequential };
 enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
+enum class GenerateSearch { kNone, kGreedy, kAStar };
 enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };
@@ -38,6 +39,10 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
+  GenerateSearch search = GenerateSearch::kNone;
+  std::int64_t search_iterations = 50;
+  double search_epsilon = 0.1;
+  double search_weight = 0.6;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;

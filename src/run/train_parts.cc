@@ -73,14 +73,20 @@ std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& con
       *target, *device, network,
       TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
                             .threads = static_cast<int>(*config.evaluate.threads)});
+  const GenerateConfig& generate = config.generate;
+  const bool searches = generate.search != GenerateSearch::kNone;
   return std::make_unique<ValueIterationGenerator>(
       *domain, *evaluator,
       ValueIterationOptions{.head = config.network.head,
-                            .capped = config.generate.target == Target::kCappedValueIteration,
+                            .capped = generate.target == Target::kCappedValueIteration,
                             .seed = seed,
-                            .max_scramble = config.generate.max_scramble,
-                            .chunk_rows = config.generate.chunk_rows,
-                            .workers = workers});
+                            .max_scramble = generate.max_scramble,
+                            .chunk_rows = generate.chunk_rows,
+                            .workers = workers,
+                            .search = {.method = generate.search,
+                                       .epsilon = generate.search_epsilon,
+                                       .weight = static_cast<float>(generate.search_weight)},
+                            .search_iterations = searches ? generate.search_iterations : 1});
 }
 
 std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {

@@ -133,6 +133,18 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
             std::string::npos);
 }
 
+TEST(Config, ASearchNeedsANetworkToLabelItsStates) {
+  EXPECT_EQ(ErrorFor("generate:\n  search: greedy\n"),
+            "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
+            "default): a search leaves the walk, whose length then says nothing of its states; the "
+            "others of `generate.target` do");
+  EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
+  EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
+                     "train: {batch_size: 50, iterations_per_update: 10}\n")
+                .find("a search would not end within a buffer, which has 500 rows"),
+            std::string::npos);
+}
+
 TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
   TrainConfig config;
   std::string known;
