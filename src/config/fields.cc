@@ -63,6 +63,11 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"generate.chunk_rows", "rows that are generated together, a unit of work",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
+      {"replay.updates",
+       "earlier updates whose rows are kept: each update trains on as many rows as a buffer has, "
+       "drawn from its own and theirs; 0: on its own alone",
+       IntField{&c.replay.updates, 0, 10'000}},
+
       {"network.head",
        "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
        "cost-to-go of the child",

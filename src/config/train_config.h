@@ -48,6 +48,10 @@ struct GenerateConfig {
   std::int64_t chunk_rows = 4096;
 };
 
+struct ReplayConfig {
+  std::int64_t updates = 0;
+};
+
 struct NetworkConfig {
   Head head = Head::kV;
   std::int64_t stem_width = 0;
@@ -118,6 +122,7 @@ struct TrainConfig {
   DomainConfig domain;
   PipelineConfig pipeline;
   GenerateConfig generate;
+  ReplayConfig replay;
   NetworkConfig network;
   OptimizerConfig optimizer;
   TrainingConfig train;

@@ -45,6 +45,12 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
                       .depth = config.prefetch.depth,
                       .seed = static_cast<std::uint64_t>(config.seed)});
   trainer = MakeTrainer(config);
+  if (config.replay.updates > 0) {
+    replay = std::make_unique<ReplayBuffer>(
+        schema, static_cast<std::size_t>(config.rows_per_update()), config.replay.updates,
+        static_cast<std::uint64_t>(config.seed));
+    replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
+  }
   if (config.validation.every_updates > 0) {
     validator = std::make_unique<Validator>(*domain, network, *device, config);
   }
@@ -113,9 +119,10 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
     options.first_update = from->Counters().updates;
     options.target = from->Target();
   }
+  Trainer& trains = replay_trainer != nullptr ? static_cast<Trainer&>(*replay_trainer) : *trainer;
   const auto make =
       config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-  return make(*generator, *trainer, schema, options, stop);
+  return make(*generator, trains, schema, options, stop);
 }
 
 RunState TrainRun::Parts::State(const RunCounters& counters) const {

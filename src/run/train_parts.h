@@ -5,8 +5,10 @@
 
 #include <memory>
 
+#include "buffer/replay_buffer.h"
 #include "nn/torch_evaluator.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/replay_trainer.h"
 #include "run/checkpoint.h"
 #include "run/train_run.h"
 #include "train/torch_trainer.h"
@@ -33,8 +35,10 @@ struct TrainRun::Parts {
   std::unique_ptr<Generator> generator;
   std::unique_ptr<BatchLoader> loader;
   std::unique_ptr<TorchTrainer> trainer;
-  std::unique_ptr<Validator> validator;  // null where none is asked for
-  std::unique_ptr<Pipeline> pipeline;    // last: its thread uses what is above
+  std::unique_ptr<ReplayBuffer> replay;           // null without replay
+  std::unique_ptr<ReplayTrainer> replay_trainer;  // likewise
+  std::unique_ptr<Validator> validator;           // null where none is asked for
+  std::unique_ptr<Pipeline> pipeline;             // last: its thread uses what is above
 
  private:
   std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);

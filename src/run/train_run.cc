@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "buffer/replay_file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
 #include "run/train_parts.h"
@@ -69,6 +70,9 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
+    if (parts_->replay != nullptr) {
+      ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
+    }
   }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
@@ -187,16 +191,24 @@ void TrainRun::Validate() {
 void TrainRun::SaveCheckpoint(const std::string& weights_sha256) const {
   const RunCounters counters = Counters();
   const RunState state = unfinished_ ? *unfinished_ : parts_->State(counters);
-  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, StateDictOf(parts_->net),
-                  weights_sha256, &state);
+  Save(state, counters, StateDictOf(parts_->net), weights_sha256);
+}
+
+// The checkpoint names what replay must hold to go on from it, so that is there before it is.
+void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
+                    const std::string& weights_sha256) const {
+  const std::int64_t next = state.counters.updates;
+  if (parts_->replay != nullptr) WriteReplay(directory_->replay(next), *parts_->replay, next);
+  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, model, weights_sha256, &state);
+  if (parts_->replay != nullptr) directory_->KeepReplayOf(next);
 }
 
 // After a failure, which may have left anything in the network: as it was before the update.
 void TrainRun::SaveUnfinished() const {
   if (!unfinished_) return;
   try {
-    WriteCheckpoint(directory_->checkpoint(), domain_name(), unfinished_->counters,
-                    unfinished_->model, WeightsSha256(unfinished_->model), &*unfinished_);
+    Save(*unfinished_, unfinished_->counters, unfinished_->model,
+         WeightsSha256(unfinished_->model));
   } catch (const std::exception& error) {
     LogWarning(fmt::format("and the state before the update cannot be saved: {}", error.what()));
   }
