@@ -30,6 +30,18 @@ struct TrainArgs {
   std::vector<Override> overrides;
 };
 
+struct CompareArgs {
+  std::string config;
+  std::string modes = "sequential,async";
+  std::string seeds = "1";
+  std::vector<std::string> vary;  ///< each "KEY=V1,V2"
+  std::string json;               ///< "": only in the folder
+  std::string out;                ///< "": a new folder under runs/
+  std::vector<Override> overrides;
+};
+
+int RunCompare(const CompareArgs& args);
+
 struct SolveArgs {
   std::string model;
   std::string checkpoint = "last";  ///< or "best", or a file

@@ -3,10 +3,8 @@
 #include <cstdio>
 #include <exception>
 #include <new>
-#include <string>
-#include <vector>
 
-#include "apps/commands.h"
+#include "apps/options.h"
 #include "apps/torch_library.h"
 #include "apps/usage.h"
 #include "config/memory_keys.h"
@@ -15,122 +13,12 @@
 namespace tandem {
 namespace {
 
-constexpr const char* kExitCodes =
-    "Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
-
-// Options that stand for a config key, so that --set and they go the same way.
-void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
-                  const std::string& key, const std::string& help) {
-  command
-      .add_option_function<std::string>(
-          "--" + option,
-          [&overrides, option, key](const std::string& value) {
-            overrides.push_back({key, value, "--" + option + " " + value});
-          },
-          help)
-      ->type_name("VALUE")
-      ->trigger_on_parse();  // so that of --seed and --set seed=N the later wins
-}
-
-void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std::string& help) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--set",
-          [&overrides](const std::vector<std::string>& settings) {
-            for (const std::string& setting : settings) overrides.push_back(ParseOverride(setting));
-          },
-          help)
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse();
-}
-
-void AddTrain(CLI::App& app, TrainArgs& args) {
-  CLI::App& train = *app.add_subcommand("train", "Train a network from a YAML config");
-  train.add_option("config", args.config, "The YAML config, such as configs/quickstart.yaml")
-      ->type_name("CONFIG");
-  train.add_option("--out", args.out, "Folder for the run: new or empty (runs/CONFIG-TIME)")
-      ->type_name("DIR");
-  train.add_option("--resume", args.resume, "Go on with a run that was stopped or killed")
-      ->type_name("RUN_DIR");
-  AddSetOption(train, args.overrides, "Change a key of the config; may be repeated");
-  AddKeyOption(train, args.overrides, "mode", "pipeline.mode", "async or sequential");
-  AddKeyOption(train, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
-  AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
-  train.footer(
-      "Workers generate examples into one buffer while the network trains on the other.\n"
-      "Ctrl-C ends the run after the step in hand and keeps what was learned; --resume goes on, "
-      "on\n"
-      "a CPU to the very weights of a run that was never stopped.\n\n"
-      "  tandem train configs/quickstart.yaml\n"
-      "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
-      "  tandem train --resume runs/my-run\n\n"
-      "The folder holds config.yaml (every key, resolved), metrics.jsonl (a line per update),\n"
-      "checkpoint.pt (for `tandem solve`, and for Python's torch.load), best.pt (the best by\n"
-      "validation) and summary.json.\n" +
-      std::string(kExitCodes));
-}
-
-void AddSolve(CLI::App& app, SolveArgs& args) {
-  CLI::App& solve = *app.add_subcommand("solve", "Solve puzzles with a trained network");
-  solve.add_option("--model", args.model, "Folder of a run that `tandem train` made")
-      ->required()
-      ->type_name("RUN_DIR");
-  solve
-      .add_option("--checkpoint", args.checkpoint,
-                  "last, best (by validation), or a file of another run (last)")
-      ->type_name("WHICH");
-  solve
-      .add_option("--states", args.states,
-                  "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
-      ->required()
-      ->type_name("FILE");
-  solve.add_option("--limit", args.limit, "Solve the first N states only")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  AddSetOption(solve, args.overrides, "Change a key of the run's config; may be repeated");
-  AddKeyOption(solve, args.overrides, "search", "search.method", "beam or astar");
-  AddKeyOption(solve, args.overrides, "beam-width", "search.beam_width",
-               "States that beam search keeps at each depth");
-  AddKeyOption(solve, args.overrides, "weight", "search.weight",
-               "Weight of the path's cost in A*; 0: greedy");
-  solve.add_option("--out", args.out, "Write results there, a JSON object a line")
-      ->type_name("FILE");
-  solve.footer(
-      "A solution counts once its moves, replayed from the state, reach the goal.\n\n"
-      "Beam search is the default: a wider beam takes longer and finds shorter solutions.\n"
-      "A* expands the states of least weight * (cost so far) + (estimate of the rest) first: a\n"
-      "greater weight takes longer and finds shorter solutions, and with 1 or more they are the\n"
-      "shortest, if the network never estimates too much. It remembers every state, up to\n"
-      "search.max_nodes. Both heed search.max_seconds. Where there is no solution, the best\n"
-      "state met is reported.\n\n"
-      "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
-      "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
-      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n\n"
-      "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
-      "Exit code 0 means all were solved, 1 that some were not, 2 that some line was no state.");
-}
-
-void AddConfig(CLI::App& app, ConfigArgs& args) {
-  CLI::App& config =
-      *app.add_subcommand("config", "Tell every key of a config, or check one and show it in full");
-  config.add_option("config", args.file, "The YAML config to check")->type_name("CONFIG");
-  config.add_flag("--reference", args.reference, "Every key: its default, its meaning, its values");
-  AddSetOption(config, args.overrides, "Change a key of the config; may be repeated");
-  config.footer(
-      "What is printed is a config itself, with every key.\n\n"
-      "  tandem config --reference > my.yaml\n"
-      "  tandem config configs/quickstart.yaml --set train.batch_size=1000\n\n"
-      "A mistake is an error that names the line; `auto` stays, as its value depends on the "
-      "machine.");
-}
-
-int Dispatch(const CLI::App& app, const std::string& domain, const ConfigArgs& config,
-             const TrainArgs& train, const SolveArgs& solve) {
-  if (app.got_subcommand("config")) return RunConfig(config);
-  if (app.got_subcommand("train")) return RunTrain(train);
-  if (app.got_subcommand("solve")) return RunSolve(solve);
-  return RunDomains(domain);
+int Dispatch(const CLI::App& app, const Arguments& arguments) {
+  if (app.got_subcommand("config")) return RunConfig(arguments.config);
+  if (app.got_subcommand("compare")) return RunCompare(arguments.compare);
+  if (app.got_subcommand("train")) return RunTrain(arguments.train);
+  if (app.got_subcommand("solve")) return RunSolve(arguments.solve);
+  return RunDomains(arguments.domain);
 }
 
 int Run(int argc, char** argv) {
@@ -138,22 +26,8 @@ int Run(int argc, char** argv) {
       "Tandem trains neural heuristics for puzzles while it generates the examples, and solves the "
       "puzzles with them.");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
-  app.require_subcommand(1);
-  app.footer(std::string("Begin with `tandem train configs/quickstart.yaml`; `tandem COMMAND "
-                         "--help` tells more.\n") +
-             kExitCodes);
-  app.get_formatter()->column_width(26);
-
-  TrainArgs train;
-  SolveArgs solve;
-  ConfigArgs config;
-  std::string domain;
-  AddTrain(app, train);
-  AddSolve(app, solve);
-  AddConfig(app, config);
-  app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
-      ->add_option("name", domain, "A puzzle, such as cube3 or npuzzle:4")
-      ->type_name("NAME[:ARG]");
+  Arguments arguments;
+  AddCommands(app, arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
@@ -161,7 +35,7 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(UsageMessage(app, error));
   }
-  return Dispatch(app, domain, config, train, solve);
+  return Dispatch(app, arguments);
 }
 
 int Main(int argc, char** argv) {

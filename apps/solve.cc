@@ -187,11 +187,11 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
   if (which == "last") return run.checkpoint();
   const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
-  throw InputError(which == "best" ? fmt::format("{} has no best.pt: it was not validated (set "
-                                                 "validation.every_updates to more than 0)",
-                                                 run.path().string())
-                                   : fmt::format("--checkpoint {}: expected last, best or a file",
-                                                 which));
+  throw InputError(which == "best"
+                       ? fmt::format("{} has no best.pt: it was not validated (set "
+                                     "validation.every_updates to more than 0)",
+                                     run.path().string())
+                       : fmt::format("--checkpoint {}: expected last, best or a file", which));
 }
 
 int Solve(const SolveArgs& args) {

@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 
 #include "apps/commands.h"
 #include "apps/plain_errors.h"
 #include "apps/progress.h"
+#include "apps/run_folder.h"
 #include "apps/signals.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -24,16 +24,6 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path OutFolder(const TrainArgs& args) {
-  if (!args.out.empty()) return args.out;
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char time_text[32];
-  std::strftime(time_text, sizeof time_text, "%Y%m%d-%H%M%S", &local);
-  return fs::path("runs") / fmt::format("{}-{}", fs::path(args.config).stem().string(), time_text);
-}
 
 std::string DescribeNetwork(const NetworkConfig& network) {
   std::string widths = std::to_string(network.width);
@@ -119,7 +109,8 @@ int TrainAnew(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const RunDirectory directory = RunDirectory::Create(OutFolder(args));
+  const RunDirectory directory =
+      RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
   const StopOnSignals signals;
   try {
     return TrainIn(directory, asked, device, signals, began);

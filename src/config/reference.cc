@@ -49,6 +49,8 @@ struct Entry {
   std::string meaning;
   std::string setting;  // "batch_size: 1000"
   std::string expected;
+
+  bool operator==(const Entry&) const = default;
 };
 
 Entry EntryOf(const Field& field) {
@@ -57,16 +59,29 @@ Entry EntryOf(const Field& field) {
           .expected = Expected(field)};
 }
 
-// The keys that only some puzzles have, which the config of defaults must not set.
+// The keys that only some puzzles have, which the config of defaults must not set. Puzzles that say
+// the same of a key share an entry.
 std::vector<Entry> ParametersOfDomains() {
   std::vector<Entry> entries;
+  std::vector<std::string> names;  // of each entry's puzzles
   for (const std::string& name : DomainNames()) {
     const DomainParameter* parameter = ParameterOf(name);
     if (parameter == nullptr) continue;
-    entries.push_back(
-        {.meaning = fmt::format("with {}: {}", name, parameter->meaning),
-         .setting = fmt::format("# {}: {}", parameter->key, Scalar(parameter->default_value)),
-         .expected = parameter->expected});
+    Entry entry{
+        .meaning = parameter->meaning,
+        .setting = fmt::format("# {}: {}", parameter->key, Scalar(parameter->default_value)),
+        .expected = parameter->expected};
+    const auto same = std::ranges::find(entries, entry);
+    if (same != entries.end()) {
+      std::string& all = names[same - entries.begin()];
+      all = fmt::format("{}, {}", all, name);
+    } else {
+      entries.push_back(std::move(entry));
+      names.push_back(name);
+    }
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].meaning = fmt::format("with {}: {}", names[i], entries[i].meaning);
   }
   return entries;
 }
@@ -97,7 +112,7 @@ std::string ConfigReference() {
     const std::string section = begin->section();
     std::vector<Entry> entries;
     for (; begin != fields.end() && begin->section() == section; ++begin) {
-      entries.push_back(EntryOf(*begin));
+      if (!std::holds_alternative<ArgumentField>(begin->value)) entries.push_back(EntryOf(*begin));
     }
     if (section == "domain") {
       for (Entry& entry : ParametersOfDomains()) entries.push_back(std::move(entry));

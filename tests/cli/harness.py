@@ -5,7 +5,9 @@ import pathlib
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
+import textwrap
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -35,6 +37,17 @@ class CliTest(unittest.TestCase):
                                 cwd=self.folder, timeout=120, preexec_fn=limit)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
+
+    def run_python_with_torch(self, code, *args):
+        """What the code prints, run by the Python for which set-up installed LibTorch, or ours."""
+        installed = SOURCE / ".venv" / "bin" / "python"
+        python = installed if installed.exists() else sys.executable
+        if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:
+            self.skipTest(f"{python} has no torch")
+        result = subprocess.run([python, "-c", textwrap.dedent(code), *map(str, args)],
+                                capture_output=True, text=True, timeout=120)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
 
     def write(self, name, text):
         path = self.folder / name

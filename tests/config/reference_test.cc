@@ -27,6 +27,7 @@ TEST(ConfigReference, SetsEveryKeyAndTellsItsMeaningAndWhatItMayBe) {
   const std::string reference = ConfigReference();
   const std::string unwrapped = Unwrapped(reference);
   for (const Field& field : FieldsOf(defaults)) {
+    if (std::holds_alternative<ArgumentField>(field.value)) continue;  // the next test's
     const std::string indent = field.section().empty() ? "\n" : "\n  ";
     EXPECT_NE(reference.find(indent + field.name() + ": " + FieldText(field)), std::string::npos)
         << field.key;
@@ -39,6 +40,7 @@ TEST(ConfigReference, TellsTheKeysOfPuzzlesThatHaveSome) {
   const DomainParameter& size = *ParameterOf("npuzzle");
   const std::string reference = ConfigReference();
   EXPECT_NE(reference.find("  # with npuzzle: " + size.meaning), std::string::npos);
+  EXPECT_NE(reference.find("  # with cube2, cube3: "), std::string::npos);
   EXPECT_NE(reference.find("  # size: 4 "), std::string::npos);
   EXPECT_NE(reference.find("# " + size.expected + "\n"), std::string::npos);
 }

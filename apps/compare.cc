@@ -1,0 +1,162 @@
+// tandem compare CONFIG
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "apps/child_process.h"
+#include "apps/commands.h"
+#include "apps/run_folder.h"
+#include "apps/signals.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "compare/comparison.h"
+#include "compare/figure.h"
+#include "compare/variants.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTailLines = 5;  // of the log of a run that failed
+
+struct Plan {
+  std::string config;
+  std::vector<std::string> seeds;
+  std::vector<Variant> variants;
+  std::vector<Override> common;  ///< of every run
+  fs::path folder;
+};
+
+std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
+                                  const std::string& seed) {
+  std::vector<Override> all = plan.common;
+  for (const Override& override : variant.Overrides()) all.push_back(override);
+  all.push_back({"seed", seed, "--seeds " + seed});
+  return all;
+}
+
+// Every run's config is checked before the first run starts.
+void CheckAll(const Plan& plan) {
+  for (const Variant& variant : plan.variants) {
+    for (const std::string& seed : plan.seeds) {
+      const TrainConfig config = LoadConfig(plan.config, OverridesOf(plan, variant, seed));
+      if (!config.train.max_updates) {
+        throw InputError(fmt::format(
+            "{}: `train.max_updates` is auto, expected a number, since every run is to do the same "
+            "work; --set train.max_updates=N sets it here",
+            plan.config));
+      }
+    }
+  }
+}
+
+Plan MakePlan(const CompareArgs& args) {
+  Plan plan{
+      .config = args.config,
+      .seeds = SplitList(args.seeds, "--seeds"),
+      .common = args.overrides,
+      .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
+  // Each run does all its updates.
+  plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
+  std::vector<Variation> variations;
+  for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
+  plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
+  CheckAll(plan);
+  if (fs::exists(plan.folder) && !fs::is_empty(plan.folder)) {
+    throw InputError(fmt::format("{} is not an empty folder", plan.folder.string()));
+  }
+  return plan;
+}
+
+std::string Tail(const fs::path& log) {
+  std::istringstream lines(ReadFile(log));
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  std::string tail;
+  const std::size_t first = all.size() > kTailLines ? all.size() - kTailLines : 0;
+  for (std::size_t i = first; i < all.size(); ++i) tail += "\n  " + all[i];
+  return tail;
+}
+
+RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& seed,
+                 const StopSignal& stop) {
+  const std::string name = fmt::format("{}-seed{}", variant.FolderName(), seed);
+  const fs::path run = plan.folder / name;
+  const fs::path log = plan.folder / (name + ".log");
+  std::vector<std::string> arguments = {"train", plan.config, "--out", run.string()};
+  for (const Override& override : OverridesOf(plan, variant, seed)) {
+    arguments.push_back("--set");
+    arguments.push_back(override.key + "=" + override.value);
+  }
+  const int code = RunSelf(arguments, log, stop);
+  if (stop.Reached()) throw Stopped();
+  if (code != kDone) {
+    throw Error(fmt::format("the run {} ended with exit code {}; the end of {}:{}", name, code,
+                            log.string(), Tail(log)));
+  }
+  return ReadRun(run);
+}
+
+// Seed by seed, so that whatever else the machine does in the meantime meets all variants alike;
+// each seed begins with another variant.
+std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
+  std::vector<VariantRuns> all;
+  for (const Variant& variant : plan.variants) all.push_back({.variant = variant, .runs = {}});
+  std::size_t done = 0;
+  for (std::size_t s = 0; s < plan.seeds.size(); ++s) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      VariantRuns& each = all[(s + i) % all.size()];
+      const Stopwatch watch;
+      each.runs.push_back(RunOne(plan, each.variant, plan.seeds[s], stop));
+      LogInfo(fmt::format("[{}/{}] {}, seed {}: {}", ++done, plan.seeds.size() * all.size(),
+                          each.variant.name, plan.seeds[s], HumanSeconds(watch.Seconds())));
+    }
+  }
+  return all;
+}
+
+std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::span<const Row> rows) {
+  const std::vector<std::string> verdicts = Verdicts(rows, plan.seeds.size());
+  const nlohmann::ordered_json json = {
+      {"schema", 1},          {"config", plan.config},
+      {"seeds", plan.seeds},  {"cores", runs.front().runs.front().cores},
+      {"rows", ToJson(rows)}, {"verdicts", verdicts}};
+  return json.dump(2) + "\n";
+}
+
+void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::string& json_file) {
+  const std::vector<Row> rows = Compare(runs);
+  const std::string json = JsonOf(plan, runs, rows);
+  WriteFileAtomically(plan.folder / "compare.json", json);
+  if (!json_file.empty()) WriteFileAtomically(json_file, json);
+  const fs::path figure = plan.folder / "compare.svg";
+  WriteFileAtomically(
+      figure, Figure(runs, fmt::format("{}, {} seeds", fs::path(plan.config).filename().string(),
+                                       plan.seeds.size())));
+  fmt::print("{}\n", TableText(rows));
+  for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
+  fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
+}
+
+}  // namespace
+
+int RunCompare(const CompareArgs& args) {
+  const Plan plan = MakePlan(args);
+  fs::create_directories(plan.folder);
+  const StopOnSignals signals;
+  try {
+    Report(plan, RunAll(plan, signals.stop()), args.json);
+  } catch (const Stopped&) {
+    LogWarning(fmt::format("stopped; what was measured lies in {}", plan.folder.string()));
+    return kSignalBase + signals.caught();
+  }
+  return kDone;
+}
+
+}  // namespace tandem

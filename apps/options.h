@@ -1,0 +1,27 @@
+// What can be typed after `tandem`.
+#pragma once
+
+#include <string>
+
+#include "apps/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tandem {
+
+/// Of all subcommands; only that of the one that was called is filled.
+struct Arguments {
+  TrainArgs train;
+  SolveArgs solve;
+  CompareArgs compare;
+  ConfigArgs config;
+  std::string domain;
+};
+
+/// Declares the subcommands and their options; parsing then fills `arguments`, which must live as
+/// long as `app`.
+void AddCommands(CLI::App& app, Arguments& arguments);
+
+}  // namespace tandem

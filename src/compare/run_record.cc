@@ -1,0 +1,84 @@
+#include "compare/run_record.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::json;
+
+Json ParseJson(const std::string& text, const std::string& where) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw InputError(where + ": not JSON; was the run cut off?");
+  return json;
+}
+
+// Reads what `read` wants of `json`, naming the place if it is not there.
+template <class Read>
+void ReadFrom(const Json& json, const std::string& where, const Read& read) {
+  try {
+    read(json);
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("{}: {}", where, error.what()));
+  }
+}
+
+void ReadSummary(const Json& json, RunRecord& record) {
+  record.updates = json.at("updates");
+  record.examples = json.at("examples");
+  record.final_loss = json.at("final_loss");
+  record.weights_sha256 = json.at("weights_sha256");
+  const Json& warm = json.at("after_cold_start");
+  record.seconds = warm.at("wall_s");
+  record.generate_s = warm.at("generate_s");
+  record.train_s = warm.at("train_s");
+  record.core_s = warm.at("core_s");
+  record.cores = warm.at("cores");
+  record.idle_workers = warm.at("idle_workers");
+  record.idle_main = warm.at("idle_main");
+  if (const auto gpu = warm.find("gpu_s"); gpu != warm.end()) record.gpu_s = gpu->get<double>();
+}
+
+void ReadUpdate(const Json& json, RunRecord& record) {
+  UpdatePoint point;
+  point.iterations = json.at("iterations").get<std::int64_t>() +
+                     (record.curve.empty() ? 0 : record.curve.back().iterations);
+  point.seconds = json.at("elapsed_s");
+  point.loss = json.at("loss");
+  if (const auto rate = json.find("solve_rate"); rate != json.end()) point.solve_rate = *rate;
+  record.curve.push_back(point);
+  record.lag_updates += json.at("lag_updates").get<double>();
+  const auto stretch = [&](const char* began, const char* took) {
+    const double begin = json.at(began);
+    return Stretch{.begin = begin, .end = begin + json.at(took).get<double>()};
+  };
+  record.fills.push_back(stretch("generate_began_s", "generate_s"));
+  record.trainings.push_back(stretch("train_began_s", "train_s"));
+}
+
+}  // namespace
+
+RunRecord ReadRun(const std::filesystem::path& folder) {
+  RunRecord record;
+  const std::string summary = (folder / "summary.json").string();
+  ReadFrom(ParseJson(ReadFile(summary), summary), summary,
+           [&](const Json& json) { ReadSummary(json, record); });
+  const std::string metrics = (folder / "metrics.jsonl").string();
+  std::istringstream lines(ReadFile(metrics));
+  std::string line;
+  while (std::getline(lines, line)) {
+    const std::string where = fmt::format("{}:{}", metrics, record.curve.size() + 1);
+    ReadFrom(ParseJson(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
+  }
+  if (record.curve.empty()) throw InputError(metrics + ": holds no update");
+  record.lag_updates /= static_cast<double>(record.curve.size());
+  return record;
+}
+
+}  // namespace tandem

@@ -1,0 +1,84 @@
+#include "compare/variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "tandem/error.h"
+
+namespace tandem {
+
+std::vector<std::string> SplitList(std::string_view text, std::string_view option) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string part(text.substr(begin, end - begin));
+    if (part.empty()) {
+      throw InputError(fmt::format("{} {}: expected values separated by commas", option, text));
+    }
+    if (std::ranges::find(parts, part) != parts.end()) {
+      throw InputError(fmt::format("{} {}: `{}` comes twice", option, text, part));
+    }
+    parts.push_back(std::move(part));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+Variation ParseVariation(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw InputError(fmt::format("--vary {}: expected KEY=VALUE1,VALUE2", text));
+  }
+  Variation variation{.key = std::string(text.substr(0, equals)),
+                      .values = SplitList(text.substr(equals + 1), "--vary")};
+  if (variation.values.size() < 2) {
+    throw InputError(fmt::format(
+        "--vary {}: expected two values or more; --set {} gives every run the one", text, text));
+  }
+  return variation;
+}
+
+std::vector<Override> Variant::Overrides() const {
+  std::vector<Override> overrides = {{"pipeline.mode", mode, "--modes " + mode}};
+  for (const auto& [key, value] : varied) {
+    overrides.push_back({key, value, fmt::format("--vary {}={}", key, value)});
+  }
+  return overrides;
+}
+
+std::string Variant::FolderName() const {
+  std::string safe = name;
+  for (char& c : safe) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '=') c = '-';
+  }
+  return safe;
+}
+
+std::vector<Variant> MakeVariants(std::span<const std::string> modes,
+                                  std::span<const Variation> variations) {
+  std::vector<Variant> variants = {{}};
+  for (const Variation& variation : variations) {
+    std::vector<Variant> longer;
+    for (const Variant& variant : variants) {
+      for (const std::string& value : variation.values) {
+        Variant& added = longer.emplace_back(variant);
+        added.name += fmt::format(" {}={}", variation.key, value);
+        added.varied.emplace_back(variation.key, value);
+      }
+    }
+    variants = std::move(longer);
+  }
+  std::vector<Variant> all;
+  for (const Variant& variant : variants) {
+    for (const std::string& mode : modes) {
+      Variant& added = all.emplace_back(variant);
+      added.mode = mode;
+      added.name = mode + variant.name;
+    }
+  }
+  return all;
+}
+
+}  // namespace tandem

@@ -1,0 +1,61 @@
+#include "compare/variants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::vector<std::string> Names(const std::vector<Variant>& variants) {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants) names.push_back(variant.name);
+  return names;
+}
+
+TEST(Variants, AreTheModesWithEveryCombinationOfValues) {
+  const std::vector<std::string> modes = {"sequential", "async"};
+  const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4"),
+                                             ParseVariation("train.threads=1,2")};
+  const std::vector<Variant> variants = MakeVariants(modes, variations);
+  EXPECT_THAT(
+      Names(variants),
+      ElementsAre(
+          "sequential prefetch.depth=1 train.threads=1", "async prefetch.depth=1 train.threads=1",
+          "sequential prefetch.depth=1 train.threads=2", "async prefetch.depth=1 train.threads=2",
+          "sequential prefetch.depth=4 train.threads=1", "async prefetch.depth=4 train.threads=1",
+          "sequential prefetch.depth=4 train.threads=2", "async prefetch.depth=4 train.threads=2"));
+  EXPECT_EQ(variants[1].FolderName(), "async-prefetch.depth=1-train.threads=1");
+}
+
+TEST(Variants, SetTheirKeysAndSayWhereTheyCameFrom) {
+  const std::vector<std::string> modes = {"async"};
+  const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4")};
+  const std::vector<Override> overrides = MakeVariants(modes, variations)[1].Overrides();
+  ASSERT_EQ(overrides.size(), 2);
+  EXPECT_EQ(overrides[0].key + "=" + overrides[0].value, "pipeline.mode=async");
+  EXPECT_EQ(overrides[1].key + "=" + overrides[1].value, "prefetch.depth=4");
+  EXPECT_EQ(overrides[1].origin, "--vary prefetch.depth=4");
+}
+
+TEST(Variants, SayWhatIsWrongWithAList) {
+  const auto expect = [](const char* text, const char* message) {
+    EXPECT_THAT([&] { ParseVariation(text); }, ThrowsMessage<InputError>(HasSubstr(message)))
+        << text;
+  };
+  expect("prefetch.depth", "expected KEY=VALUE1,VALUE2");
+  expect("=1,2", "expected KEY=VALUE1,VALUE2");
+  expect("prefetch.depth=4", "expected two values or more; --set prefetch.depth=4 gives");
+  expect("prefetch.depth=4,", "expected values separated by commas");
+  expect("prefetch.depth=4,4", "`4` comes twice");
+  EXPECT_THAT([] { SplitList("1,,2", "--seeds"); },
+              ThrowsMessage<InputError>(HasSubstr("--seeds 1,,2")));
+}
+
+}  // namespace
+}  // namespace tandem
