@@ -29,10 +29,12 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"domain.name", "the puzzle; `tandem domains` tells more of them",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
 
-      {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
-       Choice(c.pipeline.mode, {"async", "sequential"})},
+      {"pipeline.mode",
+       "async overlaps generation and training; sequential takes turns; sync_main: the network in "
+       "training steers the searches, and rows are labelled when they are trained on",
+       Choice(c.pipeline.mode, {"async", "sequential", "sync_main"})},
       {"pipeline.policy_lag",
-       "by how many updates the labelling network may trail; auto: 1 in async, 0 in sequential",
+       "by how many updates the labelling network may trail; auto: 1 in async, else 0",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
       {"pipeline.loss_thresh",
        "the target network is renewed only after an update whose mean loss is at most this; null: "

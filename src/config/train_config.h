@@ -11,7 +11,7 @@ namespace tandem {
 /// A whole number, or nothing where the config says `auto`: the run works it out before update 0.
 using AutoInt = std::optional<std::int64_t>;
 
-enum class Mode { kAsync, kSequential };
+enum class Mode { kAsync, kSequential, kSyncMain };
 enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
 enum class GenerateSearch { kNone, kGreedy, kAStar };
 enum class Head { kV, kQ };

@@ -1,6 +1,8 @@
 // Training on the rows of earlier updates too.
 #pragma once
 
+#include <utility>
+
 #include "base/stopwatch.h"
 #include "buffer/replay_buffer.h"
 #include "pipeline/trainer.h"
@@ -22,6 +24,10 @@ class ReplayTrainer final : public Trainer {
     TrainStats stats = trainer_.Train(update, replay_.Sample(), stop);
     stats.seconds = watch.Seconds();
     return stats;
+  }
+
+  void OnIteration(std::function<void(std::int64_t)> callback) override {
+    trainer_.OnIteration(std::move(callback));
   }
 
  private:

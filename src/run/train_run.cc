@@ -39,6 +39,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
       {"train_s", train.seconds},
       {"wait_for_rows_s", record.wait_for_rows_s},
       {"wait_for_batch_s", train.wait_for_batch_s},
+      {"label_s", record.label_s},
+      {"answer_s", record.answer_s},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
   if (validated) {

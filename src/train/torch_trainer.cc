@@ -28,7 +28,7 @@ TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader
       optimizer_(net.parameters(), options.optimizer) {}
 
 void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
-  on_iteration_ = std::move(callback);
+  on_iteration_.push_back(std::move(callback));
 }
 
 void TorchTrainer::PublishTarget() {
@@ -56,7 +56,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
     loss_sum += Step(batch, stats.learning_rate);
     ++stats.iterations;
     stats.examples += batch.targets.size(0);
-    on_iteration_(iteration);
+    for (const auto& callback : on_iteration_) callback(iteration);
   }
   // Reading the sum waits for the device.
   if (stats.iterations > 0) stats.loss = loss_sum.item<double>() / stats.iterations;
