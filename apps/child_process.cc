@@ -36,7 +36,7 @@ class Redirections {
   const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
-  posix_spawn_file_actions_t actions_;
+  posix_spawn_file_actions_t actions_{};
 };
 
 pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::path& log) {

@@ -91,8 +91,7 @@ RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& se
   const fs::path log = plan.folder / (name + ".log");
   std::vector<std::string> arguments = {"train", plan.config, "--out", run.string()};
   for (const Override& override : OverridesOf(plan, variant, seed)) {
-    arguments.push_back("--set");
-    arguments.push_back(override.key + "=" + override.value);
+    arguments.insert(arguments.end(), {"--set", override.key + "=" + override.value});
   }
   const int code = RunSelf(arguments, log, stop);
   if (stop.Reached()) throw Stopped();

@@ -78,7 +78,8 @@ Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {
   row.final_loss = Over(runs, [](const auto& r) { return r.final_loss; });
 
   const std::vector<RunRecord>& first = variants.front().runs;
-  std::vector<std::optional<double>> solved, solved_by_then;
+  std::vector<std::optional<double>> solved;
+  std::vector<std::optional<double>> solved_by_then;
   std::vector<double> speed_up;
   row.weights_equal_first = true;
   for (std::size_t seed = 0; seed < runs.size(); ++seed) {

@@ -45,7 +45,8 @@ using Coordinate = std::function<double(const UpdatePoint&)>;
 // The loss of every run against `x`, in a panel whose left edge is at `left`.
 void DrawLosses(Svg& svg, std::span<const VariantRuns> variants, double left, const Coordinate& x,
                 const std::string& x_name) {
-  Range across{.least = 0}, losses;
+  Range across{.least = 0};
+  Range losses;
   for (const VariantRuns& each : variants) {
     for (const RunRecord& run : each.runs) {
       for (const UpdatePoint& point : run.curve) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 namespace tandem {
@@ -56,7 +57,7 @@ void Svg::Bar(Point corner, double width, double height, std::string_view colour
 }
 
 void Svg::Text(Point at, std::string_view text, Anchor anchor, double size) {
-  constexpr const char* kAnchors[] = {"start", "middle", "end"};
+  constexpr std::array kAnchors = {"start", "middle", "end"};
   body_ +=
       fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">{}</text>\n",
                   at.x, at.y, kAnchors[static_cast<int>(anchor)], size, Escaped(text));

@@ -61,9 +61,9 @@ class NodeTable {
   static constexpr std::uint32_t kChunk = 1024;  // nodes whose memory is allocated together
 
   struct Chunk {
-    std::unique_ptr<std::uint8_t[]> states;
-    std::array<Node, kChunk> nodes;
-    std::array<Action, kChunk> actions;
+    std::unique_ptr<std::uint8_t[]> states;  // NOLINT(modernize-avoid-c-arrays): sized at run time
+    std::array<Node, kChunk> nodes{};
+    std::array<Action, kChunk> actions{};
   };
 
   // The index is open addressing with linear probing. A tag is half of the state's hash: it tells

@@ -29,7 +29,7 @@ class Readme(CliTest):
 
     def run_in_copy(self, words):
         allowed = (0,)
-        if words[1] == "train":
+        if words[1] == "train" and "--resume" not in words:
             words = words + TRAIN_IN_SMALL
         elif words[1] == "solve":
             words = words + SOLVE_IN_SMALL + ([] if "--limit" in words else ["--limit", "2"])

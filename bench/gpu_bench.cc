@@ -1,0 +1,125 @@
+// Training steps and evaluations of three networks on a GPU, and beside them what its matrix units
+// reach: compare the counters FLOP/s. Skipped, with the reason, where there is no GPU.
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <benchmark/benchmark.h>
+
+#include "nn/torch_evaluator.h"
+#include "tandem/error.h"
+#include "train/torch_trainer.h"
+
+namespace tandem {
+namespace {
+
+enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge };
+
+NetworkSpec SpecOf(std::int64_t net) {
+  NetworkSpec spec{.input = {.positions = 54, .depth = 6}};
+  switch (net) {
+    case kDeepCubeA:
+      spec.layers = {.stem_width = 5000, .width = 1000, .blocks = 4, .norm = Norm::kBatch};
+      break;
+    case kDeepXubeLarge:
+      spec.layers = {.width = 5000, .blocks = 4, .norm = Norm::kBatch};
+      break;
+    default:
+      spec.layers = {.width = 256, .blocks = 2, .norm = Norm::kLayer};
+  }
+  return spec;
+}
+
+// Nothing, and the benchmark told to skip, where there is no GPU.
+std::shared_ptr<Device> Gpu(benchmark::State& state) {
+  try {
+    return OpenDevice("cuda");
+  } catch (const InputError& error) {
+    state.SkipWithError(error.what());
+    return nullptr;
+  }
+}
+
+// Never asked: Step takes its batch as an argument.
+class NoLoader final : public BatchLoader {
+ public:
+  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
+};
+
+// `passes`: 1 for an evaluation; 3 for a training step, which also makes the gradients of inputs
+// and of weights.
+void CountFlops(benchmark::State& state, const ResNetFC& net, std::int64_t rows, double passes) {
+  const double flops = 2.0 * passes * static_cast<double>(net.NumParameters() * rows);
+  state.SetItemsProcessed(state.iterations() * rows);
+  state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
+                                                benchmark::Counter::kIsRate);
+}
+
+void TrainingStep(benchmark::State& state) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
+  ResNetFC net(SpecOf(state.range(0)), 1);
+  net.to(device->torch());
+  NoLoader loader;
+  TorchTrainer trainer(net, nullptr, loader, *device, {.bf16 = state.range(2) != 0});
+  const std::int64_t rows = state.range(1);
+  const auto on_gpu = at::TensorOptions().device(device->torch());
+  const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
+                    .targets = at::randn({rows, 1}, on_gpu)};
+  trainer.Step(batch, 1e-3);
+  device->Synchronize();
+  for (auto _ : state) {
+    trainer.Step(batch, 1e-3);
+    device->Synchronize();
+  }
+  CountFlops(state, net, rows, 3);
+}
+BENCHMARK(TrainingStep)
+    ->ArgNames({"net", "rows", "bf16"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {1000, 10000}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void Evaluation(benchmark::State& state) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const NetworkSpec spec = SpecOf(state.range(0));
+  ResNetFC net(spec, 1);
+  net.to(device->torch());
+  FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, device->torch());
+  frozen.CopyFrom(net);
+  device->Synchronize();
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 16'384, .threads = 1});
+  constexpr std::int64_t kRows = 131'072;
+  const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
+  std::vector<float> values(kRows);
+  for (auto _ : state) {  // with the copies to and fro
+    evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+  }
+  CountFlops(state, net, kRows, 1);
+}
+BENCHMARK(Evaluation)
+    ->ArgNames({"net", "bf16"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+void MatrixProduct(benchmark::State& state) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
+  constexpr std::int64_t kSize = 8192;
+  const at::Tensor x =
+      at::randn({kSize, kSize}, at::TensorOptions().device(device->torch()).dtype(at::kBFloat16));
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(at::matmul(x, x));
+    device->Synchronize();
+  }
+  state.counters["FLOP/s"] = benchmark::Counter(
+      2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
+      benchmark::Counter::kIsRate);
+}
+BENCHMARK(MatrixProduct)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace tandem
