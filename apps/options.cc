@@ -44,7 +44,7 @@ void AddTrain(CLI::App& app, TrainArgs& args) {
   train.add_option("--resume", args.resume, "Go on with a run that was stopped or killed")
       ->type_name("RUN_DIR");
   AddSetOption(train, args.overrides, "Change a key of the config; may be repeated");
-  AddKeyOption(train, args.overrides, "mode", "pipeline.mode", "async or sequential");
+  AddKeyOption(train, args.overrides, "mode", "pipeline.mode", "async, sequential or sync_main");
   AddKeyOption(train, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
   train.footer(

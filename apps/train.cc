@@ -49,8 +49,11 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
                       *c.train.threads, value("train.precision"), *c.generate.workers));
   LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
-  LogInfo(fmt::format("  memory    {} for two buffers, {} for batches, {} for the network",
-                      size(plan.buffers), size(plan.batches), size(plan.network)));
+  std::string memory = size(plan.buffers) + " for two buffers";
+  if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
+  if (plan.search > 0) memory += fmt::format(", {} at most for searches", size(plan.search));
+  LogInfo(fmt::format("  memory    {}, {} for batches, {} for the network", memory,
+                      size(plan.batches), size(plan.network)));
   LogInfo(fmt::format("  folder    {}", out.string()));
 }
 

@@ -21,6 +21,7 @@ enum class Phase : std::uint8_t {
   kBackUp,           ///< labels from the children's estimates
   kWrite,            ///< encoding states, for the buffer or for the target network
   kWaitForWorkers,   ///< the thread that shared work out, until all of it is done
+  kWaitForAnswer,    ///< until the main thread has evaluated, in sync_main
   kWaitForFreeSlot,  ///< until the trainer has given a buffer back
 
   // Making batches.
@@ -31,6 +32,8 @@ enum class Phase : std::uint8_t {
 
   // Training.
   kWaitForRows,   ///< until a buffer is full
+  kAnswer,        ///< evaluating for searches, in sync_main
+  kReplay,        ///< keeping rows, and drawing a sample of them
   kWaitForBatch,  ///< until the prefetch thread has one
   kForward,
   kBackward,

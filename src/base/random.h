@@ -19,6 +19,8 @@ enum class Purpose : std::uint64_t {
   kScramble = 2,
   kShuffle = 3,
   kValidation = 4,
+  kRollout = 5,
+  kReplay = 6,
 };
 
 /// One stream. Not thread-safe; cheap to make.
@@ -40,6 +42,9 @@ class Random {
   std::uint64_t Below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }
+
+  /// Uniform in [0, 1), a multiple of 2^-53.
+  double Share() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
 
  private:
   __extension__ using Wide = unsigned __int128;

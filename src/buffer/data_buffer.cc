@@ -24,8 +24,8 @@ class HostStorage final : public Storage {
       : size_(RoundUp(bytes)), data_(std::aligned_alloc(kAlignment, size_), &std::free) {
     if (data_ == nullptr) {
       throw Error(
-          fmt::format("no memory for a buffer of {}; lower train.batch_size or "
-                      "train.iterations_per_update",
+          fmt::format("no memory for a buffer of {}; lower train.batch_size, "
+                      "train.iterations_per_update or replay.updates",
                       HumanBytes(static_cast<double>(bytes))));
     }
     std::memset(data_.get(), 0, size_);

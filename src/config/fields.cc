@@ -29,10 +29,12 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"domain.name", "the puzzle; `tandem domains` tells more of them",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
 
-      {"pipeline.mode", "async overlaps generation and training; sequential takes turns",
-       Choice(c.pipeline.mode, {"async", "sequential"})},
+      {"pipeline.mode",
+       "async overlaps generation and training; sequential takes turns; sync_main: the network in "
+       "training steers the searches, and rows are labelled when they are trained on",
+       Choice(c.pipeline.mode, {"async", "sequential", "sync_main"})},
       {"pipeline.policy_lag",
-       "by how many updates the labelling network may trail; auto: 1 in async, 0 in sequential",
+       "by how many updates the labelling network may trail; auto: 1 in async, else 0",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
       {"pipeline.loss_thresh",
        "the target network is renewed only after an update whose mean loss is at most this; null: "
@@ -44,12 +46,29 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        "of action cost plus the target network's estimate for the child; "
        "capped_value_iteration: the lesser of both",
        Choice(c.generate.target, {"walk_length", "value_iteration", "capped_value_iteration"})},
+      {"generate.search",
+       "which states become examples; none: the ends of random walks; greedy, astar: those that a "
+       "search from there expands",
+       Choice(c.generate.search, {"none", "greedy", "astar"})},
+      {"generate.search_iterations",
+       "states in a row that one search expands; one that meets a goal starts anew",
+       IntField{&c.generate.search_iterations, 1, 1'000'000}},
+      {"generate.search_epsilon",
+       "share of a greedy search's steps that are random, so that it does not run in circles",
+       RealField{&c.generate.search_epsilon, 0, 1}},
+      {"generate.search_weight", "as search.weight, of the A* that makes examples",
+       RealField{&c.generate.search_weight, 0, 1000}},
       {"generate.max_scramble", "the longest random walk from the goal, in actions",
        IntField{&c.generate.max_scramble, 1, 100'000}},
       {"generate.workers", "threads that generate; auto: one for each core",
        AutoIntField{&c.generate.workers, 1, 1024}},
       {"generate.chunk_rows", "rows that are generated together, a unit of work",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
+
+      {"replay.updates",
+       "earlier updates whose rows are kept: each update trains on as many rows as a buffer has, "
+       "drawn from its own and theirs; 0: on its own alone",
+       IntField{&c.replay.updates, 0, 10'000}},
 
       {"network.head",
        "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "config/check_together.h"
 #include "config/domain_choice.h"
 #include "config/fields.h"
 #include "tandem/error.h"
@@ -60,43 +61,10 @@ class Reader {
     origins_[override.key] = override.origin;
   }
 
-  // What no single key can tell.
   void CheckTogether() const {
-    const TrainConfig& c = config_;
-    if (c.pipeline.mode == Mode::kAsync && c.pipeline.policy_lag == 0) {
-      Contradiction("pipeline.policy_lag", "pipeline.mode",
-                    "async fills a buffer while it trains on the one before, so its lag is 1");
-    }
-    if (!c.train.max_updates && c.train.max_seconds == 0) {
-      Contradiction("train.max_updates", "train.max_seconds",
-                    "auto works the updates out from a time limit of more than 0 seconds");
-    }
-    const bool falls =
-        c.optimizer.schedule == Schedule::kLinear || c.optimizer.schedule == Schedule::kCosine;
-    if (falls && c.optimizer.final_learning_rate > c.optimizer.learning_rate) {
-      Contradiction("optimizer.final_learning_rate", "optimizer.learning_rate",
-                    "the linear and cosine schedules fall, so they must end at or below their "
-                    "start");
-    }
-    if (c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps) {
-      Contradiction("network.norm", "train.batch_size",
-                    "batch normalisation needs at least 2 examples at a time");
-    }
-    if (c.train.batch_size % c.train.accumulation_steps != 0) {
-      Contradiction("train.accumulation_steps", "train.batch_size",
-                    "the parts of a batch are equal, so it must be a multiple of their number");
-    }
-    const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
-                            static_cast<double>(c.train.batch_size) *
-                            static_cast<double>(c.train.iterations_per_update);
-    if (examples > 1e18) {
-      Contradiction("train.max_updates", "train.iterations_per_update",
-                    "the run would train on more than 10^18 examples");
-    }
-    if (c.rows_per_update() > UINT32_MAX) {
-      Contradiction("train.batch_size", "train.iterations_per_update",
-                    "their product, the rows of one buffer, may be at most 4,294,967,295");
-    }
+    tandem::CheckTogether(config_, [this](const auto& key, const auto& other, const auto& why) {
+      throw InputError(fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
+    });
   }
 
  private:
@@ -177,11 +145,6 @@ class Reader {
     const auto origin = origins_.find(key);
     return fmt::format("`{}: {}` ({})", key, FieldText(*field),
                        origin == origins_.end() ? "the default" : origin->second);
-  }
-
-  [[noreturn]] void Contradiction(const std::string& key, const std::string& other,
-                                  std::string_view why) const {
-    throw InputError(fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
   }
 
   TrainConfig& config_;

@@ -4,8 +4,9 @@
 namespace tandem {
 
 inline constexpr const char* kToSpareMemory =
-    "lower train.batch_size, train.iterations_per_update, generate.chunk_rows, "
-    "evaluate.batch_rows, network.width, search.beam_width or search.max_nodes, or raise "
+    "lower train.batch_size, train.iterations_per_update, replay.updates, generate.chunk_rows, "
+    "generate.search_iterations, evaluate.batch_rows, network.width, search.beam_width or "
+    "search.max_nodes, or raise "
     "train.accumulation_steps";
 
 inline constexpr const char* kToSpareGpuMemory =

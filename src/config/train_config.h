@@ -11,8 +11,9 @@ namespace tandem {
 /// A whole number, or nothing where the config says `auto`: the run works it out before update 0.
 using AutoInt = std::optional<std::int64_t>;
 
-enum class Mode { kAsync, kSequential };
+enum class Mode { kAsync, kSequential, kSyncMain };
 enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
+enum class GenerateSearch { kNone, kGreedy, kAStar };
 enum class Head { kV, kQ };
 enum class Norm { kNone, kBatch, kLayer };
 enum class OptimizerKind { kAdam, kAdamW };
@@ -38,9 +39,17 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
+  GenerateSearch search = GenerateSearch::kNone;
+  std::int64_t search_iterations = 50;
+  double search_epsilon = 0.1;
+  double search_weight = 0.6;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
+};
+
+struct ReplayConfig {
+  std::int64_t updates = 0;
 };
 
 struct NetworkConfig {
@@ -118,6 +127,7 @@ struct TrainConfig {
   DomainConfig domain;
   PipelineConfig pipeline;
   GenerateConfig generate;
+  ReplayConfig replay;
   NetworkConfig network;
   OptimizerConfig optimizer;
   TrainingConfig train;

@@ -41,4 +41,13 @@ std::optional<Action> RandomWalk::DrawAmongThoseThatApply() {
   return static_cast<Action>(chosen - applies_.begin());
 }
 
+std::int64_t Scramble(const Domain& domain, Random random, std::int64_t max_length,
+                      std::span<std::uint8_t> state) {
+  const auto length =
+      static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(max_length) + 1));
+  RandomWalk walk(domain, random, state);
+  for (std::int64_t step = 0; step < length; ++step) walk.Step();
+  return length;
+}
+
 }  // namespace tandem

@@ -35,4 +35,9 @@ class RandomWalk {
   std::vector<std::uint8_t> applies_;  // by action; empty where every action applies
 };
 
+/// Takes a walk of a length uniform in 0..max_length, which it returns, and leaves its end in
+/// `state`.
+std::int64_t Scramble(const Domain& domain, Random random, std::int64_t max_length,
+                      std::span<std::uint8_t> state);
+
 }  // namespace tandem

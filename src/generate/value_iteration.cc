@@ -1,7 +1,7 @@
 #include "generate/value_iteration.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 
 #include "base/parallel.h"
 #include "base/random.h"
@@ -13,156 +13,120 @@ namespace {
 
 constexpr std::size_t kGrain = 64;  // states that one task takes
 
+std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
+                                            const ValueIterationOptions& options) {
+  if (!options.labelled) return std::make_unique<StateWriter>();
+  return std::make_unique<ExampleWriter>(domain, options.head, options.capped);
+}
+
+// Whether a search has come to a goal, or next to one.
+bool ReachedGoal(const Expanded& batch, std::size_t i) {
+  const std::size_t num_actions = batch.children.size() / batch.size();
+  const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
+  return batch.is_goal[i] != 0 || std::ranges::count(children, 1) > 0;
+}
+
 }  // namespace
 
-ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator& target_network,
+// The rows that a fill is asked for, and where its instances' states belong.
+struct ValueIterationGenerator::Filling {
+  const FillRequest& request;
+  DataBuffer& out;
+  const std::int64_t steps;  // of an instance
+
+  std::int64_t first_instance() const { return request.first_row / steps; }
+  std::int64_t instances() const {
+    const std::int64_t end = request.first_row + request.rows;
+    return (end + steps - 1) / steps - first_instance();
+  }
+
+  std::int64_t GlobalRow(const Group& group, std::size_t i) const {
+    const std::int64_t instance = group.instances.first + static_cast<std::int64_t>(i);
+    return (first_instance() + instance) * steps + group.step;
+  }
+
+  // Nothing where the state is not asked for: the first and the last instance may begin before the
+  // rows of the request or end behind them.
+  std::optional<std::size_t> RowInFill(const Group& group, std::size_t i) const {
+    const std::int64_t row = GlobalRow(group, i) - request.first_row;
+    if (row < 0 || row >= request.rows) return std::nullopt;
+    return static_cast<std::size_t>(row);
+  }
+};
+
+ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator& network,
                                                  ValueIterationOptions options)
     : domain_(domain),
-      target_network_(target_network),
       options_(options),
-      arena_(options.workers) {}
+      lookahead_(domain, network),
+      writer_(MakeWriter(domain, options)),
+      turns_(options.workers),
+      groups_{Group(domain), Group(domain)} {}
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
-  const Chunks chunks(request.rows, options_.chunk_rows);
-  Timeline* const timeline = Timeline::Current();
-  tbb::task_group expansion;
-  const auto start_expanding = [&](std::int64_t i) {
-    if (i >= chunks.size()) return;
-    SanitizerRelease(&expansion);
-    arena_.execute([&, i] {
-      expansion.run([&, i] {
-        SanitizerAcquire(&expansion);
-        {
-          const Attach attach(timeline);
-          const Span span(Phase::kGenerate);
-          Expand(request, chunks[i], out, expanded_[i % 2]);
-        }
-        SanitizerRelease(&expansion);
-      });
-    });
+  const Filling fill{.request = request, .out = out, .steps = options_.search_iterations};
+  // Two chunks at least, so that one can be expanded while the other is evaluated.
+  const std::int64_t half = (fill.instances() + 1) / 2;
+  const Chunks chunks(fill.instances(), std::clamp<std::int64_t>(half, 1, options_.chunk_rows));
+  // Chunks go in pairs; where the last has no partner, every second turn has nothing to do.
+  const std::int64_t pairs = (chunks.size() + 1) / 2;
+  const auto expand = [&](std::int64_t turn) {
+    Group& group = groups_[turn % 2];
+    const std::int64_t chunk = turn / 2 / fill.steps * 2 + turn % 2;
+    group.instances = chunk < chunks.size() ? chunks[chunk] : Chunk{};
+    group.step = turn / 2 % fill.steps;
+    Expand(fill, group);
   };
-  const auto finish_expanding = [&] {
-    const Span span(Phase::kWaitForWorkers);
-    arena_.execute([&] { expansion.wait(); });
-    SanitizerAcquire(&expansion);
-  };
-
-  start_expanding(0);
-  for (std::int64_t i = 0; i < chunks.size(); ++i) {
-    finish_expanding();
-    if (stop.Reached()) throw Stopped();
-    start_expanding(i + 1);
-    Expanded& expanded = expanded_[i % 2];
-    try {
-      Evaluate(expanded);
-    } catch (...) {
-      finish_expanding();  // it writes into what this frame refers to
-      throw;
-    }
-    BackUp(expanded, chunks[i], out);
-  }
-}
-
-void ValueIterationGenerator::Expand(const FillRequest& request, Chunk chunk, DataBuffer& out,
-                                     Expanded& into) const {
-  const DomainSpec& spec = domain_.spec();
-  const auto rows = static_cast<std::size_t>(chunk.rows);
-  const std::size_t children = rows * spec.num_actions();
-  into.states.resize(rows * spec.state_size);
-  into.is_goal.resize(rows);
-  into.walk_costs.resize(rows);
-  into.children.resize(children * spec.state_size);
-  into.child_inputs.resize(children * spec.input.positions);
-  into.child_is_goal.resize(children);
-  into.child_values.resize(children);
-  ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
-    ScrambleAndExpand(request, chunk, out, into, first, count);
+  turns_.Run(pairs * 2 * fill.steps, stop, expand, [&](std::int64_t turn) {
+    Evaluate(groups_[turn % 2]);
+    BackUp(fill, groups_[turn % 2]);
   });
 }
 
-void ValueIterationGenerator::ScrambleAndExpand(const FillRequest& request, Chunk chunk,
-                                                DataBuffer& out, Expanded& into, std::size_t first,
-                                                std::size_t count) const {
-  const DomainSpec& spec = domain_.spec();
-  const std::size_t state_size = spec.state_size;
-  const std::size_t input_size = spec.input.positions;
-  const Rows states = Rows(into.states.data(), chunk.rows, state_size).Slice(first, count);
-  const auto row_in_fill = static_cast<std::size_t>(chunk.first) + first;
-  Scramble(request, row_in_fill, states, std::span(into.walk_costs).subspan(first, count));
-
-  const std::size_t first_child = first * spec.num_actions();
-  const std::size_t num_children = count * spec.num_actions();
-  const std::size_t all_children = chunk.rows * spec.num_actions();
-  const Rows children =
-      Rows(into.children.data(), all_children, state_size).Slice(first_child, num_children);
-  {
-    const Span span(Phase::kExpand);
-    domain_.IsGoal(states, std::span(into.is_goal).subspan(first, count));
-    domain_.Expand(states, children);
-    domain_.IsGoal(children, std::span(into.child_is_goal).subspan(first_child, num_children));
+void ValueIterationGenerator::Expand(const Filling& fill, Group& group) const {
+  const auto instances = static_cast<std::size_t>(group.instances.rows);
+  lookahead_.Resize(group.batch, instances);
+  while (group.searches.size() < instances) {
+    group.searches.push_back(MakeStateSearch(domain_.spec(), options_.search));
   }
-  const Span span(Phase::kWrite);
-  domain_.Encode(states, out.column(kInputColumn).Slice(row_in_fill, count));
-  domain_.Encode(
-      children,
-      Rows(into.child_inputs.data(), all_children, input_size).Slice(first_child, num_children));
+  ForRanges(instances, kGrain, [&](std::size_t first, std::size_t count) {
+    {
+      const Span span(Phase::kScramble);
+      for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+    }
+    lookahead_.Expand(group.batch, first, count);
+    const Span span(Phase::kWrite);
+    for (std::size_t i = first; i < first + count; ++i) {
+      const std::optional<std::size_t> row = fill.RowInFill(group, i);
+      if (row) writer_->WriteState(group.batch, i, fill.out, *row);
+    }
+  });
 }
 
-void ValueIterationGenerator::Scramble(const FillRequest& request, std::size_t first_row,
-                                       Rows states, std::span<float> walk_costs) const {
-  const Span span(Phase::kScramble);
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    Random random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-                  static_cast<std::uint64_t>(request.first_row) + first_row + i);
-    const std::uint64_t length =
-        random.Below(static_cast<std::uint64_t>(options_.max_scramble) + 1);
-    RandomWalk walk(domain_, random, states[i]);
-    for (std::uint64_t step = 0; step < length; ++step) walk.Step();
-    walk_costs[i] = static_cast<float>(length) * domain_.spec().action_cost;
-  }
+// Puts the next state of instance i in its place.
+void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::size_t i) const {
+  Expanded& batch = group.batch;
+  StateSearch* search = group.searches[i].get();  // null without a search
+  const auto random = [&](Purpose purpose) {
+    return Random(options_.seed, purpose, static_cast<std::uint64_t>(fill.request.update),
+                  static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
+  };
+  const bool goes_on = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
+  if (goes_on && search->Next(batch, i, random(Purpose::kRollout))) return;
+  const std::int64_t length =
+      Scramble(domain_, random(Purpose::kScramble), options_.max_scramble, batch.rows()[i]);
+  batch.bounds[i] = static_cast<float>(length) * domain_.spec().action_cost;
+  if (search != nullptr) search->Begin(batch, i);
 }
 
-void ValueIterationGenerator::Evaluate(Expanded& chunk) const {
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  const Span span(Phase::kEvaluate);
-  target_network_.Evaluate(
-      ConstRows(chunk.child_inputs.data(), chunk.child_values.size(), input_size),
-      chunk.child_values);
-}
+void ValueIterationGenerator::Evaluate(Group& group) const { lookahead_.Evaluate(group.batch); }
 
-void ValueIterationGenerator::BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const {
+void ValueIterationGenerator::BackUp(const Filling& fill, const Group& group) const {
   const Span span(Phase::kBackUp);
-  // A child by an action that does not apply is a copy of its parent. It is backed up like the
-  // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
-  // the fixed point, and masks need not be asked for.
-  const std::size_t num_actions = domain_.spec().num_actions();
-  const float cost = domain_.spec().action_cost;
-  const auto rows = static_cast<std::size_t>(chunk.rows);
-  const std::size_t width = TargetWidth(domain_.spec(), options_.head);
-  const std::span<float> targets =
-      out.floats(kTargetColumn).subspan(chunk.first * width, rows * width);
-  const auto backup = [&](std::size_t child) {
-    return cost + (expanded.child_is_goal[child] != 0
-                       ? 0.0F
-                       : std::max(expanded.child_values[child], 0.0F));
-  };
-  const auto most = [&](std::size_t row, float way_to_it) {
-    return options_.capped ? expanded.walk_costs[row] + way_to_it
-                           : std::numeric_limits<float>::infinity();
-  };
-  if (options_.head == Head::kQ) {
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      targets[i] = std::min(backup(i), most(i / num_actions, 2 * cost));  // there and back
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < rows; ++i) {
-    float best = most(i, 0);
-    for (std::size_t child = i * num_actions; child < (i + 1) * num_actions; ++child) {
-      best = std::min(best, backup(child));
-    }
-    targets[i] = expanded.is_goal[i] != 0 ? 0.0F : best;
+  for (std::size_t i = 0; i < group.batch.size(); ++i) {
+    const std::optional<std::size_t> row = fill.RowInFill(group, i);
+    if (row) writer_->WriteLabel(group.batch, i, fill.out, *row);
   }
 }
 

@@ -1,74 +1,78 @@
-// Targets by approximate value iteration.
+// Targets by approximate value iteration, on scrambles or on the states of searches from them.
 #pragma once
-
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "generate/bellman.h"
 #include "generate/chunks.h"
 #include "generate/generator.h"
+#include "generate/row_writer.h"
+#include "generate/state_search.h"
+#include "generate/turns.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
 struct ValueIterationOptions {
   Head head = Head::kV;
-  bool capped = false;  ///< a label is at most the cost of the walk
+  bool capped = false;  ///< a label is at most the cost of the way that led to the state
   std::uint64_t seed = 0;
   std::int64_t max_scramble = 30;  ///< walks have a length uniform in 0..max_scramble
   std::int64_t chunk_rows = 4096;
   int workers = 1;
+
+  StateSearchOptions search;
+  std::int64_t search_iterations = 1;  ///< states in a row that are one search's
+
+  bool labelled = true;  ///< rows are of ExampleSchema; if not, of StateSchema
 };
 
-/// Labels each state with its Bellman backup, the least over all actions of the action's cost plus
-/// the target network's estimate for the child; goals, and children that are goals, count 0 and no
-/// estimate counts less (Agostinelli et al., "Solving the Rubik's cube with deep reinforcement
-/// learning and search", Nature Machine Intelligence 2019).
+/// Expands states and labels each with its Bellman backup (BellmanLabels). They are the ends of
+/// random walks and, with a search, the states that it comes to from there: what steers it is what
+/// labels them, so a step costs one evaluation.
 ///
-/// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
-/// of a state at once.
+/// Global row r is step (r mod search_iterations) of instance r / search_iterations. An instance
+/// that has expanded a goal or a neighbour of one, or finds nothing left to expand, starts anew
+/// from another scramble, that of its next row; so without a search each row is a scramble. All
+/// random numbers of a row are keyed by its number.
 ///
-/// The walk to a state is a bound of its cost-to-go from above that needs no network. Labels that
-/// are capped by it begin at least as near the truth as walk lengths, and a network that estimates
-/// too much cannot drive itself further up. A Q net's labels are capped by the action, the way
-/// back, and the walk.
-///
-/// Chunks go through in lock step: while the network evaluates one chunk's children, the workers
-/// scramble and expand the next. One of the workers is the calling thread, which joins the others
-/// when its evaluation is done; so with a single worker the two take turns.
+/// Chunks of up to `chunk_rows` instances go through in lock step: one evaluation for a step of
+/// them all, while the workers update and expand another chunk (Turns).
 class ValueIterationGenerator final : public Generator {
  public:
-  /// `domain` and `target_network` must outlive this.
-  ValueIterationGenerator(const Domain& domain, Evaluator& target_network,
-                          ValueIterationOptions options);
+  /// `domain` and `network` must outlive this.
+  ValueIterationGenerator(const Domain& domain, Evaluator& network, ValueIterationOptions options);
 
   bool asks_network() const override { return true; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
-  // What is known of one chunk between its expansion and its backup.
-  struct Expanded {
-    std::vector<std::uint8_t> states, children, child_inputs, is_goal, child_is_goal;
-    std::vector<float> child_values;
-    std::vector<float> walk_costs;
+  // Instances in lock step, and the step they are at.
+  struct Group {
+    explicit Group(const Domain& domain) : batch(domain) {}
+
+    Chunk instances;  // of the fill
+    std::int64_t step = 0;
+    Expanded batch;  // a state for each instance
+    std::vector<std::unique_ptr<StateSearch>> searches;
   };
 
-  void Expand(const FillRequest& request, Chunk chunk, DataBuffer& out, Expanded& into) const;
-  void ScrambleAndExpand(const FillRequest& request, Chunk chunk, DataBuffer& out, Expanded& into,
-                         std::size_t first, std::size_t count) const;
-  void Scramble(const FillRequest& request, std::size_t first_row, Rows states,
-                std::span<float> walk_costs) const;
-  void Evaluate(Expanded& chunk) const;
-  void BackUp(const Expanded& expanded, Chunk chunk, DataBuffer& out) const;
+  struct Filling;
+
+  void Expand(const Filling& fill, Group& group) const;
+  void Advance(const Filling& fill, Group& group, std::size_t i) const;
+  void Evaluate(Group& group) const;
+  void BackUp(const Filling& fill, const Group& group) const;
 
   const Domain& domain_;
-  Evaluator& target_network_;
   const ValueIterationOptions options_;
-  tbb::task_arena arena_;
-  std::array<Expanded, 2> expanded_;  // chunk i uses element i % 2
+  const Lookahead lookahead_;
+  const std::unique_ptr<const RowWriter> writer_;
+  Turns turns_;
+  std::array<Group, 2> groups_;  // turn i uses element i % 2
 };
 
 }  // namespace tandem

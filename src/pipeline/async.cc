@@ -39,7 +39,7 @@ class AsyncPipeline final : public Pipeline {
 
  private:
   void StartFill(std::int64_t update) {
-    books_.FillStarts(update);
+    books_.LabellingStarts(update);
     fills_.Start(update);
   }
 

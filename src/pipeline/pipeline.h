@@ -18,6 +18,10 @@
 
 namespace tandem {
 
+class Labeller;
+class MainThreadEvaluator;
+class ReplayBuffer;
+
 struct UpdateRecord {
   std::int64_t update = 0;
   std::int64_t lag_updates = 0;         ///< how many updates older the labelling network was to be
@@ -25,6 +29,8 @@ struct UpdateRecord {
   FillStats fill;                       ///< of this update's buffer
   TrainStats train;
   double wait_for_rows_s = 0;  ///< the main thread's wait for this update's buffer
+  double label_s = 0;          ///< in sync_main: labelling the rows, answers between included
+  double answer_s = 0;         ///< in sync_main: evaluating for searches, here and there
   double seconds = 0;          ///< of the whole update on the main thread
 };
 
@@ -45,7 +51,7 @@ class Pipeline {
 struct PipelineOptions {
   std::int64_t rows_per_update = 0;
   std::int64_t max_updates = 0;  ///< no fill starts for an update beyond
-  std::int64_t policy_lag = 1;   ///< 1 in async; 0 or 1 in sequential
+  std::int64_t policy_lag = 1;   ///< 1 in async; 0 or 1 in sequential; 0 in sync_main
   std::optional<double>
       loss_thresh;  ///< renew the target network only after a loss of at most this
 
@@ -67,5 +73,22 @@ std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& train
 std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
                                                  const Schema& schema, PipelineOptions options,
                                                  StopSignal& stop);
+
+/// What sync_main works with besides. All must outlive the pipeline.
+struct SyncMainParts {
+  MainThreadEvaluator& questions;  ///< what the generator asks; for one pipeline alone
+  ReplayBuffer& replay;            ///< of the generator's states
+  Labeller& labeller;              ///< asks the target network
+};
+
+/// Searches are steered by the network in training: the main thread answers the generator between
+/// its iterations, between chunks that it labels, and while it waits for a buffer. Meanwhile, as in
+/// async, buffer k + 1 is filled while update k trains. Buffers hold states; update k labels those
+/// that it samples from replay, by the target network that was offered when the network was w(k).
+///
+/// Which weights a search met is a matter of timing, so no two runs are alike.
+std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
+                                               const Schema& examples, PipelineOptions options,
+                                               StopSignal& stop, SyncMainParts parts);
 
 }  // namespace tandem

@@ -20,7 +20,7 @@ class SequentialPipeline final : public Pipeline {
     const std::int64_t k = next_++;
     UpdateRecord record{.update = k};
     if (options_.policy_lag == 0 && k > 0) books_.Offer(k);
-    books_.FillStarts(k);
+    books_.LabellingStarts(k);
     fills_.Start(k);
 
     const FillThread::Filled filled = fills_.Wait();

@@ -28,7 +28,7 @@ class TargetBooks {
         trainer_(trainer),
         state_(state) {}
 
-  /// Offers the network as it is after `updates` updates. No fill may be running.
+  /// Offers the network as it is after `updates` updates. Nothing may be asking the target network.
   void Offer(std::int64_t updates) {
     if (!asks_network_) return;
     state_.offered = updates;
@@ -40,8 +40,9 @@ class TargetBooks {
   /// Call when an update has been trained.
   void Trained(double mean_loss) { state_.last_loss = mean_loss; }
 
-  /// Call when the fill of buffer `update` starts.
-  void FillStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
+  /// Call when the rows of `update` begin to be labelled: where its fill starts, or in sync_main
+  /// just before it is trained on.
+  void LabellingStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
 
   /// How many updates buffer `update` trails the network that it was made for; 0, both, for
   /// generators that ask no network. The age also counts networks that were not good enough.

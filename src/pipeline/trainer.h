@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/stop_signal.h"
 #include "buffer/data_buffer.h"
@@ -28,6 +29,10 @@ class Trainer {
   /// Trains on each row of buffer `update` once. Blocks until the network has its new weights;
   /// ends early, between iterations, once `stop` is reached.
   virtual TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) = 0;
+
+  /// Has `callback` called after each iteration with its number within the run, after those that
+  /// were added before. It may ask the network, and whatever it throws leaves Train.
+  virtual void OnIteration(std::function<void(std::int64_t)> callback) = 0;
 };
 
 }  // namespace tandem

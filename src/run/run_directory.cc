@@ -94,6 +94,18 @@ void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
   WriteFileAtomically(metrics(), kept);
 }
 
+fs::path RunDirectory::replay(std::int64_t next) const {
+  return path_ / fmt::format("replay-{}.bin", next);
+}
+
+void RunDirectory::KeepReplayOf(std::int64_t next) const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_replay = name.starts_with("replay-") && name.ends_with(".bin");
+    if (is_replay && entry.path() != replay(next)) fs::remove(entry.path());
+  }
+}
+
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
   std::ofstream out(metrics(), std::ios::app);
   out << line.dump() + "\n" << std::flush;

@@ -14,7 +14,8 @@ namespace tandem {
 /// The checkpoint that `path` is, or that is in the run's folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
-/// config.yaml, metrics.jsonl, checkpoint.pt, best.pt and summary.json under one folder.
+/// config.yaml, metrics.jsonl, checkpoint.pt (and replay-N.bin, with replay), best.pt and
+/// summary.json under one folder.
 ///
 /// Whoever writes into it holds its lock, which goes when the last copy of the object does, or the
 /// program.
@@ -41,6 +42,13 @@ class RunDirectory {
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.pt"; }
   std::filesystem::path best() const { return path_ / "best.pt"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+
+  /// What replay holds before update `next`. The number is in the name, so that the file of the
+  /// checkpoint before stays until the next checkpoint is whole.
+  std::filesystem::path replay(std::int64_t next) const;
+
+  /// Removes the replay files of other updates than that.
+  void KeepReplayOf(std::int64_t next) const;
 
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;

@@ -39,9 +39,11 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   }
   net.to(device->torch());
   net.train();
+  if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
   generator = MakeGenerator(config);
   loader = MakeLoader(config);
   trainer = MakeTrainer(config);
+  if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
     validator = std::make_unique<Validator>(*domain, network, *device, config);
   }
@@ -52,6 +54,23 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
     device->Synchronize();  // the target network is read on another stream
   }
   pipeline = MakePipeline(config, stop, from);
+}
+
+void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
+  const at::ScalarType type = TypeOf(config.evaluate.precision);
+  const TorchEvaluatorOptions options{.batch_rows = config.evaluate.batch_rows,
+                                      .threads = static_cast<int>(*config.evaluate.threads)};
+  target = std::make_unique<FrozenNet>(network, type, device->torch());
+  evaluator = std::make_unique<TorchEvaluator>(*target, *device, network, options);
+  if (config.pipeline.mode != Mode::kSyncMain) return;
+  current = std::make_unique<CurrentNet>(net, type, *device, options);
+  questions = std::make_unique<MainThreadEvaluator>(*current);
+  labeller = std::make_unique<BellmanLabeller>(
+      *domain, *evaluator,
+      LabellerOptions{.head = config.network.head,
+                      .capped = config.generate.target == Target::kCappedValueIteration,
+                      .chunk_rows = config.generate.chunk_rows,
+                      .workers = static_cast<int>(*config.generate.workers)});
 }
 
 std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& config) {
@@ -65,19 +84,22 @@ std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& con
                                    .chunk_rows = config.generate.chunk_rows,
                                    .workers = workers});
   }
-  target = std::make_unique<FrozenNet>(network, TypeOf(config.evaluate.precision), device->torch());
-  evaluator = std::make_unique<TorchEvaluator>(
-      *target, *device, network,
-      TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
-                            .threads = static_cast<int>(*config.evaluate.threads)});
+  const GenerateConfig& generate = config.generate;
+  const bool searches = generate.search != GenerateSearch::kNone;
+  const bool answered = questions != nullptr;  // by the network in training, which labels nothing
   return std::make_unique<ValueIterationGenerator>(
-      *domain, *evaluator,
+      *domain, answered ? static_cast<Evaluator&>(*questions) : *evaluator,
       ValueIterationOptions{.head = config.network.head,
-                            .capped = config.generate.target == Target::kCappedValueIteration,
+                            .capped = generate.target == Target::kCappedValueIteration,
                             .seed = seed,
-                            .max_scramble = config.generate.max_scramble,
-                            .chunk_rows = config.generate.chunk_rows,
-                            .workers = workers});
+                            .max_scramble = generate.max_scramble,
+                            .chunk_rows = generate.chunk_rows,
+                            .workers = workers,
+                            .search = {.method = generate.search,
+                                       .epsilon = generate.search_epsilon,
+                                       .weight = static_cast<float>(generate.search_weight)},
+                            .search_iterations = searches ? generate.search_iterations : 1,
+                            .labelled = !answered});
 }
 
 std::unique_ptr<BatchLoader> TrainRun::Parts::MakeLoader(const TrainConfig& config) {
@@ -105,6 +127,15 @@ std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& co
           .bf16 = config.train.precision == Precision::kBf16});
 }
 
+void TrainRun::Parts::MakeReplay(const TrainConfig& config) {
+  const bool of_states = config.pipeline.mode == Mode::kSyncMain;
+  replay = std::make_unique<ReplayBuffer>(of_states ? StateSchema(domain->spec()) : schema,
+                                          static_cast<std::size_t>(config.rows_per_update()),
+                                          config.replay.updates,
+                                          static_cast<std::uint64_t>(config.seed));
+  if (!of_states) replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
+}
+
 std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& config, StopSignal& stop,
                                                         const Checkpoint* from) {
   PipelineOptions options{.rows_per_update = config.rows_per_update(),
@@ -115,9 +146,17 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
     options.first_update = from->Counters().updates;
     options.target = from->Target();
   }
+  if (config.pipeline.mode == Mode::kSyncMain) {
+    // Before the pipeline answers after an iteration.
+    trainer->OnIteration([this](std::int64_t /*iteration*/) { current->Changed(); });
+    return MakeSyncMainPipeline(
+        *generator, *trainer, schema, options, stop,
+        {.questions = *questions, .replay = *replay, .labeller = *labeller});
+  }
+  Trainer& trains = replay_trainer != nullptr ? static_cast<Trainer&>(*replay_trainer) : *trainer;
   const auto make =
       config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-  return make(*generator, *trainer, schema, options, stop);
+  return make(*generator, trains, schema, options, stop);
 }
 
 RunState TrainRun::Parts::State(const RunCounters& counters) const {

@@ -5,10 +5,15 @@
 
 #include <memory>
 
+#include "buffer/replay_buffer.h"
+#include "generate/labeller.h"
 #include "nn/torch_evaluator.h"
+#include "pipeline/main_thread_evaluator.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/replay_trainer.h"
 #include "run/checkpoint.h"
 #include "run/train_run.h"
+#include "train/current_net.h"
 #include "train/torch_trainer.h"
 
 namespace tandem {
@@ -28,17 +33,24 @@ struct TrainRun::Parts {
   Schema schema;
   NetworkSpec network;
   ResNetFC net;
-  std::unique_ptr<FrozenNet> target;     // null where no generator asks a network
-  std::unique_ptr<Evaluator> evaluator;  // likewise
+  std::unique_ptr<FrozenNet> target;               // null where no generator asks a network
+  std::unique_ptr<Evaluator> evaluator;            // likewise
+  std::unique_ptr<CurrentNet> current;             // in sync_main alone, as the next two
+  std::unique_ptr<MainThreadEvaluator> questions;  // to `current`
+  std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
   std::unique_ptr<BatchLoader> loader;
   std::unique_ptr<TorchTrainer> trainer;
-  std::unique_ptr<Validator> validator;  // null where none is asked for
-  std::unique_ptr<Pipeline> pipeline;    // last: its thread uses what is above
+  std::unique_ptr<ReplayBuffer> replay;           // null without replay
+  std::unique_ptr<ReplayTrainer> replay_trainer;  // likewise, and in sync_main
+  std::unique_ptr<Validator> validator;           // null where none is asked for
+  std::unique_ptr<Pipeline> pipeline;             // last: its thread uses what is above
 
  private:
+  void MakeEvaluators(const TrainConfig& config);
   std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
   std::unique_ptr<BatchLoader> MakeLoader(const TrainConfig& config);
+  void MakeReplay(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
   std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, StopSignal& stop,
                                          const Checkpoint* from);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/timeline.h"
+#include "buffer/replay_file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
 #include "run/train_parts.h"
@@ -40,6 +41,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
       {"train_s", train.seconds},
       {"wait_for_rows_s", record.wait_for_rows_s},
       {"wait_for_batch_s", train.wait_for_batch_s},
+      {"label_s", record.label_s},
+      {"answer_s", record.answer_s},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
   if (validated) {
@@ -78,6 +81,9 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
+    if (parts_->replay != nullptr) {
+      ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
+    }
   }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
@@ -211,16 +217,24 @@ void TrainRun::SaveCheckpoint(const std::string& weights_sha256) const {
   const Span span(Phase::kCheckpoint);
   const RunCounters counters = Counters();
   const RunState state = unfinished_ ? *unfinished_ : parts_->State(counters);
-  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, StateDictOf(parts_->net),
-                  weights_sha256, &state);
+  Save(state, counters, StateDictOf(parts_->net), weights_sha256);
+}
+
+// The checkpoint names what replay must hold to go on from it, so that is there before it is.
+void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
+                    const std::string& weights_sha256) const {
+  const std::int64_t next = state.counters.updates;
+  if (parts_->replay != nullptr) WriteReplay(directory_->replay(next), *parts_->replay, next);
+  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, model, weights_sha256, &state);
+  if (parts_->replay != nullptr) directory_->KeepReplayOf(next);
 }
 
 // After a failure, which may have left anything in the network: as it was before the update.
 void TrainRun::SaveUnfinished() const {
   if (!unfinished_) return;
   try {
-    WriteCheckpoint(directory_->checkpoint(), domain_name(), unfinished_->counters,
-                    unfinished_->model, WeightsSha256(unfinished_->model), &*unfinished_);
+    Save(*unfinished_, unfinished_->counters, unfinished_->model,
+         WeightsSha256(unfinished_->model));
   } catch (const std::exception& error) {
     LogWarning(fmt::format("and the state before the update cannot be saved: {}", error.what()));
   }

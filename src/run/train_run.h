@@ -56,8 +56,8 @@ class TrainRun {
   /// `config` has no `auto` left (ResolveAutos, ResolveMaxUpdates) and `device` is the one it
   /// names. Without `directory`, nothing is written. The run ends early when `stop`, which must
   /// outlive it, is set; the time limit counts from `began`. With `from`, goes on where that
-  /// checkpoint of a run of the same config was, time included. Throws InputError if the checkpoint
-  /// does not fit.
+  /// checkpoint of a run of the same config was, time included; it and what replay held are in
+  /// `directory`. Throws InputError if they do not fit.
   TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
            std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
            const Checkpoint* from = nullptr);
@@ -93,6 +93,8 @@ class TrainRun {
   void ValidateIfDue();
   void Validate();
   void SaveUnfinished() const;
+  void Save(const RunState& state, const RunCounters& counters, const StateDict& model,
+            const std::string& weights_sha256) const;
   void SaveCheckpoint(const std::string& weights_sha256) const;
 
   const TrainConfig config_;

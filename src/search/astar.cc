@@ -81,7 +81,7 @@ void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
   });
   expander_.Expand(states);
   ForEach(running.size(), [&](std::size_t i) {
-    running[i].tree->Receive(expander_, first_state_[i] * num_actions);
+    running[i].tree->Receive(expander_.expanded(), first_state_[i] * num_actions);
   });
 
   fresh_.clear();

@@ -56,7 +56,7 @@ void AStarTree::CopyPopped(Rows into) const {
   }
 }
 
-void AStarTree::Receive(const Expander& step, std::size_t first) {
+void AStarTree::Receive(const Children& step, std::size_t first) {
   const std::size_t num_actions = spec_.num_actions();
   const std::size_t num_children = popped_.size() * num_actions;
   const std::span<const std::uint64_t> hashes = step.hashes().subspan(first, num_children);
@@ -70,14 +70,14 @@ void AStarTree::Receive(const Expander& step, std::size_t first) {
   }
 }
 
-void AStarTree::Meet(const Expander& step, std::size_t child, std::uint32_t parent, Action action) {
+void AStarTree::Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action) {
   const float cost = nodes_[parent].cost + spec_.action_cost;
   if (goal_ && cost >= goal_->cost) return;
   if (step.is_goal()[child] != 0) {
     goal_ = {.parent = parent, .action = action, .cost = cost};
     return;
   }
-  const std::span<const std::uint8_t> state = step.children()[child];
+  const std::span<const std::uint8_t> state = step.rows()[child];
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
   if (known != NodeTable::kNone) {

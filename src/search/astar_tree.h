@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "search/expander.h"
+#include "search/children.h"
 #include "search/node_table.h"
 #include "search/open_list.h"
 #include "search/search.h"
@@ -41,12 +41,13 @@ class AStarTree {
   /// Chooses the states to expand next, or ends the search.
   void Pop();
 
-  /// The states chosen, and a copy of them.
+  /// The states chosen, what the path to each costs, and a copy of them.
   std::size_t num_popped() const { return popped_.size(); }
+  float popped_cost(std::size_t i) const { return nodes_[popped_[i]].cost; }
   void CopyPopped(Rows into) const;
 
   /// Takes in their children: those that `step` has from number `first` on.
-  void Receive(const Expander& step, std::size_t first);
+  void Receive(const Children& step, std::size_t first);
 
   /// Those of the children, by their numbers in `step`, that must be estimated: the new ones.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
@@ -66,7 +67,7 @@ class AStarTree {
     return options_.weight * node.cost + node.estimate;
   }
   bool Promising(float value) const;
-  void Meet(const Expander& step, std::size_t child, std::uint32_t parent, Action action);
+  void Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action);
   void Improve(std::uint32_t node, std::uint32_t parent, Action action, float cost);
   void Open(std::uint32_t node);
   std::vector<Action> PathTo(std::uint32_t node) const;

@@ -1,10 +1,7 @@
 #include "search/expander.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/parallel.h"
 #include "tandem/error.h"
@@ -16,41 +13,14 @@ constexpr std::size_t kGrain = 256;  // states that one task takes
 
 }  // namespace
 
-std::uint64_t HashState(std::span<const std::uint8_t> state) {
-  return XXH3_64bits(state.data(), state.size());
-}
-
 Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows)
-    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows) {}
+    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows), children_(domain) {}
 
 void Expander::Expand(ConstRows states) {
-  const std::size_t num_children = states.size() * domain_.spec().num_actions();
-  children_.resize(num_children * states.row_size());
-  is_goal_.resize(num_children);
-  unchanged_.resize(num_children);
-  hashes_.resize(num_children);
+  children_.Resize(states.size());
   ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
-    ExpandSome(states.Slice(first, count), first);
+    children_.Expand(states.Slice(first, count), first);
   });
-}
-
-void Expander::ExpandSome(ConstRows states, std::size_t first) {
-  const std::size_t num_actions = domain_.spec().num_actions();
-  const std::size_t state_size = states.row_size();
-  const Rows children(children_.data() + first * num_actions * state_size,
-                      states.size() * num_actions, state_size);
-  domain_.Expand(states, children);
-  domain_.IsGoal(children, std::span(is_goal_).subspan(first * num_actions, children.size()));
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const std::uint8_t* parent = states[i / num_actions].data();
-    const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
-    unchanged_[first * num_actions + i] = same ? 1 : 0;
-    if (!same) hashes_[first * num_actions + i] = HashState(children[i]);
-  }
-}
-
-ConstRows Expander::children() const {
-  return {children_.data(), is_goal_.size(), static_cast<std::size_t>(domain_.spec().state_size)};
 }
 
 std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "search/children.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
-/// The 64 bits by which searches look states up.
-std::uint64_t HashState(std::span<const std::uint8_t> state);
 
 /// Expands a batch of states and estimates those children that a search chooses. All that it
 /// returns stays valid until the next call of the same method; memory is kept for the next.
@@ -29,15 +27,12 @@ class Expander {
   /// Makes the children of `states`, which may be anything but the children of the last call.
   void Expand(ConstRows states);
 
-  /// Child i * num_actions + a is action a applied to state i, and so in all that follows.
-  ConstRows children() const;
-  std::span<const std::uint8_t> is_goal() const { return is_goal_; }
-
-  /// 1 where the child equals its parent, as where an action does not apply: never worth keeping.
-  std::span<const std::uint8_t> unchanged() const { return unchanged_; }
-
-  /// HashState of each child that is not `unchanged`; what stands for the others means nothing.
-  std::span<const std::uint64_t> hashes() const { return hashes_; }
+  /// All that is known of them; the four that follow are its parts.
+  const Children& expanded() const { return children_; }
+  ConstRows children() const { return children_.rows(); }
+  std::span<const std::uint8_t> is_goal() const { return children_.is_goal(); }
+  std::span<const std::uint8_t> unchanged() const { return children_.unchanged(); }
+  std::span<const std::uint64_t> hashes() const { return children_.hashes(); }
 
   /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
   /// `stop` is reached, Error if an estimate is not a number.
@@ -55,16 +50,11 @@ class Expander {
   std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
                                   const Encode& encode, const Evaluate& evaluate);
 
-  void ExpandSome(ConstRows states, std::size_t first);
-
   const Domain& domain_;
   Evaluator& evaluator_;
   const std::size_t evaluate_rows_;
 
-  std::vector<std::uint8_t> children_;
-  std::vector<std::uint8_t> is_goal_;
-  std::vector<std::uint8_t> unchanged_;
-  std::vector<std::uint64_t> hashes_;
+  Children children_;
   std::vector<std::uint8_t> inputs_;  // of one evaluation
   std::vector<float> values_;
 };

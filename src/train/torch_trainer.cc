@@ -40,7 +40,7 @@ TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader
       optimizer_(net.parameters(), options.optimizer) {}
 
 void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
-  on_iteration_ = std::move(callback);
+  on_iteration_.push_back(std::move(callback));
 }
 
 void TorchTrainer::PublishTarget() {
@@ -74,7 +74,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
     loss_sum += loss;
     ++stats.iterations;
     stats.examples += batch.targets.size(0);
-    on_iteration_(iteration);
+    for (const auto& callback : on_iteration_) callback(iteration);
   }
   {
     const Span span(Phase::kWaitForBatch);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "nn/device.h"
 #include "nn/frozen_net.h"
@@ -33,13 +34,12 @@ class TorchTrainer final : public Trainer {
   TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
                TorchTrainerOptions options);
 
-  /// Called after each iteration with its number within the run.
-  void OnIteration(std::function<void(std::int64_t)> callback);
-
   void PublishTarget() override;
 
   /// Throws Error that names the update if the loss is not finite.
   TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override;
+
+  void OnIteration(std::function<void(std::int64_t)> callback) override;
 
   /// One optimiser step: for each part of the batch forward, loss and backward; then the update.
   /// Returns the mean loss, on the device.
@@ -59,7 +59,7 @@ class TorchTrainer final : public Trainer {
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;
-  std::function<void(std::int64_t)> on_iteration_ = [](std::int64_t) {};
+  std::vector<std::function<void(std::int64_t)>> on_iteration_;
 };
 
 }  // namespace tandem

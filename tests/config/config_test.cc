@@ -92,7 +92,7 @@ TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
             "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 0.999999");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
-            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential");
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, sync_main");
   EXPECT_EQ(ErrorFor("seed:\n"),
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
             "9,223,372,036,854,775,807");
@@ -131,6 +131,42 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
   EXPECT_NE(ErrorFor("train: {batch_size: 1000000, iterations_per_update: 1000000}\n")
                 .find("at most 4,294,967,295"),
             std::string::npos);
+}
+
+TEST(Config, ASearchNeedsANetworkToLabelItsStates) {
+  EXPECT_EQ(ErrorFor("generate:\n  search: greedy\n"),
+            "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
+            "default): a search leaves the walk, whose length then says nothing of its states; the "
+            "others of `generate.target` do");
+  EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
+  EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
+                     "train: {batch_size: 50, iterations_per_update: 10}\n")
+                .find("a search would not end within a buffer, which has 500 rows"),
+            std::string::npos);
+}
+
+TEST(Config, WhatSyncMainCannotDoIsRefusedByName) {
+  const std::string mode = "pipeline: {mode: sync_main}\n";
+  const std::string begins = "`pipeline.mode: sync_main` (my.yaml:1) contradicts ";
+  const std::string search = "generate: {target: value_iteration, search: greedy}\n";
+  const std::string replay = "replay: {updates: 1}\n";
+  EXPECT_EQ(ErrorFor(mode + search + replay), "");
+  EXPECT_EQ(ErrorFor(mode + replay),
+            begins +
+                "`generate.target: walk_length` (the default): sync_main labels rows by the "
+                "target network, and walk lengths ask none");
+  EXPECT_EQ(ErrorFor(mode + "generate: {target: value_iteration}\n" + replay),
+            begins +
+                "`generate.search: none` (the default): the network in training steers "
+                "searches, and random walks ask none; `greedy` and `astar` do");
+  EXPECT_EQ(ErrorFor(mode + search),
+            begins +
+                "`replay.updates: 0` (the default): sync_main trains on rows from replay, "
+                "which must keep at least 1");
+  EXPECT_EQ(ErrorFor(mode + search + replay, {"pipeline.policy_lag=1"}),
+            "`pipeline.policy_lag: 1` (--set pipeline.policy_lag=1) contradicts `pipeline.mode: "
+            "sync_main` (my.yaml:1): sync_main labels rows just before it trains on them, so its "
+            "lag is 0");
 }
 
 TEST(Config, AdviceOnMemoryNamesKeysThatExist) {

@@ -3,113 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "base/stopwatch.h"
+#include "buffer/replay_buffer.h"
+#include "buffer/replay_file.h"
+#include "pipeline/replay_trainer.h"
+#include "pipeline/stand_ins.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-using std::chrono::milliseconds;
-
-const Schema kSchema{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
-constexpr std::int64_t kRows = 8;
-
-// What happened, in order, from all threads.
-class Log {
- public:
-  void Add(const std::string& event) {
-    const std::lock_guard lock(mutex_);
-    events_.push_back(event);
-  }
-
-  std::vector<std::string> events() const {
-    const std::lock_guard lock(mutex_);
-    return events_;
-  }
-
-  std::ptrdiff_t Position(const std::string& event) const {
-    const std::vector<std::string> all = events();
-    const auto found = std::ranges::find(all, event);
-    EXPECT_NE(found, all.end()) << event;
-    return found - all.begin();
-  }
-
-  std::ptrdiff_t Count(const std::string& event) const {
-    const std::vector<std::string> all = events();
-    return std::ranges::count(all, event);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> events_;
-};
-
-struct StandIns {
-  // The "network" and its target are one number each.
-  double weights = 1, target = 1;
-  bool asks_network = true;
-  milliseconds fill_time{0}, train_time{0};
-  std::int64_t fill_fails_at = -1, train_fails_at = -1;
-  std::vector<double> losses;  // by update; 0 beyond
-  std::optional<double> loss_thresh;
-  PipelineOptions from;  // first_update and target are taken from it
-  Log log;
-};
-
-class StandInGenerator final : public Generator {
- public:
-  explicit StandInGenerator(StandIns& shared) : shared_(shared) {}
-
-  bool asks_network() const override { return shared_.asks_network; }
-
-  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
-    shared_.log.Add("fill " + std::to_string(request.update));
-    const double target = shared_.target;
-    for (auto left = shared_.fill_time; left.count() > 0; left -= milliseconds(1)) {
-      if (stop.Reached()) throw Stopped();
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    if (request.update == shared_.fill_fails_at) throw Error("the simulator broke");
-    for (std::int64_t i = 0; i < request.rows; ++i) {
-      out.floats(0)[i] = static_cast<float>(0.5 * target + double(request.update * kRows + i) / 64);
-    }
-    shared_.log.Add("filled " + std::to_string(request.update));
-  }
-
- private:
-  StandIns& shared_;
-};
-
-class StandInTrainer final : public Trainer {
- public:
-  explicit StandInTrainer(StandIns& shared) : shared_(shared) {}
-
-  void PublishTarget() override {
-    shared_.log.Add("publish");
-    shared_.target = shared_.weights;
-  }
-
-  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal&) override {
-    shared_.log.Add("train " + std::to_string(update));
-    std::this_thread::sleep_for(shared_.train_time);
-    if (update == shared_.train_fails_at) throw Error("the loss is not finite");
-    for (const float row : rows.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
-    shared_.log.Add("trained " + std::to_string(update));
-    const auto k = static_cast<std::size_t>(update);
-    return {.iterations = 1,
-            .examples = static_cast<std::int64_t>(rows.rows()),
-            .loss = k < shared_.losses.size() ? shared_.losses[k] : 0.0};
-  }
-
- private:
-  StandIns& shared_;
-};
 
 struct Finished {
   std::vector<UpdateRecord> records;
@@ -119,7 +26,10 @@ struct Finished {
 
 Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t updates) {
   StandInGenerator generator(shared);
-  StandInTrainer trainer(shared);
+  StandInTrainer stand_in(shared);
+  std::optional<ReplayTrainer> with_replay;
+  if (shared.replay != nullptr) with_replay.emplace(stand_in, *shared.replay);
+  Trainer& trainer = with_replay ? static_cast<Trainer&>(*with_replay) : stand_in;
   StopSignal stop;
   const auto make = async ? &MakeAsyncPipeline : &MakeSequentialPipeline;
   const auto pipeline = make(generator, trainer, kSchema,
@@ -251,6 +161,48 @@ TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOne) {
       EXPECT_EQ(async.weights, lagging.weights);
       EXPECT_NE(async.weights, prompt.weights);
     }
+  }
+}
+
+TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOneWithReplayToo) {
+  const auto weights = [](bool async, std::int64_t earlier, milliseconds train_time) {
+    ReplayBuffer replay(kSchema, kRows, earlier, /*seed=*/1);
+    StandIns shared{.train_time = train_time};
+    shared.replay = &replay;
+    RunAll(shared, async, 1, 10);
+    return shared.weights;
+  };
+  const double in_turn = weights(false, 2, milliseconds(0));
+  for (const int train_time : {0, 3}) {
+    EXPECT_EQ(weights(true, 2, milliseconds(train_time)), in_turn);
+  }
+  EXPECT_NE(weights(true, 1, milliseconds(0)), in_turn);
+  StandIns without;
+  RunAll(without, /*async=*/true, 1, 10);
+  EXPECT_NE(without.weights, in_turn);
+  // Of a single buffer, every row is drawn.
+  EXPECT_EQ(weights(true, 0, milliseconds(0)), without.weights);
+}
+
+TEST(GoingOn, TakesUpWhatReplayHeld) {
+  constexpr std::int64_t kEarlier = 2;
+  ReplayBuffer never_stopped(kSchema, kRows, kEarlier, /*seed=*/1);
+  StandIns whole;
+  whole.replay = &never_stopped;
+  RunAll(whole, /*async=*/true, 1, 8);
+  const TempFolder temp;
+  for (std::int64_t pause = 1; pause < 8; ++pause) {
+    ReplayBuffer before(kSchema, kRows, kEarlier, /*seed=*/1);
+    ReplayBuffer after(kSchema, kRows, kEarlier, /*seed=*/1);
+    StandIns shared;
+    shared.replay = &before;
+    shared.from.target = RunAll(shared, /*async=*/true, 1, pause).target;
+    shared.from.first_update = pause;
+    WriteReplay(temp.path() / "replay", before, pause);
+    ReadReplay(temp.path() / "replay", after, pause);
+    shared.replay = &after;
+    RunAll(shared, /*async=*/true, 1, 8);
+    EXPECT_EQ(shared.weights, whole.weights);
   }
 }
 

@@ -32,5 +32,15 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
 }
 
+TEST(MemoryPlan, CountsReplayAndTheSearchesOfTheGenerator) {
+  const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
+  EXPECT_EQ(PlanFor(rows).replay, 0);
+  EXPECT_EQ(PlanFor(rows).search, 0);
+  EXPECT_EQ(PlanFor(rows + "replay: {updates: 3}").replay, (3 + 2) * 2 * 128 * (54 + 4));
+  const std::string astar =
+      rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
+  EXPECT_GE(PlanFor(astar).search, 2 * 128 * 12 * 54);  // every child's bytes
+}
+
 }  // namespace
 }  // namespace tandem

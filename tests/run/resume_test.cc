@@ -1,6 +1,7 @@
 // Runs that are stopped, killed or fail, and go on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -140,9 +141,28 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential",
                                  "pipeline.policy_lag=1"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.loss_thresh=0.3",
-                                 "network.head=q"}));
+                                 "network.head=q"},
+        std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
+                                 "generate.search_iterations=20", "replay.updates=2"}));
 
 class InFolder : public Resume {};
+
+class WithReplay : public Resume {};
+
+TEST_P(WithReplay, KeepsTheReplayOfTheLastCheckpointAlone) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  EXPECT_TRUE(fs::exists(folder_ / "replay-2.bin"));
+  EXPECT_EQ(std::ranges::count_if(fs::directory_iterator(folder_),
+                                  [](const auto& entry) {
+                                    return entry.path().filename().string().starts_with("replay");
+                                  }),
+            1);
+  fs::remove(folder_ / "replay-2.bin");
+  EXPECT_THROW(GoOn(), InputError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Two, WithReplay,
+                         testing::Values(std::vector<std::string>{"replay.updates=2"}));
 
 TEST_P(InFolder, BestIsANetworkButNoRunToGoOnWith) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});

@@ -41,10 +41,18 @@ RunSummary RunToTheEnd(const std::vector<std::string>& sets,
   return run.Finish();
 }
 
-class Target : public testing::TestWithParam<std::string> {
+// How examples come about.
+struct Source {
+  std::string name;
+  bool asks_network;
+  std::vector<std::string> sets;
+};
+
+class Target : public testing::TestWithParam<Source> {
  protected:
   std::string Weights(std::vector<std::string> sets) const {
-    sets.push_back("generate.target=" + GetParam());
+    const std::vector<std::string>& more = GetParam().sets;
+    sets.insert(sets.end(), more.begin(), more.end());
     return RunToTheEnd(sets).weights_sha256;
   }
 };
@@ -52,8 +60,8 @@ class Target : public testing::TestWithParam<std::string> {
 TEST_P(Target, AsyncEqualsSequentialWithLagOne) {
   const std::string async = Weights({"pipeline.mode=async"});
   EXPECT_EQ(async, Weights({"pipeline.mode=sequential", "pipeline.policy_lag=1"}));
-  const bool asks_network = GetParam() == "value_iteration";
-  EXPECT_EQ(async == Weights({"pipeline.mode=sequential", "pipeline.policy_lag=0"}), !asks_network);
+  EXPECT_EQ(async == Weights({"pipeline.mode=sequential", "pipeline.policy_lag=0"}),
+            !GetParam().asks_network);
 }
 
 TEST_P(Target, WeightsDoNotDependOnWorkersOrPrefetch) {
@@ -64,7 +72,20 @@ TEST_P(Target, WeightsDoNotDependOnWorkersOrPrefetch) {
   EXPECT_NE(one, Weights({"seed=2"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Target, testing::Values("walk_length", "value_iteration"));
+INSTANTIATE_TEST_SUITE_P(
+    All, Target,
+    testing::Values(Source{"walk_length", false, {"generate.target=walk_length"}},
+                    Source{"value_iteration", true, {"generate.target=value_iteration"}},
+                    Source{"replay", false, {"replay.updates=2"}},
+                    Source{"greedy_with_replay",
+                           true,
+                           {"generate.target=capped_value_iteration", "generate.search=greedy",
+                            "generate.search_iterations=20", "replay.updates=2"}},
+                    Source{"astar_q",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=astar",
+                            "generate.search_iterations=15", "network.head=q"}}),
+    [](const auto& test) { return test.param.name; });
 
 class InFolder : public testing::Test {
  protected:

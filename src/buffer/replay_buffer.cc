@@ -1,0 +1,70 @@
+#include "buffer/replay_buffer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/timeline.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Writes those rows of `from` to `to`, from row `first` on.
+void CopyRows(const DataBuffer& from, const std::vector<std::uint32_t>& rows, DataBuffer& to,
+              std::size_t first) {
+  for (std::size_t c = 0; c < from.schema().columns.size(); ++c) {
+    const ConstRows source = from.column(c);
+    const Rows target = to.column(c);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::ranges::copy(source[rows[i]], target[first + i].begin());
+    }
+  }
+}
+
+}  // namespace
+
+ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
+                           std::uint64_t seed)
+    : seed_(seed), sample_(schema, rows) {
+  for (std::int64_t i = 0; i <= earlier; ++i) buffers_.emplace_back(schema, rows);
+}
+
+std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier) {
+  return (static_cast<std::size_t>(earlier) + 2) * DataBuffer::BytesFor(schema, rows);
+}
+
+void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
+  const Span span(Phase::kReplay);
+  if (first_ != end_ && update != end_) {
+    throw Error(fmt::format("replay expects the rows of update {}, not of {}", end_, update));
+  }
+  if (first_ == end_) first_ = update;
+  for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+    std::ranges::copy(rows.column(c).bytes(), buffers_[SlotOf(update)].column(c).data());
+  }
+  end_ = update + 1;
+  first_ = std::max(first_, end_ - static_cast<std::int64_t>(buffers_.size()));
+}
+
+// Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S): one pass over
+// all rows, each taken with the chance that makes the sample uniform.
+const DataBuffer& ReplayBuffer::Sample() {
+  const Span span(Phase::kReplay);
+  Random random(seed_, Purpose::kReplay, static_cast<std::uint64_t>(end_ - 1));
+  std::size_t left = static_cast<std::size_t>(end_ - first_) * rows();
+  std::size_t wanted = rows();
+  for (std::int64_t update = first_; update < end_; ++update) {
+    picked_.clear();
+    for (std::size_t row = 0; row < rows(); ++row) {
+      if (random.Below(left--) >= wanted) continue;
+      picked_.push_back(static_cast<std::uint32_t>(row));
+      --wanted;
+    }
+    CopyRows(BufferOf(update), picked_, sample_, rows() - wanted - picked_.size());
+  }
+  return sample_;
+}
+
+}  // namespace tandem

@@ -1,0 +1,135 @@
+#include "buffer/replay_file.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "base/file.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+
+std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
+  return std::max<std::int64_t>(0, next - replay.earlier());
+}
+
+std::string Header(const ReplayBuffer& replay, std::int64_t next) {
+  std::string columns;
+  for (const Column& column : replay.schema().columns) {
+    columns += fmt::format(" {}:{}:{}", column.name,
+                           column.type == ElementType::kUint8 ? "uint8" : "float32", column.width);
+  }
+  return fmt::format("tandem replay {}\ncolumns{}\nrows {}\nupdates {} {}\n", kReplaySchema,
+                     columns, replay.rows(), FirstNeeded(replay, next), next);
+}
+
+// The hash of what passes by.
+class Hash {
+ public:
+  Hash() { XXH3_128bits_reset(state_.get()); }
+
+  void Add(std::string_view bytes) {
+    XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
+  }
+
+  std::string Hex() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_{XXH3_createState(),
+                                                                         &XXH3_freeState};
+};
+
+// The bytes of a column as a file holds them.
+std::string_view TextOf(ConstRows column) {
+  return {reinterpret_cast<const char*>(column.data()), column.bytes().size()};
+}
+
+// A file that is read and hashed from front to back.
+class Reader {
+ public:
+  explicit Reader(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+    if (!in_) {
+      throw InputError(fmt::format("cannot open {}, without which replay cannot go on: {}",
+                                   path.string(), std::strerror(errno)));
+    }
+  }
+
+  void Read(char* to, std::size_t size) {
+    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("it ends too soon");
+    hash_.Add({to, size});
+  }
+
+  std::string Read(std::size_t size) {
+    std::string text(size, '\0');
+    Read(text.data(), size);
+    return text;
+  }
+
+  // The rest of the file must be the hash of what came before.
+  void ExpectHash() {
+    const std::string expected = hash_.Hex();
+    if (Read(expected.size()) != expected) Fail("its hash is another");
+    if (in_.peek() != std::ifstream::traits_type::eof()) Fail("something follows its hash");
+  }
+
+  [[noreturn]] void Fail(std::string_view why) const {
+    throw InputError(fmt::format("{} is damaged: {}", path_.string(), why));
+  }
+
+ private:
+  const fs::path path_;
+  std::ifstream in_;
+  Hash hash_;
+};
+
+}  // namespace
+
+void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next) {
+  AtomicFile file(path);
+  Hash hash;
+  const auto write = [&](std::string_view bytes) {
+    file.Write(bytes);
+    hash.Add(bytes);
+  };
+  write(Header(replay, next));
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+    const DataBuffer& rows = replay.BufferOf(update);
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) write(TextOf(rows.column(c)));
+  }
+  file.Write(hash.Hex());
+  file.Commit();
+}
+
+void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
+  Reader reader(path);
+  const std::string expected = Header(replay, next);
+  if (const std::string header = reader.Read(expected.size()); header != expected) {
+    throw InputError(fmt::format("{} begins with\n{}expected\n{}", path.string(),
+                                 header.substr(0, header.rfind('\n') + 1), expected));
+  }
+  DataBuffer rows(replay.schema(), replay.rows());
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+      reader.Read(reinterpret_cast<char*>(rows.column(c).data()), rows.column(c).bytes().size());
+    }
+    replay.Add(update, rows);
+  }
+  reader.ExpectHash();
+}
+
+}  // namespace tandem

@@ -1,0 +1,94 @@
+#include "config/check_together.h"
+
+#include <fmt/format.h>
+
+namespace tandem {
+namespace {
+
+// What the main thread answers for are searches, and what it labels comes from replay.
+void CheckSyncMain(const TrainConfig& c, const Contradiction& contradiction) {
+  if (c.pipeline.mode != Mode::kSyncMain) return;
+  if (c.generate.target == Target::kWalkLength) {
+    contradiction("pipeline.mode", "generate.target",
+                  "sync_main labels rows by the target network, and walk lengths ask none");
+  }
+  if (c.generate.search == GenerateSearch::kNone) {
+    contradiction("pipeline.mode", "generate.search",
+                  "the network in training steers searches, and random walks ask none; `greedy` "
+                  "and `astar` do");
+  }
+  if (c.replay.updates == 0) {
+    contradiction("pipeline.mode", "replay.updates",
+                  "sync_main trains on rows from replay, which must keep at least 1");
+  }
+  if (c.pipeline.policy_lag == 1) {
+    contradiction("pipeline.policy_lag", "pipeline.mode",
+                  "sync_main labels rows just before it trains on them, so its lag is 0");
+  }
+}
+
+// Which states become examples, and who labels them when.
+void CheckExamples(const TrainConfig& c, const Contradiction& contradiction) {
+  if (c.pipeline.mode == Mode::kAsync && c.pipeline.policy_lag == 0) {
+    contradiction("pipeline.policy_lag", "pipeline.mode",
+                  "async fills a buffer while it trains on the one before, so its lag is 1");
+  }
+  const bool searches = c.generate.search != GenerateSearch::kNone;
+  if (searches && c.generate.target == Target::kWalkLength) {
+    contradiction("generate.search", "generate.target",
+                  "a search leaves the walk, whose length then says nothing of its states; the "
+                  "others of `generate.target` do");
+  }
+  if (searches && c.generate.search_iterations > c.rows_per_update()) {
+    contradiction("generate.search_iterations", "train.iterations_per_update",
+                  fmt::format("a search would not end within a buffer, which has {} rows",
+                              c.rows_per_update()));
+  }
+}
+
+void CheckTraining(const TrainConfig& c, const Contradiction& contradiction) {
+  if (!c.train.max_updates && c.train.max_seconds == 0) {
+    contradiction("train.max_updates", "train.max_seconds",
+                  "auto works the updates out from a time limit of more than 0 seconds");
+  }
+  const bool falls =
+      c.optimizer.schedule == Schedule::kLinear || c.optimizer.schedule == Schedule::kCosine;
+  if (falls && c.optimizer.final_learning_rate > c.optimizer.learning_rate) {
+    contradiction("optimizer.final_learning_rate", "optimizer.learning_rate",
+                  "the linear and cosine schedules fall, so they must end at or below their "
+                  "start");
+  }
+  if (c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps) {
+    contradiction("network.norm", "train.batch_size",
+                  "batch normalisation needs at least 2 examples at a time");
+  }
+  if (c.train.batch_size % c.train.accumulation_steps != 0) {
+    contradiction("train.accumulation_steps", "train.batch_size",
+                  "the parts of a batch are equal, so it must be a multiple of their number");
+  }
+}
+
+void CheckSizes(const TrainConfig& c, const Contradiction& contradiction) {
+  const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
+                          static_cast<double>(c.train.batch_size) *
+                          static_cast<double>(c.train.iterations_per_update);
+  if (examples > 1e18) {
+    contradiction("train.max_updates", "train.iterations_per_update",
+                  "the run would train on more than 10^18 examples");
+  }
+  if (c.rows_per_update() > UINT32_MAX) {
+    contradiction("train.batch_size", "train.iterations_per_update",
+                  "their product, the rows of one buffer, may be at most 4,294,967,295");
+  }
+}
+
+}  // namespace
+
+void CheckTogether(const TrainConfig& config, const Contradiction& contradiction) {
+  CheckSyncMain(config, contradiction);
+  CheckExamples(config, contradiction);
+  CheckTraining(config, contradiction);
+  CheckSizes(config, contradiction);
+}
+
+}  // namespace tandem

@@ -1,0 +1,69 @@
+#include "generate/bellman.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/timeline.h"
+
+namespace tandem {
+
+void Lookahead::Resize(Expanded& batch, std::size_t states) const {
+  const DomainSpec& spec = domain_.spec();
+  batch.states.resize(states * spec.state_size);
+  batch.is_goal.resize(states);
+  batch.bounds.resize(states);
+  batch.children.Resize(states);
+  batch.child_inputs.resize(batch.children.size() * spec.input.positions);
+  batch.child_values.resize(batch.children.size());
+}
+
+void Lookahead::Expand(Expanded& batch, std::size_t first, std::size_t count) const {
+  const ConstRows states = batch.rows().Slice(first, count);
+  {
+    const Span span(Phase::kExpand);
+    domain_.IsGoal(states, std::span(batch.is_goal).subspan(first, count));
+    batch.children.Expand(states, first);
+  }
+  const Span span(Phase::kWrite);
+  const std::size_t num_actions = domain_.spec().num_actions();
+  const std::size_t input_size = domain_.spec().input.positions;
+  domain_.Encode(batch.children.rows().Slice(first * num_actions, count * num_actions),
+                 Rows(batch.child_inputs.data(), batch.children.size(), input_size)
+                     .Slice(first * num_actions, count * num_actions));
+}
+
+void Lookahead::Evaluate(Expanded& batch) const {
+  if (batch.size() == 0) return;
+  const Span span(Phase::kEvaluate);
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  network_.Evaluate(ConstRows(batch.child_inputs.data(), batch.children.size(), input_size),
+                    batch.child_values);
+}
+
+void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float> label) const {
+  // A child by an action that does not apply is a copy of its parent. It is backed up like the
+  // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
+  // the fixed point, and masks need not be asked for.
+  const float cost = spec_.action_cost;
+  const std::size_t num_actions = spec_.num_actions();
+  const auto backup = [&](std::size_t action) {
+    const std::size_t child = i * num_actions + action;
+    return cost + (batch.children.is_goal()[child] != 0
+                       ? 0.0F
+                       : std::max(batch.child_values[child], 0.0F));
+  };
+  const float most = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
+  if (head_ == Head::kQ) {
+    for (std::size_t action = 0; action < num_actions; ++action) {
+      label[action] = std::min(backup(action), most + 2 * cost);  // there and back
+    }
+    return;
+  }
+  float best = most;
+  for (std::size_t action = 0; action < num_actions; ++action) {
+    best = std::min(best, backup(action));
+  }
+  label[0] = batch.is_goal[i] != 0 ? 0.0F : best;
+}
+
+}  // namespace tandem

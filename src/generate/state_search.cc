@@ -1,0 +1,99 @@
+#include "generate/state_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "search/astar_tree.h"
+
+namespace tandem {
+namespace {
+
+class GreedyRollout final : public StateSearch {
+ public:
+  GreedyRollout(const DomainSpec& spec, double epsilon) : spec_(spec), epsilon_(epsilon) {}
+
+  void Begin(const Expanded& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
+
+  bool Next(Expanded& batch, std::size_t i, Random random) override {
+    const std::size_t first_child = i * spec_.num_actions();
+    FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
+    if (choices_.empty()) return false;
+    const auto estimate = [&](Action action) { return batch.child_values[first_child + action]; };
+    const Action action = random.Share() < epsilon_
+                              ? choices_[random.Below(choices_.size())]
+                              : *std::ranges::min_element(choices_, {}, estimate);
+    std::ranges::copy(batch.children.rows()[first_child + action], batch.rows()[i].begin());
+    batch.bounds[i] += spec_.action_cost;
+    back_ = spec_.inverse_actions[action];
+    return true;
+  }
+
+ private:
+  void FindChoices(std::span<const std::uint8_t> unchanged) {
+    choices_.clear();
+    for (std::size_t action = 0; action < unchanged.size(); ++action) {
+      if (unchanged[action] == 0 && action != back_) {
+        choices_.push_back(static_cast<Action>(action));
+      }
+    }
+    if (choices_.empty() && back_) choices_.push_back(*back_);
+  }
+
+  const DomainSpec& spec_;
+  const double epsilon_;
+  std::optional<Action> back_;   // leads straight back
+  std::vector<Action> choices_;  // of the step in hand
+};
+
+// A* of one puzzle, one state at a step. It never ends by a goal: its caller starts it anew then.
+class AStarSearch final : public StateSearch {
+ public:
+  AStarSearch(const DomainSpec& spec, float weight) : spec_(spec), options_{.weight = weight} {}
+
+  void Begin(const Expanded& batch, std::size_t i) override {
+    start_bound_ = batch.bounds[i];
+    tree_ = std::make_unique<AStarTree>(spec_, options_, batch.rows()[i], /*start_is_goal=*/false);
+    tree_->SetStartEstimate(0);  // whatever it is: nothing else is open
+    tree_->Pop();
+  }
+
+  bool Next(Expanded& batch, std::size_t i, Random /*random*/) override {
+    tree_->Receive(batch.children, i * spec_.num_actions());
+    estimates_.clear();
+    for (const std::uint32_t child : tree_->fresh()) {
+      estimates_.push_back(batch.child_values[child]);
+    }
+    tree_->SetEstimates(estimates_);
+    tree_->Pop();
+    if (tree_->num_popped() == 0) return false;
+    tree_->CopyPopped(batch.rows().Slice(i, 1));
+    batch.bounds[i] = start_bound_ + tree_->popped_cost(0);
+    return true;
+  }
+
+ private:
+  const DomainSpec& spec_;
+  const AStarOptions options_;
+  float start_bound_ = 0;
+  std::unique_ptr<AStarTree> tree_;
+  std::vector<float> estimates_;
+};
+
+}  // namespace
+
+std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec,
+                                             const StateSearchOptions& options) {
+  switch (options.method) {
+    case GenerateSearch::kNone:
+      return nullptr;
+    case GenerateSearch::kGreedy:
+      return std::make_unique<GreedyRollout>(spec, options.epsilon);
+    case GenerateSearch::kAStar:
+      return std::make_unique<AStarSearch>(spec, options.weight);
+  }
+  return nullptr;  // not reached: the compiler warns of a missing case
+}
+
+}  // namespace tandem

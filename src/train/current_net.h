@@ -1,0 +1,33 @@
+// The network in training, as an Evaluator.
+#pragma once
+
+#include "nn/device.h"
+#include "nn/frozen_net.h"
+#include "nn/resnet_fc.h"
+#include "nn/torch_evaluator.h"
+
+namespace tandem {
+
+/// Evaluates with a frozen copy, made anew where the network has changed since. For the thread that
+/// trains, between its iterations.
+class CurrentNet final : public Evaluator {
+ public:
+  /// `net` and `device` must outlive this; `type` as FrozenNet's.
+  CurrentNet(const ResNetFC& net, at::ScalarType type, Device& device,
+             TorchEvaluatorOptions options);
+
+  /// Call when an iteration has changed the network.
+  void Changed() { changed_ = true; }
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
+
+ private:
+  const ResNetFC& net_;
+  Device& device_;
+  std::unique_ptr<Stream> stream_;
+  FrozenNet frozen_;
+  TorchEvaluator evaluator_;
+  bool changed_ = true;
+};
+
+}  // namespace tandem

@@ -1,0 +1,172 @@
+// What replay keeps, draws and saves.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "buffer/replay_buffer.h"
+#include "buffer/replay_file.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kRows = 50;
+
+// A row's number over all updates stands in both columns, so that torn rows show.
+const Schema kSchema{.columns = {{.name = "id", .type = ElementType::kUint8, .width = 3},
+                                 {.name = "x", .type = ElementType::kFloat32, .width = 2}}};
+
+DataBuffer RowsOf(std::int64_t update) {
+  DataBuffer rows(kSchema, kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto id = static_cast<std::uint32_t>(update * kRows + i);
+    rows.column(0)[i][0] = id & 0xFF;
+    rows.column(0)[i][1] = (id >> 8) & 0xFF;
+    rows.column(0)[i][2] = 7;
+    rows.floats(1)[2 * i] = static_cast<float>(id);
+    rows.floats(1)[2 * i + 1] = -static_cast<float>(id);
+  }
+  return rows;
+}
+
+// The number of each row, all of whose parts must agree.
+std::vector<std::uint32_t> Ids(const DataBuffer& rows) {
+  std::vector<std::uint32_t> ids;
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const auto bytes = rows.column(0)[i];
+    const std::uint32_t id = bytes[0] + 256U * bytes[1];
+    EXPECT_EQ(bytes[2], 7);
+    EXPECT_EQ(rows.floats(1)[2 * i], static_cast<float>(id));
+    EXPECT_EQ(rows.floats(1)[2 * i + 1], -static_cast<float>(id));
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<std::uint32_t> SampleAfter(ReplayBuffer& replay, std::int64_t updates) {
+  for (std::int64_t update = replay.end(); update < updates; ++update) {
+    replay.Add(update, RowsOf(update));
+  }
+  return Ids(replay.Sample());
+}
+
+TEST(ReplayBuffer, DrawsEachRowAtMostOnceAndOnlyOfTheUpdatesHeld) {
+  ReplayBuffer replay(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
+  for (std::int64_t updates = 1; updates < 12; ++updates) {
+    const std::vector<std::uint32_t> ids = SampleAfter(replay, updates);
+    const std::set<std::uint32_t> different(ids.begin(), ids.end());
+    EXPECT_EQ(different.size(), kRows);
+    const std::int64_t first = std::max<std::int64_t>(0, updates - 4);
+    EXPECT_EQ(replay.first(), first);
+    EXPECT_GE(*different.begin(), first * kRows);
+    EXPECT_LT(*different.rbegin(), updates * kRows);
+  }
+}
+
+TEST(ReplayBuffer, WithoutEarlierUpdatesTheSampleIsTheBuffer) {
+  ReplayBuffer replay(kSchema, kRows, /*earlier=*/0, /*seed=*/1);
+  EXPECT_EQ(SampleAfter(replay, 1), Ids(RowsOf(0)));
+  EXPECT_EQ(SampleAfter(replay, 6), Ids(RowsOf(5)));
+}
+
+TEST(ReplayBuffer, EveryRowHasTheSameChance) {
+  constexpr int kSeeds = 4000;
+  std::map<std::uint32_t, int> drawn;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, seed);
+    for (const std::uint32_t id : SampleAfter(replay, 3)) ++drawn[id];
+  }
+  EXPECT_EQ(drawn.size(), 3 * kRows);
+  // Each is in a third of the samples; five standard deviations.
+  const double most_off = 5 * std::sqrt(kSeeds * (1.0 / 3) * (2.0 / 3));
+  for (const auto& [id, times] : drawn) EXPECT_NEAR(times, kSeeds / 3.0, most_off) << id;
+}
+
+TEST(ReplayBuffer, TheSampleIsAFunctionOfSeedAndUpdate) {
+  ReplayBuffer one(kSchema, kRows, 2, 1), same(kSchema, kRows, 2, 1), other(kSchema, kRows, 2, 2);
+  SampleAfter(one, 3);  // earlier samples make no difference
+  const std::vector<std::uint32_t> ids = SampleAfter(one, 5);
+  EXPECT_EQ(ids, SampleAfter(same, 5));
+  EXPECT_EQ(ids, SampleAfter(one, 5));  // nor does asking again
+  EXPECT_NE(ids, SampleAfter(other, 5));
+}
+
+TEST(ReplayBuffer, RefusesUpdatesOutOfOrder) {
+  ReplayBuffer replay(kSchema, kRows, 2, 1);
+  replay.Add(4, RowsOf(4));  // a run that goes on begins anywhere
+  EXPECT_THROW(replay.Add(4, RowsOf(4)), Error);
+  EXPECT_THROW(replay.Add(6, RowsOf(6)), Error);
+  replay.Add(5, RowsOf(5));
+  EXPECT_EQ(replay.first(), 4);
+  EXPECT_EQ(replay.end(), 6);
+}
+
+class ReplayFile : public testing::Test {
+ protected:
+  std::string ErrorOfReading(std::int64_t next, std::size_t rows = kRows) {
+    ReplayBuffer replay(kSchema, rows, 3, 1);
+    try {
+      ReadReplay(file_, replay, next);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  const TempFolder temp_;
+  const std::filesystem::path file_ = temp_.path() / "replay-7.bin";
+};
+
+TEST_F(ReplayFile, ARunGoesOnAsIfItHadNeverBeenAway) {
+  for (const std::int64_t next : {0, 1, 3, 4, 7}) {
+    ReplayBuffer whole(kSchema, kRows, 3, 1);
+    if (next > 0) SampleAfter(whole, next);
+    WriteReplay(file_, whole, next);
+    ReplayBuffer resumed(kSchema, kRows, 3, 1);
+    ReadReplay(file_, resumed, next);
+    for (std::int64_t updates = next + 1; updates < 12; ++updates) {
+      EXPECT_EQ(SampleAfter(resumed, updates), SampleAfter(whole, updates));
+    }
+  }
+}
+
+// As where the update fails whose rows are in already.
+TEST_F(ReplayFile, KnowsWhatWasHeldBeforeTheNewestUpdate) {
+  ReplayBuffer replay(kSchema, kRows, 3, 1);
+  SampleAfter(replay, 8);
+  WriteReplay(file_, replay, 7);
+  ReplayBuffer resumed(kSchema, kRows, 3, 1);
+  ReadReplay(file_, resumed, 7);
+  EXPECT_EQ(resumed.first(), 4);
+  EXPECT_EQ(SampleAfter(resumed, 8), SampleAfter(replay, 8));
+}
+
+TEST_F(ReplayFile, WhatIsWrongWithAFileIsNamed) {
+  EXPECT_NE(ErrorOfReading(7).find("replay-7.bin, without which replay cannot go on: No such file"),
+            std::string::npos);
+  ReplayBuffer replay(kSchema, kRows, 3, 1);
+  SampleAfter(replay, 7);
+  WriteReplay(file_, replay, 7);
+  EXPECT_EQ(ErrorOfReading(7), "");
+  EXPECT_NE(ErrorOfReading(6).find("updates 4 7\nexpected\ntandem replay 1\ncolumns id:uint8:3 "
+                                   "x:float32:2\nrows 50\nupdates 3 6\n"),
+            std::string::npos);
+  EXPECT_NE(ErrorOfReading(7, kRows + 1).find("rows 51"), std::string::npos);
+
+  const std::string content = ReadFile(file_);
+  std::string damaged = content;
+  damaged[damaged.size() / 2] ^= 1;
+  WriteFileAtomically(file_, damaged);
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: its hash is another"), std::string::npos);
+  WriteFileAtomically(file_, content.substr(0, content.size() - 40));
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: it ends too soon"), std::string::npos);
+  WriteFileAtomically(file_, content + "x");
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: something follows its hash"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

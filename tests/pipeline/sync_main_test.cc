@@ -1,0 +1,324 @@
+// sync_main, with a stand-in generator, labeller, network and trainer.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "buffer/replay_buffer.h"
+#include "generate/labeller.h"
+#include "pipeline/main_thread_evaluator.h"
+#include "pipeline/pipeline.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using std::chrono::milliseconds;
+
+const Schema kStates{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1}}};
+const Schema kExamples{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1},
+                                   {.name = "label", .type = ElementType::kFloat32, .width = 1}}};
+constexpr std::int64_t kRows = 8;
+constexpr std::int64_t kIterations = 4;
+constexpr std::int64_t kEarlier = 2;
+
+// What the stand-ins share. The "network" is a number: the iterations that it has had.
+struct World {
+  int asks = 6;  // questions in each fill
+  int fill_fails_at = -1, network_fails_at = -1, labeller_fails_at = -1, train_fails_at = -1;
+  std::vector<double> losses;  // by update; 0 beyond
+  std::optional<double> loss_thresh;
+  milliseconds iteration_time{0};
+
+  // Written by the main thread alone.
+  std::int64_t weights = 0, target = 0;
+  bool training = false;  // within an iteration
+  std::vector<std::int64_t> labelled_by;
+  std::vector<std::vector<float>> trained;       // the rows' ids, by update
+  std::vector<std::int64_t> fills_when_trained;  // fills begun by the end of each update
+
+  // Written by the generator thread alone, and read when it has gone.
+  std::vector<float> answers;
+  std::atomic<int> fills = 0;
+};
+
+class AskingGenerator final : public Generator {
+ public:
+  AskingGenerator(World& world, Evaluator& network) : world_(world), network_(network) {}
+
+  bool asks_network() const override { return true; }
+
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
+    ++world_.fills;
+    for (int i = 0; i < world_.asks; ++i) {
+      if (stop.Reached()) throw Stopped();
+      const std::uint8_t input = 0;
+      float answer = 0;
+      network_.Evaluate(ConstRows(&input, 1, 1), {&answer, 1});
+      world_.answers.push_back(answer);
+    }
+    if (request.update == world_.fill_fails_at) throw Error("the simulator broke");
+    std::iota(out.floats(0).begin(), out.floats(0).end(),
+              static_cast<float>(request.update * kRows));
+  }
+
+ private:
+  World& world_;
+  Evaluator& network_;
+};
+
+class Network final : public Evaluator {
+ public:
+  explicit Network(World& world) : world_(world) {}
+
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+    EXPECT_EQ(std::this_thread::get_id(), main_);
+    EXPECT_FALSE(world_.training);
+    if (asked_++ == world_.network_fails_at) throw Error("the network broke");
+    values[0] = static_cast<float>(world_.weights);
+  }
+
+ private:
+  World& world_;
+  const std::thread::id main_ = std::this_thread::get_id();
+  int asked_ = 0;
+};
+
+class TargetLabeller final : public Labeller {
+ public:
+  explicit TargetLabeller(World& world) : world_(world) {}
+
+  void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& /*stop*/,
+             const std::function<void()>& between) override {
+    between();
+    const auto update = static_cast<int>(world_.labelled_by.size());
+    if (update == world_.labeller_fails_at) throw Error("the labeller broke");
+    world_.labelled_by.push_back(world_.target);
+    std::ranges::copy(states.floats(0), examples.floats(0).begin());
+    std::ranges::fill(examples.floats(1), static_cast<float>(world_.target));
+  }
+
+ private:
+  World& world_;
+};
+
+class CountingTrainer final : public Trainer {
+ public:
+  explicit CountingTrainer(World& world) : world_(world) {}
+
+  void PublishTarget() override { world_.target = world_.weights; }
+
+  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override {
+    if (update == world_.train_fails_at) throw Error("the loss is not finite");
+    const std::span<const float> ids = rows.floats(0);
+    world_.trained.emplace_back(ids.begin(), ids.end());
+    TrainStats stats;
+    for (; stats.iterations < kIterations && !stop.Reached(); ++stats.iterations) {
+      world_.training = true;
+      std::this_thread::sleep_for(world_.iteration_time);
+      ++world_.weights;
+      world_.training = false;
+      for (const auto& callback : on_iteration_) callback(stats.iterations);
+    }
+    world_.fills_when_trained.push_back(world_.fills);
+    const auto k = static_cast<std::size_t>(update);
+    stats.loss = k < world_.losses.size() ? world_.losses[k] : 0;
+    return stats;
+  }
+
+  void OnIteration(std::function<void(std::int64_t)> callback) override {
+    on_iteration_.push_back(std::move(callback));
+  }
+
+ private:
+  World& world_;
+  std::vector<std::function<void(std::int64_t)>> on_iteration_;
+};
+
+// All of a run; `stop` is its own.
+struct SyncMainRun {
+  SyncMainRun(World& world, std::int64_t updates, std::int64_t first_update = 0)
+      : network(world),
+        questions(network),
+        generator(world, questions),
+        labeller(world),
+        trainer(world),
+        pipeline(MakeSyncMainPipeline(
+            generator, trainer, kExamples,
+            {.rows_per_update = kRows,
+             .max_updates = updates,
+             .policy_lag = 0,
+             .loss_thresh = world.loss_thresh,
+             .first_update = first_update},
+            stop, {.questions = questions, .replay = replay, .labeller = labeller})) {}
+
+  StopSignal stop;
+  Network network;
+  MainThreadEvaluator questions;
+  AskingGenerator generator;
+  ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
+  TargetLabeller labeller;
+  CountingTrainer trainer;
+  std::unique_ptr<Pipeline> pipeline;  // last: its thread uses what is above
+};
+
+// Has the first iteration of each update wait until so many fills have begun, within reason.
+void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
+  run.trainer.OnIteration([&world, by_update](std::int64_t iteration) {
+    const int fills = by_update[world.trained.size() - 1];
+    for (int ms = 0; iteration == 0 && world.fills < fills && ms < 10'000; ++ms) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+}
+
+std::vector<UpdateRecord> RunAll(World& world, std::int64_t updates) {
+  SyncMainRun run(world, updates);
+  std::vector<UpdateRecord> records;
+  for (std::int64_t k = 0; k < updates; ++k) records.push_back(run.pipeline->RunUpdate());
+  return records;
+}
+
+TEST(SyncMain, EveryQuestionIsAnsweredByTheMainThreadBetweenIterations) {
+  for (const int asks : {0, 1, 3, 100}) {  // fewer and more than an update has iterations
+    World world{.asks = asks};
+    RunAll(world, 5);
+    EXPECT_EQ(world.answers.size(), static_cast<std::size_t>(5 * asks));
+    EXPECT_TRUE(std::ranges::is_sorted(world.answers));  // the network as it was at the time
+  }
+}
+
+TEST(SyncMain, ASearchIsSteeredByTheNetworkInTraining) {
+  World world{.asks = kIterations, .iteration_time = milliseconds(5)};
+  {
+    SyncMainRun run(world, 2);
+    AwaitFills(run, world, {2, 2});
+    run.pipeline->RunUpdate();
+    run.pipeline->RunUpdate();
+  }
+  // Buffer 1 was filled beside update 0, and saw its weights before the update was whole.
+  const std::set<float> seen(world.answers.begin() + kIterations, world.answers.end());
+  EXPECT_LT(*seen.begin(), kIterations);
+  EXPECT_GT(*seen.rbegin(), 0);
+}
+
+TEST(SyncMain, FillsTheNextBufferWhileItTrainsAndNoMoreThanIsUsed) {
+  World world{.asks = 1};
+  SyncMainRun run(world, 3);
+  AwaitFills(run, world, {2, 3, 3});
+  for (int k = 0; k < 3; ++k) run.pipeline->RunUpdate();
+  EXPECT_EQ(world.fills_when_trained, (std::vector<std::int64_t>{2, 3, 3}));
+}
+
+TEST(SyncMain, TrainsOnASampleOfTheLastBuffers) {
+  World world;
+  RunAll(world, 7);
+  std::set<float> ever;
+  for (std::int64_t k = 0; k < 7; ++k) {
+    const std::set<float> ids(world.trained[k].begin(), world.trained[k].end());
+    EXPECT_EQ(ids.size(), static_cast<std::size_t>(kRows));  // each at most once
+    EXPECT_GE(*ids.begin(), static_cast<float>(std::max<std::int64_t>(0, k - kEarlier) * kRows));
+    EXPECT_LT(*ids.rbegin(), static_cast<float>((k + 1) * kRows));
+    ever.insert(ids.begin(), ids.end());
+  }
+  EXPECT_GT(ever.size(), static_cast<std::size_t>(4 * kRows));
+}
+
+TEST(SyncMain, RowsAreLabelledByTheNetworkAsTheUpdateBegins) {
+  World world;
+  for (const UpdateRecord& record : RunAll(world, 4)) {
+    EXPECT_EQ(record.lag_updates, 0);
+    EXPECT_EQ(record.target_age_updates, 0);
+    EXPECT_EQ(record.train.iterations, kIterations);
+    EXPECT_GE(record.seconds, record.label_s);
+  }
+  EXPECT_EQ(world.labelled_by, (std::vector<std::int64_t>{0, 4, 8, 12}));
+}
+
+TEST(SyncMain, LossThreshHoldsTheTargetNetworkBack) {
+  World world{.losses = {0.1, 0.9, 0.9, 0.2}, .loss_thresh = 0.5};
+  std::vector<std::int64_t> ages;
+  for (const UpdateRecord& record : RunAll(world, 6)) ages.push_back(record.target_age_updates);
+  EXPECT_EQ(world.labelled_by, (std::vector<std::int64_t>{0, 4, 4, 4, 16, 20}));
+  EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 0, 1, 2, 0, 0}));
+}
+
+TEST(SyncMain, GoesOnFromAnUpdate) {
+  World world;
+  SyncMainRun run(world, 6, /*first_update=*/4);
+  EXPECT_EQ(run.pipeline->RunUpdate().update, 4);
+  EXPECT_EQ(run.pipeline->RunUpdate().update, 5);
+  EXPECT_EQ(world.fills, 2);
+  EXPECT_EQ(run.pipeline->target().offered, 5);
+}
+
+void ExpectFailure(World world, const std::string& message) {
+  try {
+    RunAll(world, 6);
+    ADD_FAILURE() << "expected: " << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), message);
+  }
+}
+
+TEST(SyncMain, AFailureOnAnySideEndsTheRunWithItsOwnMessage) {
+  for (const int at : {0, 3}) {
+    ExpectFailure({.fill_fails_at = at}, "the simulator broke");
+    ExpectFailure({.network_fails_at = 7 * at}, "the network broke");
+    ExpectFailure({.labeller_fails_at = at}, "the labeller broke");
+    ExpectFailure({.train_fails_at = at}, "the loss is not finite");
+  }
+}
+
+TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
+  World world{.asks = 1'000'000'000};
+  SyncMainRun run(world, 3);
+  std::thread user([&] {
+    std::this_thread::sleep_for(milliseconds(10));
+    run.stop.Request();
+  });
+  EXPECT_THROW(run.pipeline->RunUpdate(), Stopped);
+  user.join();
+}
+
+TEST(SyncMain, AStopEndsTrainingBetweenIterations) {
+  World world{.asks = 20};
+  SyncMainRun run(world, 3);
+  run.trainer.OnIteration([&](std::int64_t iteration) {
+    if (iteration == 1) run.stop.Request();
+  });
+  EXPECT_EQ(run.pipeline->RunUpdate().train.iterations, 2);
+}
+
+// The next fill's question is never answered; the test is that this ends.
+TEST(SyncMain, GoingAwayFreesAFillThatWaitsForAnAnswer) {
+  World world{.asks = 100};
+  {
+    SyncMainRun run(world, 3);
+    AwaitFills(run, world, {2});
+    run.pipeline->RunUpdate();
+  }
+  EXPECT_EQ(world.fills, 2);
+  EXPECT_LT(world.answers.size(), 200U);
+}
+
+TEST(MainThreadEvaluator, OnceClosedNobodyWaits) {
+  World world;
+  Network network(world);
+  MainThreadEvaluator questions(network);
+  const std::uint8_t input = 0;
+  float answer = 0;
+  std::thread asks([&] {
+    EXPECT_THROW(questions.Evaluate(ConstRows(&input, 1, 1), {&answer, 1}), Stopped);
+  });
+  questions.Close(std::make_exception_ptr(Stopped()));
+  asks.join();
+  EXPECT_THROW(questions.Evaluate(ConstRows(&input, 1, 1), {&answer, 1}), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem

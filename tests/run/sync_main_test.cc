@@ -1,0 +1,140 @@
+// Whole runs in sync_main, small. Which weights a search meets is a matter of timing, so none of
+// these compares weights.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/load.h"
+#include "run/calibrate.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSmall =
+    "domain: {name: npuzzle, size: 3}\n"
+    "pipeline: {mode: sync_main}\n"
+    "generate: {target: capped_value_iteration, search: greedy, search_iterations: 20,\n"
+    "           max_scramble: 30, chunk_rows: 200}\n"
+    "replay: {updates: 2}\n"
+    "network: {width: 32, blocks: 1}\n"
+    "train: {batch_size: 100, iterations_per_update: 10, max_updates: 30, threads: 2}\n"
+    "validation: {every_updates: 0}\n";
+
+class SyncMain : public testing::Test {
+ protected:
+  TrainConfig Config(const std::vector<std::string>& sets) const {
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  std::vector<nlohmann::json> Metrics() const {
+    std::vector<nlohmann::json> lines;
+    std::ifstream metrics(folder_ / "metrics.jsonl");
+    for (std::string line; std::getline(metrics, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+  RunSummary RunInFolder(const std::vector<std::string>& sets) {
+    TrainRun run(Config(sets), device_, RunDirectory::Create(folder_), never_);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_F(SyncMain, LearnsAndTellsWhereTheTimeWent) {
+  const RunSummary summary = RunInFolder({});
+  EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
+  EXPECT_EQ(summary.examples, 30'000);
+  const std::vector<nlohmann::json> lines = Metrics();
+  ASSERT_EQ(lines.size(), 30U);
+  EXPECT_LT(lines.back()["loss"], lines.front()["loss"].get<double>() / 2);
+  for (const nlohmann::json& line : lines) {
+    EXPECT_EQ(line["lag_updates"], 0);
+    EXPECT_EQ(line["target_age_iterations"], 0);
+    EXPECT_GT(line["label_s"], 0.0);
+    EXPECT_GT(line["answer_s"], 0.0);
+    EXPECT_GT(line["update_s"], line["label_s"]);
+  }
+}
+
+TEST_F(SyncMain, GoesWithAQNetAndAStar) {
+  const RunSummary summary = RunInFolder({"network.head=q", "generate.search=astar",
+                                          "generate.target=value_iteration", "train.max_updates=5",
+                                          "pipeline.loss_thresh=0"});
+  EXPECT_EQ(summary.updates, 5);
+  // No update's loss is 0, so the target network stays the first.
+  EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);
+}
+
+class StopAt final : public TrainObserver {
+ public:
+  StopAt(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
+    run.AddObserver(*this);
+  }
+  void OnIteration(const Progress& progress) override {
+    if (progress.iterations_done == iterations_) run_.RequestStop();
+  }
+
+ private:
+  TrainRun& run_;
+  std::int64_t iterations_;
+};
+
+TEST_F(SyncMain, AStoppedRunGoesOn) {
+  {
+    TrainRun run(Config({}), device_, RunDirectory::Create(folder_), never_);
+    const StopAt stop(run, 123);
+    while (run.RunUpdate()) {
+    }
+    EXPECT_EQ(run.Finish().end, RunEnd::kStopped);
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "replay-12.bin"));
+  const RunDirectory directory = RunDirectory::Reopen(folder_);
+  const Checkpoint checkpoint(directory.checkpoint());
+  TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+  directory.KeepMetricsOf(checkpoint.Counters().updates);
+  while (run.RunUpdate()) {
+  }
+  const RunSummary summary = run.Finish();
+  EXPECT_EQ(summary.updates, 30);
+  EXPECT_EQ(summary.examples, 30'000);
+  EXPECT_EQ(Metrics().size(), 30U);
+  EXPECT_TRUE(fs::exists(folder_ / "replay-30.bin"));
+}
+
+TEST_F(SyncMain, ALossThatIsNotFiniteEndsTheRunWithItsOwnMessage) {
+  try {
+    RunInFolder({"optimizer.learning_rate=10", "optimizer.weight_decay=10", "network.norm=none",
+                 "train.max_updates=200"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the loss of update"), std::string::npos);
+  }
+}
+
+TEST_F(SyncMain, UpdatesThatFitAreMeasuredAsInOtherModes) {
+  TrainConfig config = Config({"train.max_updates=auto", "train.max_seconds=2"});
+  config = ResolveMaxUpdates(config, device_, Stopwatch(), never_);
+  EXPECT_GE(config.train.max_updates, 1);
+  EXPECT_LT(config.train.max_updates, 100'000);
+}
+
+}  // namespace
+}  // namespace tandem
