@@ -5,7 +5,7 @@ PRESET ?= release
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build train test check-long bench format clean
+.PHONY: help setup build train test compare check-long bench format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -24,6 +24,9 @@ train: build  ## train the quickstart (3 minutes once built), then solve ten rea
 
 test: build  ## run every test
 	@ctest --preset $(PRESET)
+
+compare: build  ## compare the modes on the same work (4 minutes), as a table and a figure
+	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
 
 check-long: test  ## besides, what takes too long for every change; writes docs/check_long.md
 	@PRESET=$(PRESET) scripts/check_long

@@ -1,6 +1,7 @@
 // tandem compare CONFIG
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -41,6 +42,21 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   return all;
 }
 
+// Where the config leaves it open, sequential gets the policy lag of async, so that they do the
+// same work; whether their weights are equal is then the proof.
+void AlignPolicyLags(Plan& plan) {
+  const auto is = [](const char* mode) {
+    return [mode](const Variant& variant) { return variant.mode == mode; };
+  };
+  if (std::ranges::none_of(plan.variants, is("async"))) return;
+  for (Variant& variant : plan.variants) {
+    const std::vector<Override> overrides = OverridesOf(plan, variant, plan.seeds.front());
+    if (variant.mode == "sequential" && !LoadConfig(plan.config, overrides).pipeline.policy_lag) {
+      variant.aligned_lag = true;
+    }
+  }
+}
+
 // Every run's config is checked before the first run starts.
 void CheckAll(const Plan& plan) {
   for (const Variant& variant : plan.variants) {
@@ -67,6 +83,7 @@ Plan MakePlan(const CompareArgs& args) {
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
   plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
+  AlignPolicyLags(plan);
   CheckAll(plan);
   if (fs::exists(plan.folder) && !fs::is_empty(plan.folder)) {
     throw InputError(fmt::format("{} is not an empty folder", plan.folder.string()));

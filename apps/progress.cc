@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/log.h"
 #include "base/terminal.h"
 #include "base/text.h"
 
@@ -34,7 +35,8 @@ std::string Describe(const Progress& progress) {
 
 }  // namespace
 
-ProgressDisplay::ProgressDisplay() : terminal_(HasCursor(STDERR_FILENO)) {}
+ProgressDisplay::ProgressDisplay(bool log_validation)
+    : terminal_(HasCursor(STDERR_FILENO)), log_validation_(log_validation) {}
 
 void ProgressDisplay::OnIteration(const Progress& progress) {
   const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
@@ -42,6 +44,20 @@ void ProgressDisplay::OnIteration(const Progress& progress) {
   if (!last && since_shown_.Seconds() < interval) return;
   since_shown_ = Stopwatch();
   Show(progress);
+}
+
+void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport& report) {
+  if (!log_validation_) return;
+  Close();
+  const auto& errors = report.by_length;
+  const LengthError& middle = errors[errors.size() / 2];
+  LogInfo(
+      fmt::format("validation after update {}: {:.1f} % solved greedily; value error {:.2f}, at "
+                  "length {} {:.2f}, "
+                  "at {} {:.2f}, at {} {:.2f}",
+                  updates, 100 * report.solve_rate, report.value_error, errors.front().length,
+                  errors.front().value_error, middle.length, middle.value_error,
+                  errors.back().length, errors.back().value_error));
 }
 
 void ProgressDisplay::Show(const Progress& progress) {

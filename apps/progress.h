@@ -10,10 +10,12 @@ namespace tandem {
 
 class ProgressDisplay final : public TrainObserver {
  public:
-  ProgressDisplay();
+  /// `log_validation`: a line for each validation.
+  explicit ProgressDisplay(bool log_validation);
   ~ProgressDisplay() override { Close(); }
 
   void OnIteration(const Progress& progress) override;
+  void OnValidation(std::int64_t updates, const ValidationReport& report) override;
 
   /// Ends the bar's line, so that others can print.
   void Close();
@@ -22,6 +24,7 @@ class ProgressDisplay final : public TrainObserver {
   void Show(const Progress& progress);
 
   const bool terminal_;
+  const bool log_validation_;
   Stopwatch since_shown_;
   bool line_open_ = false;
 };

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/commands.h"
-#include "apps/states_file.h"
 #include "base/file.h"
+#include "run/states_file.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 

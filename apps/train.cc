@@ -84,7 +84,7 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
 }
 
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
-  ProgressDisplay progress;
+  ProgressDisplay progress(run.config().validation.log);
   run.AddObserver(progress);
   while (run.RunUpdate()) {
   }

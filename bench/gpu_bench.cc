@@ -115,9 +115,9 @@ void MatrixProduct(benchmark::State& state) {
     benchmark::DoNotOptimize(at::matmul(x, x));
     device->Synchronize();
   }
-  state.counters["FLOP/s"] = benchmark::Counter(
-      2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate);
+  state.counters["FLOP/s"] =
+      benchmark::Counter(2.0 * kSize * kSize * kSize * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
 }
 BENCHMARK(MatrixProduct)->Unit(benchmark::kMillisecond)->UseRealTime();
 

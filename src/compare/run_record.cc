@@ -67,8 +67,12 @@ void ReadUpdate(const Json& json, RunRecord& record) {
 RunRecord ReadRun(const std::filesystem::path& folder) {
   RunRecord record;
   const std::string summary = (folder / "summary.json").string();
-  ReadFrom(ParseJson(ReadFile(summary), summary), summary,
-           [&](const Json& json) { ReadSummary(json, record); });
+  std::optional<double> solved_at_the_end;
+  ReadFrom(ParseJson(ReadFile(summary), summary), summary, [&](const Json& json) {
+    ReadSummary(json, record);
+    const Json& validation = json.at("validation");
+    if (!validation.is_null()) solved_at_the_end = validation.at("solve_rate").get<double>();
+  });
   const std::string metrics = (folder / "metrics.jsonl").string();
   std::istringstream lines(ReadFile(metrics));
   std::string line;
@@ -78,6 +82,7 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
   }
   if (record.curve.empty()) throw InputError(metrics + ": holds no update");
   record.lag_updates /= static_cast<double>(record.curve.size());
+  if (solved_at_the_end) record.curve.back().solve_rate = solved_at_the_end;
   return record;
 }
 

@@ -42,6 +42,7 @@ Variation ParseVariation(std::string_view text) {
 
 std::vector<Override> Variant::Overrides() const {
   std::vector<Override> overrides = {{"pipeline.mode", mode, "--modes " + mode}};
+  if (aligned_lag) overrides.push_back({"pipeline.policy_lag", "1", "tandem compare"});
   for (const auto& [key, value] : varied) {
     overrides.push_back({key, value, fmt::format("--vary {}={}", key, value)});
   }

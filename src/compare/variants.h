@@ -28,6 +28,7 @@ struct Variant {
   std::string name;  ///< "async", "async prefetch.depth=4"; a row's name and, made safe, a folder's
   std::string mode;
   std::vector<std::pair<std::string, std::string>> varied;  ///< key and value
+  bool aligned_lag = false;  ///< sequential with the policy lag of async, 1
 
   /// As `tandem train` takes them.
   std::vector<Override> Overrides() const;

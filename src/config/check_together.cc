@@ -21,6 +21,14 @@ void CheckSyncMain(const TrainConfig& c, const Contradiction& contradiction) {
     contradiction("pipeline.mode", "replay.updates",
                   "sync_main trains on rows from replay, which must keep at least 1");
   }
+  if (c.diagnose.timing_breakdown) {
+    contradiction("diagnose.timing_breakdown", "pipeline.mode",
+                  "phases are measured one at a time, and sync_main answers searches between them");
+  }
+  if (!c.pipeline.overlap) {
+    contradiction("pipeline.overlap", "pipeline.mode",
+                  "in sync_main searches go on while the main thread answers them");
+  }
   if (c.pipeline.policy_lag == 1) {
     contradiction("pipeline.policy_lag", "pipeline.mode",
                   "sync_main labels rows just before it trains on them, so its lag is 0");

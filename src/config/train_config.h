@@ -21,6 +21,7 @@ enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 enum class Loss { kSquared, kHuber };
 enum class Measure { kSolveRate, kValueError };
 enum class SearchMethod { kBeam, kAStar };
+enum class MetricsPlace { kCpu, kDevice };
 enum class Precision { kAuto, kFp32, kBf16 };
 
 struct DomainConfig {
@@ -33,6 +34,7 @@ struct DomainConfig {
 
 struct PipelineConfig {
   Mode mode = Mode::kAsync;
+  bool overlap = true;
   AutoInt policy_lag;
   std::optional<double> loss_thresh;
 };
@@ -88,7 +90,10 @@ struct TrainingConfig {
 };
 
 struct PrefetchConfig {
+  bool enabled = true;
   std::int64_t depth = 2;
+  bool pinned = true;
+  bool copy_stream = true;
 };
 
 struct EvaluateConfig {
@@ -111,7 +116,12 @@ struct SearchConfig {
 struct ValidationConfig {
   std::int64_t every_updates = 100;
   std::int64_t states = 200;
+  std::string file;
   Measure best_by = Measure::kSolveRate;
+  std::int64_t batch_size = 1000;
+  PrefetchConfig prefetch;
+  MetricsPlace metrics = MetricsPlace::kCpu;
+  bool log = false;
 };
 
 struct CheckpointConfig {

@@ -35,11 +35,12 @@ class CudaStream final : public Stream {
 
 class CudaSlot final : public TransferSlot {
  public:
-  CudaSlot(const std::vector<TensorSpec>& tensors, c10::cuda::CUDAStream copies) : copies_(copies) {
+  CudaSlot(const std::vector<TensorSpec>& tensors, bool pinned, c10::cuda::CUDAStream copies)
+      : copies_(copies) {
     const c10::Device device = copies.device();
     for (const TensorSpec& spec : tensors) {
       const auto options = at::TensorOptions().dtype(spec.type);
-      host_.push_back(at::empty(spec.sizes, options.pinned_memory(true)));
+      host_.push_back(at::empty(spec.sizes, options.pinned_memory(pinned)));
       device_.push_back(at::empty(spec.sizes, options.device(device)));
     }
   }
@@ -111,13 +112,15 @@ class CudaDevice final : public Device {
     return std::make_unique<CudaStream>(NewStream());
   }
 
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
-      std::size_t count, const std::vector<TensorSpec>& tensors) override {
-    const c10::cuda::CUDAStream copies = NewStream();
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       SlotOptions options) override {
+    const c10::cuda::CUDAStream copies =
+        options.copy_stream ? NewStream() : c10::cuda::getDefaultCUDAStream(device_.index());
     const c10::cuda::CUDAStreamGuard guard(copies);
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) {
-      slots.push_back(std::make_unique<CudaSlot>(tensors, copies));
+      slots.push_back(std::make_unique<CudaSlot>(tensors, options.pinned, copies));
     }
     Synchronize();
     return slots;

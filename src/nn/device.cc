@@ -52,8 +52,9 @@ class CpuDevice final : public Device {
   std::unique_ptr<Stream> MainStream() override { return std::make_unique<CpuStream>(); }
   std::unique_ptr<Stream> MakeStream() override { return std::make_unique<CpuStream>(); }
 
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
-      std::size_t count, const std::vector<TensorSpec>& tensors) override {
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       SlotOptions /*options*/) override {
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) slots.push_back(std::make_unique<CpuSlot>(tensors));
     return slots;

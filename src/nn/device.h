@@ -19,6 +19,12 @@ struct TensorSpec {
   std::vector<std::int64_t> sizes;
 };
 
+/// How slots copy. On a CPU, where nothing is copied, neither has an effect.
+struct SlotOptions {
+  bool pinned = true;       ///< host memory that the GPU reads by itself
+  bool copy_stream = true;  ///< copies run beside computation, on a stream of their own
+};
+
 /// Host memory, the device tensors it is copied to, and the events that say when either may be
 /// rewritten. A filling thread and a using thread pass it to and fro; in their order:
 ///
@@ -30,7 +36,7 @@ class TransferSlot {
  public:
   virtual ~TransferSlot() = default;
 
-  /// Memory of tensor `i` on the host (pinned, for a GPU).
+  /// Memory of tensor `i` on the host.
   virtual std::span<std::byte> host(std::size_t i) = 0;
 
   /// Tensor `i` on the device. Lives as long as the slot.
@@ -39,8 +45,8 @@ class TransferSlot {
   /// Blocks until the last copy has left the host memory.
   virtual void AwaitHost() = 0;
 
-  /// Copies all tensors on the copy stream, behind what was running at the last Release. Returns at
-  /// once.
+  /// Copies all tensors on the copy stream (or the main one, see SlotOptions), behind what was
+  /// running at the last Release. Returns at once.
   virtual void EnqueueCopy() = 0;
 
   /// Makes the calling thread's current stream wait for the copy. Does not block the thread.
@@ -84,7 +90,7 @@ class Device {
 
   /// Slots made by one call to this share one copy stream. Throws Error if memory runs out.
   virtual std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
-      std::size_t count, const std::vector<TensorSpec>& tensors) = 0;
+      std::size_t count, const std::vector<TensorSpec>& tensors, SlotOptions options) = 0;
 
   /// Blocks until all work on the device is done.
   virtual void Synchronize() = 0;

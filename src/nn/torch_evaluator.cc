@@ -12,8 +12,10 @@ TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const Netwo
                                TorchEvaluatorOptions options)
     : net_(net), options_(options), stream_(device.MakeStream()) {
   const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_rows, spec.input.positions}};
-  slot_ = std::move(device.MakeSlots(1, {inputs}).front());
-  std::ranges::fill(slot_->host(0), std::byte{0});  // padding must be valid input
+  slots_ = device.MakeSlots(2, {inputs}, {});
+  for (const auto& slot : slots_) {
+    std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
+  }
 }
 
 void TorchEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
@@ -30,22 +32,35 @@ void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Redu
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const auto batch_rows = static_cast<std::size_t>(options_.batch_rows);
+  const auto batch_at = [&](std::size_t first) {
+    return inputs.Slice(first, std::min(batch_rows, inputs.size() - first));
+  };
+  std::size_t slot = 0;
+  StartCopy(batch_at(0), *slots_[slot]);
   for (std::size_t first = 0; first < inputs.size(); first += batch_rows) {
-    const std::size_t count = std::min(batch_rows, inputs.size() - first);
-    EvaluateBatch(inputs.Slice(first, count), values.subspan(first * width, count * width), reduce);
+    const std::size_t count = batch_at(first).size();
+    const at::Tensor estimates = Forward(*slots_[slot], count, reduce);
+    slot = 1 - slot;
+    // On a GPU it runs under the computation that has just been started.
+    if (first + count < inputs.size()) StartCopy(batch_at(first + count), *slots_[slot]);
+    const at::Tensor on_host = estimates.cpu();  // waits for the stream
+    const std::span<float> into = values.subspan(first * width, count * width);
+    std::memcpy(into.data(), on_host.const_data_ptr<float>(), into.size_bytes());
   }
 }
 
-void TorchEvaluator::EvaluateBatch(ConstRows inputs, std::span<float> values, Reduce reduce) {
-  slot_->AwaitHost();
-  std::ranges::copy(inputs.bytes(), reinterpret_cast<std::uint8_t*>(slot_->host(0).data()));
-  slot_->EnqueueCopy();
-  slot_->AwaitCopy();
-  const at::Tensor bytes = slot_->device(0).narrow(0, 0, PaddedRows(inputs.size()));
-  const at::Tensor estimates = reduce(net_.Forward(bytes)).contiguous();
-  slot_->Release();
-  const at::Tensor on_host = estimates.cpu();  // waits for the stream
-  std::memcpy(values.data(), on_host.const_data_ptr<float>(), values.size_bytes());
+void TorchEvaluator::StartCopy(ConstRows batch, TransferSlot& slot) {
+  slot.AwaitHost();
+  std::ranges::copy(batch.bytes(), reinterpret_cast<std::uint8_t*>(slot.host(0).data()));
+  slot.EnqueueCopy();
+}
+
+at::Tensor TorchEvaluator::Forward(TransferSlot& slot, std::size_t rows, Reduce reduce) {
+  slot.AwaitCopy();
+  const at::Tensor bytes = slot.device(0).narrow(0, 0, PaddedRows(rows));
+  at::Tensor estimates = reduce(net_.Forward(bytes)).contiguous();
+  slot.Release();
+  return estimates;
 }
 
 std::int64_t TorchEvaluator::PaddedRows(std::size_t rows) const {

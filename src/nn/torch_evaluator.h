@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "nn/device.h"
 #include "nn/frozen_net.h"
@@ -30,7 +31,8 @@ class TorchEvaluator final : public QEvaluator {
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
 
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
-  void EvaluateBatch(ConstRows inputs, std::span<float> values, Reduce reduce);
+  static void StartCopy(ConstRows batch, TransferSlot& slot);
+  at::Tensor Forward(TransferSlot& slot, std::size_t rows, Reduce reduce);
 
   // Short batches are padded to a power of two: LibTorch compiles and keeps kernels for each shape
   // that it meets.
@@ -39,7 +41,7 @@ class TorchEvaluator final : public QEvaluator {
   const FrozenNet& net_;
   const TorchEvaluatorOptions options_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<TransferSlot> slot_;
+  std::vector<std::unique_ptr<TransferSlot>> slots_;  // two, taken in turns
 };
 
 }  // namespace tandem

@@ -47,6 +47,7 @@ void FillThread::Fill(std::int64_t update) {
   DoubleBuffer::WriteLease lease = AcquireWrite();
   FillStats stats{.wait_s = idle_.Seconds()};
   try {
+    stats.began = Stopwatch::Clock::now();
     const ScopedTimer timer(stats.seconds);
     generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, lease.rows(), stop_);
   } catch (...) {

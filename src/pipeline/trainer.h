@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/stop_signal.h"
+#include "base/stopwatch.h"
 #include "buffer/data_buffer.h"
 
 namespace tandem {
@@ -14,6 +15,7 @@ struct TrainStats {
   std::int64_t examples = 0;    ///< rows trained on
   double loss = 0;              ///< mean over the iterations
   double learning_rate = 0;     ///< of the last iteration
+  Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< all of Train
   double wait_for_batch_s = 0;  ///< of which waiting for the batch source
 };

@@ -18,8 +18,11 @@ TrainConfig ResolveAutos(TrainConfig config, const Device& device) {
   config.device = device.torch().str();
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
-  // With the same lag, so with the same weights.
-  if (config.diagnose.timing_breakdown) config.pipeline.mode = Mode::kSequential;
+  if (config.diagnose.timing_breakdown) {  // with the same lag, so with the same weights
+    config.pipeline.overlap = false;
+    config.prefetch.enabled = false;
+    config.prefetch.copy_stream = false;
+  }
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.evaluate.threads = config.evaluate.threads.value_or(*config.train.threads);

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file.h"
 #include "config/fields.h"
@@ -10,6 +11,18 @@ namespace {
 nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result) {
   if (!result) return nullptr;
   return {{"solve_rate", result->solve_rate}, {"value_error", result->value_error}};
+}
+
+// What runs are compared by.
+nlohmann::ordered_json ToJson(const TimeReport& time, std::int64_t workers) {
+  const WarmTimes& warm = time.warm;
+  return {{"wall_s", warm.threads.main.wall_s},
+          {"generate_s", time.generate_critical_s},
+          {"train_s", warm.train_s()},
+          {"core_s", warm.core_s},
+          {"cores", std::thread::hardware_concurrency()},
+          {"idle_workers", warm.idle_workers(workers)},
+          {"idle_main", warm.idle_main()}};
 }
 
 }  // namespace
@@ -41,6 +54,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"cold_start_s", summary.time.cold_start_s},
       {"generate_critical_s", summary.time.generate_critical_s},
       {"train_critical_s", summary.time.train_critical_s},
+      {"after_cold_start", ToJson(summary.time, *config.generate.workers)},
       {"time", ToJson(summary.time.threads)}};
   WriteFileAtomically(path, json.dump(2) + "\n");
 }

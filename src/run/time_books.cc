@@ -1,5 +1,7 @@
 #include "run/time_books.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -28,12 +30,43 @@ nlohmann::ordered_json ToJson(const PhaseTimes& times) {
   return json;
 }
 
+// CPU time of all threads so far.
+double CoreSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 // Not waiting for rows. What the prefetch thread and the device make it wait for is training too.
 double TrainingIn(const PhaseTimes& main) {
   return main.Sum() - main[Phase::kIdle] - main[Phase::kWaitForRows];
 }
 
 }  // namespace
+
+ThreadTimes& ThreadTimes::operator-=(const ThreadTimes& earlier) {
+  main -= earlier.main;
+  generator -= earlier.generator;
+  prefetch -= earlier.prefetch;
+  workers -= earlier.workers;
+  return *this;
+}
+
+double WarmTimes::idle_main() const {
+  return threads.main[Phase::kWaitForRows] / threads.main.wall_s;
+}
+
+// The generator thread is one of the workers.
+double WarmTimes::idle_workers(std::int64_t workers) const {
+  const double asking = threads.generator[Phase::kEvaluate];
+  const double busy = threads.workers.Work() + threads.generator.Work() - asking;
+  return std::clamp(1 - busy / (static_cast<double>(workers) * threads.main.wall_s), 0.0, 1.0);
+}
+
+double WarmTimes::train_s() const { return TrainingIn(threads.main); }
 
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   nlohmann::ordered_json json = {{"main", ToJson(times.main)},
@@ -53,6 +86,12 @@ void TimeBooks::UpdateStarts() {
   if (started_) return;
   started_ = true;
   main_before_ = main_.Times();
+}
+
+void TimeBooks::IterationEnds() {
+  if (before_warm_) return;
+  before_warm_ = Times();
+  core_s_before_warm_ = CoreSeconds();
 }
 
 void TimeBooks::UpdateEnds(const UpdateRecord& record) {
@@ -83,10 +122,7 @@ ThreadTimes TimeBooks::Times() const {
 ThreadTimes TimeBooks::TakeTimes() {
   const ThreadTimes now = Times();
   ThreadTimes since = now;
-  since.main -= taken_.main;
-  since.generator -= taken_.generator;
-  since.prefetch -= taken_.prefetch;
-  since.workers -= taken_.workers;
+  since -= taken_;
   taken_ = now;
   return since;
 }
@@ -101,6 +137,10 @@ TimeReport TimeBooks::Report() const {
     // The clock of the cold start began a little before the phase did.
     report.wait_for_rows_s = std::max(
         0.0, main[Phase::kWaitForRows] - main_before_[Phase::kWaitForRows] - cold_start_s_);
+  }
+  if (before_warm_) {
+    report.warm = {.threads = report.threads, .core_s = CoreSeconds() - core_s_before_warm_};
+    report.warm.threads -= *before_warm_;
   }
   return report;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
@@ -16,10 +17,27 @@ struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes workers;  ///< TBB's threads together, without those above, which work beside them
   std::size_t worker_count = 0;
+
+  ThreadTimes& operator-=(const ThreadTimes& earlier);
 };
 
 /// The threads that have a track, by name, with the seconds of each phase that took any.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
+
+/// From the end of the first iteration on, when all modes have the cold start behind them.
+struct WarmTimes {
+  ThreadTimes threads;
+  double core_s = 0;  ///< CPU time of all threads of the process
+
+  /// Share of the time that the main thread waited for rows.
+  double idle_main() const;
+
+  /// Share of the time that `workers` threads had nothing to do in generating, in 0..1.
+  double idle_workers(std::int64_t workers) const;
+
+  /// The main thread's critical path: all but waiting for rows.
+  double train_s() const;
+};
 
 /// What "time" in summary.json holds. The critical times leave the cold start out.
 struct TimeReport {
@@ -28,6 +46,7 @@ struct TimeReport {
   double generate_critical_s = 0;  ///< the generator side was at work: not waiting for the trainer
   double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
   double wait_for_rows_s = 0;      ///< it did
+  WarmTimes warm;
 };
 
 /// Keeps a run's timeline. Used by the main thread.
@@ -41,6 +60,9 @@ class TimeBooks {
 
   /// Call before each update; the first begins with the cold start.
   void UpdateStarts();
+
+  /// Call when an iteration has ended; only the first call has an effect.
+  void IterationEnds();
 
   /// Call when an update has been trained.
   void UpdateEnds(const UpdateRecord& record);
@@ -58,7 +80,9 @@ class TimeBooks {
   ThreadTimes taken_;
   std::int64_t updates_ = 0;  // that have ended
   bool started_ = false;
-  PhaseTimes main_before_;  // before the cold start
+  PhaseTimes main_before_;                  // before the cold start
+  std::optional<ThreadTimes> before_warm_;  // until the first iteration ended
+  double core_s_before_warm_ = 0;
   double cold_start_s_ = 0;
   double generate_critical_s_ = 0;
 };

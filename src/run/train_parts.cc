@@ -6,8 +6,7 @@
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 #include "tandem/registry.h"
-#include "train/direct.h"
-#include "train/prefetch.h"
+#include "train/loader.h"
 
 namespace tandem {
 namespace {
@@ -41,7 +40,9 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
   generator = MakeGenerator(config);
-  loader = MakeLoader(config);
+  loader = MakeLoader(*device, schema, config.prefetch.enabled,
+                      LoaderOptionsFor(config.prefetch, config.train.batch_size,
+                                       static_cast<std::uint64_t>(config.seed)));
   trainer = MakeTrainer(config);
   if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
@@ -102,17 +103,6 @@ std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& con
                             .labelled = !answered});
 }
 
-std::unique_ptr<BatchLoader> TrainRun::Parts::MakeLoader(const TrainConfig& config) {
-  const auto seed = static_cast<std::uint64_t>(config.seed);
-  if (config.diagnose.timing_breakdown) {
-    return std::make_unique<DirectLoader>(*device, schema, config.train.batch_size, seed);
-  }
-  return std::make_unique<PrefetchLoader>(
-      *device, schema,
-      PrefetchOptions{
-          .batch_size = config.train.batch_size, .depth = config.prefetch.depth, .seed = seed});
-}
-
 std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {
   return std::make_unique<TorchTrainer>(
       net, target.get(), *loader, *device,
@@ -154,8 +144,8 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
         {.questions = *questions, .replay = *replay, .labeller = *labeller});
   }
   Trainer& trains = replay_trainer != nullptr ? static_cast<Trainer&>(*replay_trainer) : *trainer;
-  const auto make =
-      config.pipeline.mode == Mode::kAsync ? &MakeAsyncPipeline : &MakeSequentialPipeline;
+  const bool overlaps = config.pipeline.mode == Mode::kAsync && config.pipeline.overlap;
+  const auto make = overlaps ? &MakeAsyncPipeline : &MakeSequentialPipeline;
   return make(*generator, trains, schema, options, stop);
 }
 

@@ -24,9 +24,13 @@ std::int64_t PeakRssBytes() {
 }
 
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
-                                   const RunCounters& counters, bool validated,
+                                   const RunCounters& counters, const Stopwatch& began,
+                                   const std::optional<ValidationReport>& validation,
                                    const ThreadTimes& times) {
   const TrainStats& train = record.train;
+  const auto since = [&](Stopwatch::Clock::time_point time) {
+    return std::chrono::duration<double>(time - began.start()).count();
+  };
   nlohmann::ordered_json line = {
       {"update", record.update},
       {"elapsed_s", counters.wall_s},
@@ -36,8 +40,10 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
       {"loss", train.loss},
       {"learning_rate", train.learning_rate},
       {"update_s", record.seconds},
+      {"generate_began_s", since(record.fill.began)},
       {"generate_s", record.fill.seconds},
       {"generator_wait_s", record.fill.wait_s},
+      {"train_began_s", since(train.began)},
       {"train_s", train.seconds},
       {"wait_for_rows_s", record.wait_for_rows_s},
       {"wait_for_batch_s", train.wait_for_batch_s},
@@ -45,9 +51,12 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
       {"answer_s", record.answer_s},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
-  if (validated) {
-    line["solve_rate"] = counters.validation->solve_rate;
-    line["value_error"] = counters.validation->value_error;
+  if (validation) {
+    line["solve_rate"] = validation->solve_rate;
+    line["value_error"] = validation->value_error;
+    for (const auto& [length, error] : validation->by_length) {
+      line["value_error_by_length"][std::to_string(length)] = error;
+    }
   }
   line["time"] = ToJson(times);
   return line;
@@ -144,6 +153,7 @@ bool TrainRun::RunPipelineUpdate() {
 
 void TrainRun::OnIteration(std::int64_t iteration) {
   const Span span(Phase::kReport);
+  time_.IterationEnds();
   if (breakdown_) breakdown_->AfterIteration(iteration);
   if (observers_.empty()) return;
   const Progress progress{
@@ -172,9 +182,8 @@ void TrainRun::Record(const UpdateRecord& record) {
 
   if (whole) ValidateIfDue();
   if (directory_) {
-    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
-                                          so_far_.validated_iterations == so_far_.iterations,
-                                          time_.TakeTimes()));
+    directory_->AppendMetrics(MetricsLine(record, config_, Counters(), began_,
+                                          std::exchange(report_, std::nullopt), time_.TakeTimes()));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
@@ -197,11 +206,13 @@ void TrainRun::Validate() {
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kValidation);
   try {
-    so_far_.validation = parts_->validator->Validate(parts_->net, requests);
+    report_ = parts_->validator->Validate(parts_->net, requests);
   } catch (const Stopped&) {
     return;
   }
+  so_far_.validation = *report_;
   so_far_.validated_iterations = so_far_.iterations;
+  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
   if (so_far_.best && !IsBetter(*so_far_.validation, *so_far_.best, config_.validation.best_by)) {
     return;
   }

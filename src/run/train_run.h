@@ -36,6 +36,7 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void OnIteration(const Progress& /*progress*/) {}
   virtual void OnUpdate(const UpdateRecord& /*record*/) {}
+  virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
@@ -107,7 +108,8 @@ class TrainRun {
   TimeBooks time_;
   std::optional<TimingBreakdown> breakdown_;
   RunCounters so_far_;
-  double earlier_s_ = 0;  // wall time before this run went on with another
+  std::optional<ValidationReport> report_;  // not yet in the metrics
+  double earlier_s_ = 0;                    // wall time before this run went on with another
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole

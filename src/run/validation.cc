@@ -4,18 +4,23 @@
 #include <cmath>
 #include <tuple>
 
-#include "base/random.h"
-#include "generate/random_walk.h"
+#include "generate/generator.h"
+#include "nn/threads.h"
+#include "run/value_errors.h"
 #include "search/greedy.h"
+#include "train/loader.h"
 
 namespace tandem {
 namespace {
 
-constexpr std::uint64_t kSeed = 0;  // not the run's: results of different runs compare
+constexpr std::uint64_t kOrderSeed = 0;  // the sums do not depend on it
 
 at::ScalarType TypeOf(Precision precision) {
   return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
+
+// The schema of training without its labels' width: one number, that of the group.
+Schema RowSchema(const Domain& domain) { return ExampleSchema(domain.spec(), Head::kV); }
 
 }  // namespace
 
@@ -31,46 +36,71 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
                      const TrainConfig& config)
     : domain_(domain),
       device_(device),
+      config_(config.validation),
+      threads_(static_cast<int>(*config.evaluate.threads)),
+      held_out_(MakeHeldOut(domain, config)),
+      rows_(RowSchema(domain), held_out_.lengths.size()),
       net_(network, TypeOf(config.evaluate.precision), device.torch()),
       evaluator_(net_, device, network,
-                 {.batch_rows = config.evaluate.batch_rows,
-                  .threads = static_cast<int>(*config.evaluate.threads)}) {
-  const auto count = static_cast<std::size_t>(config.validation.states);
-  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
-  states_.resize(count * state_size);
-  const Rows states(states_.data(), count, state_size);
-  for (std::size_t i = 0; i < count; ++i) {
-    lengths_.push_back(1 + static_cast<std::int64_t>(i) % config.generate.max_scramble);
-    RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
-    for (std::int64_t step = 0; step < lengths_[i]; ++step) walk.Step();
+                 {.batch_rows = config.evaluate.batch_rows, .threads = threads_}),
+      stream_(device.MakeStream()) {
+  GroupStates();
+  const PrefetchConfig& prefetch = config_.prefetch;
+  loader_ = MakeLoader(device, rows_.schema(), prefetch.enabled,
+                       LoaderOptionsFor(prefetch, config_.batch_size, kOrderSeed));
+}
+
+void Validator::GroupStates() {
+  std::vector<std::int64_t> lengths = held_out_.lengths;
+  std::ranges::sort(lengths);
+  const auto [end, last] = std::ranges::unique(lengths);
+  lengths.erase(end, last);
+  for (const std::int64_t length : lengths) groups_.push_back({.length = length});
+  domain_.Encode(held_out_.rows(), rows_.column(kInputColumn));
+  const std::span<float> numbers = rows_.floats(kTargetColumn);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto group = std::ranges::lower_bound(lengths, held_out_.lengths[i]) - lengths.begin();
+    ++groups_[static_cast<std::size_t>(group)].states;
+    numbers[i] = static_cast<float>(group);
   }
 }
 
-ValidationResult Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
+ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
   net_.CopyFrom(net);
   device_.Synchronize();  // evaluations run on another stream
-  const ConstRows states(states_.data(), lengths_.size(), states_.size() / lengths_.size());
-  std::vector<std::int64_t> most = lengths_;
+  std::vector<std::int64_t> most = held_out_.lengths;
   for (std::int64_t& length : most) length *= 2;
-  const auto taken = DescendGreedily(domain_, evaluator_, states, most, stop);
+  const auto taken = DescendGreedily(domain_, evaluator_, held_out_.rows(), most, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
-  return {.solve_rate = static_cast<double>(solved) / static_cast<double>(lengths_.size()),
-          .value_error = ValueError()};
+  ValidationReport report;
+  report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
+  MeasureValueErrors(report);
+  return report;
 }
 
-double Validator::ValueError() {
-  const ConstRows states(states_.data(), lengths_.size(), states_.size() / lengths_.size());
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  std::vector<std::uint8_t> inputs(lengths_.size() * input_size);
-  domain_.Encode(states, Rows(inputs.data(), lengths_.size(), input_size));
-  std::vector<float> values(lengths_.size());
-  evaluator_.Evaluate(ConstRows(inputs.data(), lengths_.size(), input_size), values);
-  double sum = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double scramble_cost = static_cast<double>(lengths_[i]) * domain_.spec().action_cost;
-    sum += (values[i] - scramble_cost) * (values[i] - scramble_cost);
+void Validator::MeasureValueErrors(ValidationReport& report) {
+  const ScopedThreads threads(threads_);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  std::vector<float> costs;
+  for (const Group& group : groups_) {
+    costs.push_back(static_cast<float>(group.length) * domain_.spec().action_cost);
   }
-  return std::sqrt(sum / static_cast<double>(values.size()));
+  const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
+  const std::unique_ptr<BatchSource> batches = loader_->Open(rows_, 0);
+  const auto rows = static_cast<std::int64_t>(rows_.rows());
+  for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
+    const Batch batch = batches->Next();
+    errors->Add(net_.Forward(batch.inputs).amin(1), batch.targets);
+  }
+  const std::vector<double> sums = errors->Sums();
+  double all = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    all += sums[g];
+    report.by_length.push_back(
+        {.length = groups_[g].length,
+         .value_error = std::sqrt(sums[g] / static_cast<double>(groups_[g].states))});
+  }
+  report.value_error = std::sqrt(all / static_cast<double>(rows));
 }
 
 }  // namespace tandem

@@ -1,49 +1,74 @@
-// How good a network is, on scrambles that it is not trained on.
+// How good a network is, on states that it is not trained on.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "buffer/data_buffer.h"
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/frozen_net.h"
 #include "nn/torch_evaluator.h"
+#include "run/held_out.h"
 #include "tandem/domain.h"
+#include "train/batch_source.h"
 
 namespace tandem {
 
 struct ValidationResult {
-  double solve_rate = 0;   ///< share of the scrambles that greedy descent solves
-  double value_error = 0;  ///< root mean square of estimate less scramble length, in costs; the
-                           ///< length is an upper bound of the true cost-to-go, so even a perfect
-                           ///< network has some
+  double solve_rate = 0;   ///< share of the states that greedy descent solves
+  double value_error = 0;  ///< root mean square of estimate less length, in costs; a scramble's
+                           ///< length is an upper bound of the true cost-to-go, so that even a
+                           ///< perfect network has some
+};
+
+/// The value error of the states of one length.
+struct LengthError {
+  std::int64_t length = 0;
+  double value_error = 0;
+};
+
+struct ValidationReport : ValidationResult {
+  std::vector<LengthError> by_length;  ///< from the shortest on
 };
 
 /// Whether `result` is better than `than` by the measure; where they are equal, by the other.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
 
-/// Holds a fixed set of scrambles, the same for every run on a domain with this max_scramble:
-/// scramble i has 1 + i mod max_scramble actions. Used by the main thread.
+/// Holds states apart, and tries networks on them. Used by the main thread.
 class Validator {
  public:
-  /// `domain` and `device` must outlive this; no `auto` is left in `config`.
+  /// `domain` and `device` must outlive this; no `auto` is left in `config`. Throws as MakeHeldOut.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device,
             const TrainConfig& config);
 
-  /// Greedy descent gives up after twice a scramble's length. Throws Stopped once `stop` is
-  /// reached. Waits for the device.
-  ValidationResult Validate(const ResNetFC& net, const StopSignal& stop);
+  /// Greedy descent gives up after twice a state's length. Throws Stopped once `stop` is reached.
+  /// Waits for the device.
+  ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
 
  private:
-  double ValueError();
+  // A group has the states of one length.
+  struct Group {
+    std::int64_t length = 0;
+    std::int64_t states = 0;
+  };
+
+  void GroupStates();
+  void MeasureValueErrors(ValidationReport& report);
 
   const Domain& domain_;
   Device& device_;
+  const ValidationConfig config_;
+  const int threads_;
+  const HeldOut held_out_;
+  std::vector<Group> groups_;  // from the shortest on
+  DataBuffer rows_;            // encoded states; instead of a target, the number of the group
   FrozenNet net_;
   TorchEvaluator evaluator_;
-  std::vector<std::uint8_t> states_;
-  std::vector<std::int64_t> lengths_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<BatchLoader> loader_;
 };
 
 }  // namespace tandem

@@ -9,7 +9,7 @@ namespace tandem {
 class DirectLoader::Source final : public BatchSource {
  public:
   Source(DirectLoader& loader, const DataBuffer& rows, std::int64_t update)
-      : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.seed_, update)) {}
+      : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.options_.seed, update)) {}
 
   ~Source() override {
     for (std::size_t i = 0; i < std::min(handed_out_, loader_.slots_.size()); ++i) {
@@ -24,14 +24,15 @@ class DirectLoader::Source final : public BatchSource {
       const Span span(Phase::kWaitForDevice);
       slot.AwaitHost();
     }
-    Gather(rows_, order_.Next(static_cast<std::size_t>(loader_.batch_size_)), slot);
+    const auto picked = order_.Next(static_cast<std::size_t>(loader_.options_.batch_size));
+    Gather(rows_, picked, slot);
     {
       const Span span(Phase::kHostToDevice);
       slot.EnqueueCopy();
       slot.AwaitCopy();
     }
     ++handed_out_;
-    return {.inputs = slot.device(kInputColumn), .targets = slot.device(kTargetColumn)};
+    return BatchIn(slot, std::ssize(picked));
   }
 
  private:
@@ -41,11 +42,9 @@ class DirectLoader::Source final : public BatchSource {
   std::size_t handed_out_ = 0;
 };
 
-DirectLoader::DirectLoader(Device& device, const Schema& schema, std::int64_t batch_size,
-                           std::uint64_t seed)
-    : batch_size_(batch_size),
-      seed_(seed),
-      slots_(device.MakeSlots(2, BatchTensors(schema, batch_size))) {}
+DirectLoader::DirectLoader(Device& device, const Schema& schema, LoaderOptions options)
+    : options_(options),
+      slots_(device.MakeSlots(2, BatchTensors(schema, options.batch_size), options.slots)) {}
 
 std::unique_ptr<BatchSource> DirectLoader::Open(const DataBuffer& rows, std::int64_t update) {
   return std::make_unique<Source>(*this, rows, update);

@@ -7,23 +7,23 @@
 
 #include "nn/device.h"
 #include "train/batch_source.h"
+#include "train/loader.h"
 
 namespace tandem {
 
-/// What PrefetchLoader does, in the same order, but nothing runs beside training: so what each part
-/// takes by itself can be measured.
+/// What PrefetchLoader does, in the same order, but on the calling thread: to measure what each
+/// part takes by itself, and what prefetching gains.
 class DirectLoader final : public BatchLoader {
  public:
   /// `device` must outlive this; buffers have `schema`, that of ExampleSchema.
-  DirectLoader(Device& device, const Schema& schema, std::int64_t batch_size, std::uint64_t seed);
+  DirectLoader(Device& device, const Schema& schema, LoaderOptions options);
 
   std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
 
  private:
   class Source;
 
-  const std::int64_t batch_size_;
-  const std::uint64_t seed_;
+  const LoaderOptions options_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;  // two: a batch and the one before are in use
 };
 

@@ -16,10 +16,11 @@ LazyShuffle::LazyShuffle(std::size_t n, Random random) : order_(n), random_(rand
 std::span<const std::uint32_t> LazyShuffle::Next(std::size_t count) {
   const Span span(Phase::kShuffle);
   const std::size_t first = drawn_;
-  for (; drawn_ < first + count; ++drawn_) {
+  const std::size_t end = std::min(first + count, order_.size());
+  for (; drawn_ < end; ++drawn_) {
     std::swap(order_[drawn_], order_[drawn_ + random_.Below(order_.size() - drawn_)]);
   }
-  return std::span(order_).subspan(first, count);
+  return std::span(order_).subspan(first, end - first);
 }
 
 LazyShuffle OrderOf(std::size_t rows, std::uint64_t seed, std::int64_t update) {
@@ -37,6 +38,11 @@ void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, Trans
       std::copy_n(from[picked[i]].data(), from.row_size(), to[i].data());
     }
   }
+}
+
+Batch BatchIn(const TransferSlot& slot, std::int64_t rows) {
+  return {.inputs = slot.device(kInputColumn).narrow(0, 0, rows),
+          .targets = slot.device(kTargetColumn).narrow(0, 0, rows)};
 }
 
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {

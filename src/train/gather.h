@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "buffer/data_buffer.h"
 #include "nn/device.h"
+#include "train/batch_source.h"
 
 namespace tandem {
 
@@ -16,6 +17,7 @@ class LazyShuffle {
  public:
   LazyShuffle(std::size_t n, Random random);
 
+  /// The next `count`, or as many as are left.
   std::span<const std::uint32_t> Next(std::size_t count);
 
  private:
@@ -29,6 +31,9 @@ LazyShuffle OrderOf(std::size_t rows, std::uint64_t seed, std::int64_t update);
 
 /// Copies the picked rows to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot);
+
+/// The first `rows` rows of what a slot holds on the device.
+Batch BatchIn(const TransferSlot& slot, std::int64_t rows);
 
 /// What a slot holds for batches of `schema`, that of ExampleSchema.
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size);

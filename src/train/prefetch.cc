@@ -39,7 +39,8 @@ class PrefetchLoader::Source final : public BatchSource {
     ++handed_out_;
     TransferSlot& slot = loader_.SlotOf(batch);
     slot.AwaitCopy();
-    return {.inputs = slot.device(kInputColumn), .targets = slot.device(kTargetColumn)};
+    const std::int64_t size = loader_.options_.batch_size;
+    return BatchIn(slot, std::min(size, loader_.rows_ - batch * size));
   }
 
  private:
@@ -48,10 +49,10 @@ class PrefetchLoader::Source final : public BatchSource {
   std::int64_t given_up_ = 0;
 };
 
-PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, PrefetchOptions options)
+PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options)
     : options_(options),
       slots_(device.MakeSlots(static_cast<std::size_t>(options.depth) + 2,
-                              BatchTensors(schema, options.batch_size))),
+                              BatchTensors(schema, options.batch_size), options.slots)),
       thread_("prefetch") {}
 
 PrefetchLoader::~PrefetchLoader() = default;
@@ -59,7 +60,8 @@ PrefetchLoader::~PrefetchLoader() = default;
 std::unique_ptr<BatchSource> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
   {
     const std::lock_guard lock(mutex_);
-    count_ = static_cast<std::int64_t>(rows.rows()) / options_.batch_size;
+    rows_ = static_cast<std::int64_t>(rows.rows());
+    count_ = (rows_ + options_.batch_size - 1) / options_.batch_size;
     enqueued_ = released_ = 0;
     cancelled_ = false;
     producing_ = true;

@@ -11,14 +11,9 @@
 #include "base/worker.h"
 #include "nn/device.h"
 #include "train/batch_source.h"
+#include "train/loader.h"
 
 namespace tandem {
-
-struct PrefetchOptions {
-  std::int64_t batch_size = 1000;
-  std::int64_t depth = 2;  ///< batches made ready ahead of the one handed out
-  std::uint64_t seed = 0;  ///< of the order
-};
 
 /// A thread of its own gathers rows into a ring of host slots (pinned, for a GPU) and enqueues each
 /// slot's copy to the device on the copy stream. The copy of batch n + 1 is enqueued before batch n
@@ -30,7 +25,7 @@ struct PrefetchOptions {
 class PrefetchLoader final : public BatchLoader {
  public:
   /// `device` must outlive this; buffers have `schema`, that of ExampleSchema.
-  PrefetchLoader(Device& device, const Schema& schema, PrefetchOptions options);
+  PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options);
   ~PrefetchLoader() override;
 
   std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
@@ -42,13 +37,14 @@ class PrefetchLoader final : public BatchLoader {
   void Produce(const DataBuffer& rows, std::int64_t update);
   bool AwaitRoomFor(std::int64_t batch);
 
-  const PrefetchOptions options_;
+  const LoaderOptions options_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   // All guarded by mutex_; batches count from 0 within a buffer.
-  std::int64_t count_ = 0;     // batches of the open buffer
+  std::int64_t rows_ = 0;      // of the open buffer
+  std::int64_t count_ = 0;     // its batches
   std::int64_t enqueued_ = 0;  // batches whose copy is enqueued
   std::int64_t released_ = 0;  // batches the trainer has given up
   bool cancelled_ = false;

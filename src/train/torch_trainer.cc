@@ -56,7 +56,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const Stopwatch watch;
-  TrainStats stats;
+  TrainStats stats{.began = watch.start()};
   std::unique_ptr<BatchSource> batches = loader_.Open(rows, update);
   at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
   set_up.reset();

@@ -31,6 +31,8 @@ class Readme(CliTest):
         allowed = (0,)
         if words[1] == "train" and "--resume" not in words:
             words = words + TRAIN_IN_SMALL
+        elif words[1] == "compare":
+            words = words + TRAIN_IN_SMALL + ["--set", "validation.states=20"]
         elif words[1] == "solve":
             words = words + SOLVE_IN_SMALL + ([] if "--limit" in words else ["--limit", "2"])
             allowed = (0, 1)  # a net of two updates need not solve a cube

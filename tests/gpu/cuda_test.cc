@@ -60,7 +60,7 @@ class Cuda : public testing::Test {
 };
 
 TEST_F(Cuda, CopiesRunUnderCompute) {
-  const auto slots = device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}});
+  const auto slots = device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}}, {});
   KeepTheGpuBusy().synchronize();  // warm up
   // Batch n is being computed on...
   std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
@@ -77,7 +77,7 @@ TEST_F(Cuda, CopiesRunUnderCompute) {
 }
 
 TEST_F(Cuda, ACopyWaitsForTheLastUseOfItsMemory) {
-  const auto slots = device_->MakeSlots(1, {{.type = at::kByte, .sizes = {1000, 54}}});
+  const auto slots = device_->MakeSlots(1, {{.type = at::kByte, .sizes = {1000, 54}}}, {});
   std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
   slots[0]->EnqueueCopy();
   slots[0]->AwaitCopy();

@@ -75,9 +75,9 @@ TEST_F(SyncMain, LearnsAndTellsWhereTheTimeWent) {
 }
 
 TEST_F(SyncMain, GoesWithAQNetAndAStar) {
-  const RunSummary summary = RunInFolder({"network.head=q", "generate.search=astar",
-                                          "generate.target=value_iteration", "train.max_updates=5",
-                                          "pipeline.loss_thresh=0"});
+  const RunSummary summary =
+      RunInFolder({"network.head=q", "generate.search=astar", "generate.target=value_iteration",
+                   "train.max_updates=5", "pipeline.loss_thresh=0"});
   EXPECT_EQ(summary.updates, 5);
   // No update's loss is 0, so the target network stays the first.
   EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);

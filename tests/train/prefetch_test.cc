@@ -77,8 +77,9 @@ class RecordingDevice final : public Device {
   bool has_fast_bf16() const override { return false; }
   std::unique_ptr<Stream> MainStream() override { return nullptr; }
   std::unique_ptr<Stream> MakeStream() override { return nullptr; }
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
-      std::size_t count, const std::vector<TensorSpec>& tensors) override {
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       SlotOptions /*options*/) override {
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) {
       slots.push_back(std::make_unique<RecordingSlot>(tensors, recorder, static_cast<int>(i)));
@@ -211,15 +212,32 @@ TEST(DirectLoader, HandsOutTheBatchesOfThePrefetchRing) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
   PrefetchLoader ring(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
-  DirectLoader direct(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  DirectLoader direct(device, kSchema, {.batch_size = 10, .seed = 1});
   for (const std::int64_t update : {0, 1}) {
     EXPECT_EQ(Order(direct, rows, update, 20), Order(ring, rows, update, 20));
   }
 }
 
+// 23 rows are two batches of ten and one of three.
+TEST(Loaders, HandOutASmallerLastBatch) {
+  RecordingDevice device;
+  const DataBuffer rows = NumberedRows(23);
+  for (const bool prefetch : {true, false}) {
+    const auto loader = MakeLoader(device, kSchema, prefetch, {.batch_size = 10, .seed = 1});
+    const auto source = loader->Open(rows, 0);
+    std::set<float> seen;
+    for (const std::int64_t size : {10, 10, 3}) {
+      const Batch batch = source->Next();
+      EXPECT_EQ(batch.inputs.size(0), size);
+      for (const float target : Targets(batch)) seen.insert(target);
+    }
+    EXPECT_EQ(seen.size(), 23);
+  }
+}
+
 TEST(DirectLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
   RecordingDevice device;
-  DirectLoader loader(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  DirectLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
   const DataBuffer rows = NumberedRows(200);
   const auto source = loader.Open(rows, 0);
   const Batch first = source->Next();
@@ -230,7 +248,7 @@ TEST(DirectLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
 
 TEST(DirectLoader, ReleasesEverySlotThatItHandedOut) {
   RecordingDevice device;
-  DirectLoader loader(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  DirectLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
   const DataBuffer rows = NumberedRows(200);
   for (const std::size_t taken : {0, 1, 2, 5}) {
     const std::size_t before = device.recorder.events().size();

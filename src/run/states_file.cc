@@ -1,4 +1,4 @@
-#include "apps/states_file.h"
+#include "run/states_file.h"
 
 #include <fmt/format.h>
 

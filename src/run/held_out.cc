@@ -1,0 +1,56 @@
+#include "run/held_out.h"
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "generate/random_walk.h"
+#include "run/states_file.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::uint64_t kSeed = 0;  // not the run's: results of different runs compare
+
+HeldOut Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
+  HeldOut held_out;
+  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
+  const auto size = static_cast<std::size_t>(count);
+  held_out.states.resize(size * state_size);
+  const Rows states(held_out.states.data(), size, state_size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::int64_t length = 1 + static_cast<std::int64_t>(i) % max_scramble;
+    held_out.lengths.push_back(length);
+    RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
+    for (std::int64_t step = 0; step < length; ++step) walk.Step();
+  }
+  return held_out;
+}
+
+HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
+  HeldOut held_out;
+  for (const StateLine& line : ReadStates(path, domain, count)) {
+    if (!line.error.empty()) throw InputError(line.error);
+    if (!line.optimal) {
+      throw InputError(
+          fmt::format("{}: the state {} has no `optimal`, the length of a shortest solution, which "
+                      "validation.file must tell",
+                      path, line.id.dump()));
+    }
+    held_out.states.insert(held_out.states.end(), line.state.begin(), line.state.end());
+    held_out.lengths.push_back(*line.optimal);
+  }
+  return held_out;
+}
+
+}  // namespace
+
+HeldOut MakeHeldOut(const Domain& domain, const TrainConfig& config) {
+  const ValidationConfig& validation = config.validation;
+  if (validation.file.empty()) {
+    return Scrambles(domain, validation.states, config.generate.max_scramble);
+  }
+  return FromFile(domain, validation.file, validation.states);
+}
+
+}  // namespace tandem

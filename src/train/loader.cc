@@ -1,0 +1,20 @@
+#include "train/direct.h"
+#include "train/prefetch.h"
+
+namespace tandem {
+
+LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
+                               std::uint64_t seed) {
+  return {.batch_size = batch_size,
+          .depth = config.depth,
+          .seed = seed,
+          .slots = {.pinned = config.pinned, .copy_stream = config.copy_stream}};
+}
+
+std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
+                                        LoaderOptions options) {
+  if (!prefetch) return std::make_unique<DirectLoader>(device, schema, options);
+  return std::make_unique<PrefetchLoader>(device, schema, options);
+}
+
+}  // namespace tandem

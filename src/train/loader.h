@@ -1,0 +1,29 @@
+// How batches get to the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "config/train_config.h"
+#include "nn/device.h"
+#include "train/batch_source.h"
+
+namespace tandem {
+
+struct LoaderOptions {
+  std::int64_t batch_size = 1;  ///< rows; the last batch of a buffer may be smaller
+  std::int64_t depth = 2;       ///< batches made ready ahead of the one handed out, with prefetch
+  std::uint64_t seed = 0;       ///< of the order of rows
+  SlotOptions slots;
+};
+
+/// What a config's section says, for batches of `batch_size`.
+LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
+                               std::uint64_t seed);
+
+/// The loader of a run or a validation: with prefetch a PrefetchLoader, else a DirectLoader. Both
+/// hand out the same batches. `device` must outlive it.
+std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
+                                        LoaderOptions options);
+
+}  // namespace tandem

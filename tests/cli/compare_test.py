@@ -1,0 +1,108 @@
+"""tandem compare: what it runs, says and leaves."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import xml.etree.ElementTree as xml
+
+from harness import SMALL, TANDEM, CliTest
+
+CONFIG = SMALL.replace("max_scramble: 8", "max_scramble: 8, target: value_iteration") + \
+    "validation: {every_updates: 2, states: 20}\n"
+
+
+class Compare(CliTest):
+    def compare(self, *args, config=CONFIG, code=0):
+        return self.run_tandem("compare", self.write("small.yaml", config), *args, code=code)
+
+    def test_modes_do_the_same_work(self):
+        out, log = self.compare("--seeds", "1,2", "--out", "all", "--json", "figures.json")
+        self.assertIn("[4/4] ", log)
+        for measure in ("updates/s", "% workers idle", "% overlap efficiency", "% solved, equal"):
+            self.assertIn(measure, out)
+        self.assertRegex(out, r"weights as the first's +equal +equal\n")
+        self.assertRegex(out, r"async against sequential: .*(as fast|no difference in speed)")
+
+        figures = json.loads((self.folder / "figures.json").read_text())
+        self.assertEqual(figures, json.loads((self.folder / "all/compare.json").read_text()))
+        self.assertEqual(figures["seeds"], ["1", "2"])
+        first, second = figures["rows"]
+        self.assertEqual((first["mode"], second["mode"]), ("sequential", "async"))
+        self.assertEqual(first["speed_up"], {"median": 1.0, "least": 1.0, "most": 1.0})
+        self.assertIsNone(first["overlap_efficiency"])
+        self.assertGreater(second["overlap_efficiency"]["median"], 0)
+        self.assertIn(second["ideal_bound_by"], ("generator", "training", "cores"))
+        for row in (first, second):
+            self.assertEqual(row["lag_updates"]["median"], 0.75)  # 0, 1, 1, 1
+            for share in ("idle_workers", "idle_main", "solve_rate_equal_iterations"):
+                self.assertTrue(0 <= row[share]["least"] <= row[share]["most"] <= 1, share)
+
+        drawn = xml.parse(self.folder / "all/compare.svg").getroot()
+        titles = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(sum(title.startswith("fill ") for title in titles), 2 * 4)
+        self.assertEqual(sum(title.startswith("update ") for title in titles), 2 * 4)
+
+    def test_async_fills_while_it_trains(self):
+        self.compare("--out", "all")
+
+        def stretches(mode):
+            lines = (self.folder / f"all/{mode}-seed1/metrics.jsonl").read_text().splitlines()
+            updates = [json.loads(line) for line in lines]
+            return [(u["generate_began_s"], u["train_began_s"], u["train_began_s"] + u["train_s"])
+                    for u in updates]
+        for mode, overlaps in (("async", True), ("sequential", False)):
+            updates = stretches(mode)
+            for (_, _, trained), (fill_began, _, _) in zip(updates, updates[1:]):
+                self.assertEqual(fill_began < trained, overlaps, mode)
+
+    def test_any_key_may_vary(self):
+        out, _ = self.compare("--modes", "async", "--vary", "prefetch.enabled=true,false", "--vary",
+                              "pipeline.overlap=true,false", "--out", "all")
+        self.assertRegex(out, r"weights as the first's +equal +equal +equal +equal\n")
+        self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
+        self.assertIn("one seed, so the spread is not known", out)
+
+    def test_says_what_is_wrong_before_anything_runs(self):
+        for args, message in [
+                (["--modes", "async,fast"], "--modes fast: `pipeline.mode` is 'fast', expected one "),
+                (["--modes", "async,async"], "--modes async,async: `async` comes twice"),
+                (["--vary", "prefetch.depth=1"], "expected two values or more"),
+                (["--vary", "prefetch.deep=1,2"], "unknown key `prefetch.deep`"),
+                (["--seeds", "1,x"], "--seeds x: `seed` is 'x'"),
+                (["--set", "train.max_updates=auto", "--set", "train.max_seconds=5"],
+                 "`train.max_updates` is auto, expected a number"),
+                (["--modes", "sync_main"], "sync_main"),
+        ]:
+            _, error = self.compare("--out", "all", *args, code=2)
+            self.assertIn(message, error)
+            self.assertFalse((self.folder / "all").exists(), args)
+
+    def test_a_run_that_fails_is_shown(self):
+        _, error = self.compare("--modes", "sequential", "--out", "all", "--set",
+                                "optimizer.learning_rate=10", "--set", "network.norm=none", "--set",
+                                "network.blocks=40", "--set", "train.max_updates=50", "--set",
+                                "train.precision=fp32", code=1)
+        self.assertIn("the run sequential-seed1 ended with exit code 1", error)
+        self.assertIn("lower optimizer.learning_rate", error)
+
+    def test_ctrl_c_ends_it_and_keeps_the_runs(self):
+        config = self.write("long.yaml", CONFIG.replace("max_updates: 4", "max_updates: 100000"))
+        program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
+                                   stderr=subprocess.PIPE, text=True)
+        metrics = self.folder / "all/sequential-seed1/metrics.jsonl"
+        deadline = time.monotonic() + 60
+        while not metrics.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.send_signal(signal.SIGINT)
+        _, error = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, 130, error)
+        self.assertIn("what was measured lies in", error)
+        summary = json.loads((self.folder / "all/sequential-seed1/summary.json").read_text())
+        self.assertEqual(summary["ended_by"], "stopped")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,112 @@
+#include "run/validation.h"
+
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "config/load.h"
+#include "run/resolve.h"
+#include "run/value_errors.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class Validation : public testing::Test {
+ protected:
+  TrainConfig Config(const std::vector<std::string>& sets) const {
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig("domain: {name: npuzzle, size: 3}\n"
+                                    "network: {width: 32, blocks: 1}\n"
+                                    "generate: {max_scramble: 7}\n"
+                                    "evaluate: {precision: fp32}\n"
+                                    "validation: {states: 50, batch_size: 8}\n",
+                                    "small.yaml", overrides),
+                        *device_);
+  }
+
+  ValidationReport Validate(const std::vector<std::string>& sets) const {
+    const TrainConfig config = Config(sets);
+    const auto domain = MakeDomain(config.domain.full_name());
+    const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+    Validator validator(*domain, spec, *device_, config);
+    return validator.Validate(ResNetFC(spec, 1), StopSignal());
+  }
+
+  std::string Write(const std::string& text) const {
+    const std::filesystem::path path = temp_.path() / "states.jsonl";
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  const TempFolder temp_;
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+};
+
+TEST_F(Validation, TellsTheErrorsOfEachLength) {
+  const ValidationReport report = Validate({});
+  ASSERT_EQ(report.by_length.size(), 7);  // 50 states: 8 of length 1 and 7 of each other
+  double sum = 8 * std::pow(report.by_length[0].value_error, 2);
+  for (std::size_t i = 1; i < 7; ++i) {
+    EXPECT_EQ(report.by_length[i].length, static_cast<std::int64_t>(i) + 1);
+    sum += 7 * std::pow(report.by_length[i].value_error, 2);
+  }
+  EXPECT_NEAR(report.value_error, std::sqrt(sum / 50), 1e-9);
+  EXPECT_GT(report.solve_rate, 0);  // one move from the goal, the goal is found
+  EXPECT_LT(report.solve_rate, 1);
+}
+
+TEST_F(Validation, DoesNotDependOnHowBatchesCome) {
+  const ValidationReport report = Validate({});
+  for (const char* set : {"validation.prefetch=false", "validation.batch_size=50",
+                          "validation.prefetch_depth=5", "validation.metrics=device"}) {
+    const ValidationReport other = Validate({set});
+    EXPECT_EQ(other.solve_rate, report.solve_rate) << set;
+    EXPECT_NEAR(other.value_error, report.value_error, 1e-5) << set;
+  }
+}
+
+TEST_F(Validation, TakesStatesFromAFile) {
+  const std::string file = Write(
+      "{\"id\": 1, \"state\": \"1 2 3 4 5 6 7 0 8\", \"optimal\": 1}\n"
+      "{\"id\": 2, \"state\": \"8 6 7 2 5 4 3 0 1\", \"optimal\": 31}\n");
+  const ValidationReport report = Validate({"validation.file=" + file});
+  ASSERT_EQ(report.by_length.size(), 2);
+  EXPECT_EQ(report.by_length[0].length, 1);
+  EXPECT_EQ(report.by_length[1].length, 31);
+}
+
+TEST_F(Validation, SaysWhatAFileLacks) {
+  const auto expect = [&](const std::string& text, const char* message) {
+    const std::string file = Write(text);
+    EXPECT_THAT([&] { Validate({"validation.file=" + file}); },
+                ThrowsMessage<InputError>(HasSubstr(message)));
+  };
+  expect("{\"id\": 7, \"state\": \"1 2 3 4 5 6 7 0 8\"}\n", "the state 7 has no `optimal`");
+  expect("{\"state\": \"1 2 3\", \"optimal\": 1}\n", "states.jsonl:1: ");
+}
+
+TEST(SquaredErrors, AreTheSameOnTheCpuAndOnTheDevice) {
+  const at::Tensor estimates = at::tensor({1.5F, 2.0F, 0.0F});
+  const at::Tensor groups = at::tensor({0.0F, 1.0F, 1.0F}).view({3, 1});
+  for (const MetricsPlace place : {MetricsPlace::kCpu, MetricsPlace::kDevice}) {
+    const auto errors = MakeSquaredErrors(place, {1, 3}, c10::kCPU);
+    errors->Add(estimates, groups);
+    errors->Add(estimates, groups);
+    EXPECT_THAT(errors->Sums(), ElementsAre(DoubleNear(0.5, 1e-9), DoubleNear(20, 1e-9)));
+  }
+}
+
+}  // namespace
+}  // namespace tandem
