@@ -12,6 +12,7 @@
 namespace tandem {
 
 struct FillStats {
+  Stopwatch::Clock::time_point began;
   double seconds = 0;  ///< in Generator::Fill
   double wait_s = 0;   ///< the generator thread's idle time before it
 };

@@ -2,17 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/stop_signal.h"
+#include "base/stopwatch.h"
 #include "buffer/data_buffer.h"
 
 namespace tandem {
+
+/// In traces, from the fill of a buffer to the training on it.
+inline constexpr std::string_view kRowsArrow = "rows";
 
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
   std::int64_t examples = 0;    ///< rows trained on
   double loss = 0;              ///< mean over the iterations
   double learning_rate = 0;     ///< of the last iteration
+  Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< all of Train
   double wait_for_batch_s = 0;  ///< of which waiting for the batch source
 };

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file.h"
 #include "config/fields.h"
@@ -10,6 +12,21 @@ namespace {
 nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result) {
   if (!result) return nullptr;
   return {{"solve_rate", result->solve_rate}, {"value_error", result->value_error}};
+}
+
+// What `tandem compare` sets runs side by side by.
+nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig& config) {
+  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
+  const auto idle = [](double busy, double all) {
+    return all > 0 ? std::clamp(1 - busy / all, 0.0, 1.0) : 0.0;
+  };
+  return {{"wall_s", time.wall_s},
+          {"generate_s", time.generate_critical_s},
+          {"train_s", time.train_critical_s},
+          {"core_s", time.core_s},
+          {"cores", std::thread::hardware_concurrency()},
+          {"idle_workers", idle(time.generating_thread_s, generating)},
+          {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
 }
 
 }  // namespace
@@ -38,6 +55,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
+      {"after_cold_start", AfterColdStart(summary.time, config)},
       {"cold_start_s", summary.time.cold_start_s},
       {"generate_critical_s", summary.time.generate_critical_s},
       {"train_critical_s", summary.time.train_critical_s},

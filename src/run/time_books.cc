@@ -1,9 +1,10 @@
 #include "run/time_books.h"
 
-#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace tandem {
 namespace {
@@ -33,6 +34,25 @@ double TrainingIn(const PhaseTimes& main) {
   return main.Sum() - main[Phase::kIdle] - main[Phase::kWaitForRows];
 }
 
+// While the generator thread waits for workers, its side is at work.
+double GeneratingIn(const PhaseTimes& generator) {
+  return generator.Sum() - generator[Phase::kIdle] - generator[Phase::kWaitForFreeSlot];
+}
+
+ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
+  times.main -= earlier.main;
+  times.generator -= earlier.generator;
+  times.prefetch -= earlier.prefetch;
+  times.workers -= earlier.workers;
+  return times;
+}
+
+double CoreSeconds() {
+  timespec spent{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+}
+
 }  // namespace
 
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
@@ -49,18 +69,10 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
 TimeBooks::TimeBooks(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack("main", Phase::kSetUp)) {}
 
-void TimeBooks::UpdateStarts() {
-  if (started_) return;
-  started_ = true;
-  main_before_ = main_.Times();
-}
-
-void TimeBooks::UpdateEnds(const UpdateRecord& record) {
-  if (updates_++ == 0) {
-    cold_start_s_ = record.wait_for_rows_s;
-  } else {
-    generate_critical_s_ += record.fill.seconds;
-  }
+void TimeBooks::TrainingStarts() {
+  if (cold_) return;
+  cold_ = Times();
+  cold_core_s_ = CoreSeconds();
 }
 
 ThreadTimes TimeBooks::Times() const {
@@ -82,26 +94,23 @@ ThreadTimes TimeBooks::Times() const {
 
 ThreadTimes TimeBooks::TakeTimes() {
   const ThreadTimes now = Times();
-  ThreadTimes since = now;
-  since.main -= taken_.main;
-  since.generator -= taken_.generator;
-  since.prefetch -= taken_.prefetch;
-  since.workers -= taken_.workers;
-  taken_ = now;
-  return since;
+  return Less(now, std::exchange(taken_, now));
 }
 
 TimeReport TimeBooks::Report() const {
-  TimeReport report{.threads = Times(),
-                    .cold_start_s = cold_start_s_,
-                    .generate_critical_s = generate_critical_s_};
-  const PhaseTimes& main = report.threads.main;
-  if (updates_ > 0) {
-    report.train_critical_s = TrainingIn(main) - TrainingIn(main_before_);
-    // The clock of the cold start began a little before the phase did.
-    report.wait_for_rows_s = std::max(
-        0.0, main[Phase::kWaitForRows] - main_before_[Phase::kWaitForRows] - cold_start_s_);
+  TimeReport report{.threads = Times()};
+  if (!cold_) {
+    report.cold_start_s = report.threads.main[Phase::kWaitForRows];
+    return report;
   }
+  const ThreadTimes warm = Less(report.threads, *cold_);
+  report.cold_start_s = cold_->main[Phase::kWaitForRows];
+  report.wall_s = warm.main.wall_s;
+  report.generate_critical_s = GeneratingIn(warm.generator);
+  report.train_critical_s = TrainingIn(warm.main);
+  report.wait_for_rows_s = warm.main[Phase::kWaitForRows];
+  report.core_s = CoreSeconds() - cold_core_s_;
+  report.generating_thread_s = warm.generator.Work() + warm.workers.Work();
   return report;
 }
 
