@@ -29,6 +29,12 @@ double Seconds(Clock::rep ticks) {
   return std::chrono::duration<double>(Clock::duration(ticks)).count();
 }
 
+void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t number) {
+  if (current_track == nullptr || !current_track->timeline().recording()) return;
+  const Clock::time_point now = Clock::now();
+  current_track->Append({.kind = kind, .name = name, .number = number, .begin = now, .end = now});
+}
+
 bool UsesDevice(Phase phase) {
   return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
          phase == Phase::kClipGradients || phase == Phase::kOptimizer;
@@ -89,7 +95,11 @@ PhaseTimes Track::Times() const {
   }
 }
 
-void Track::Change(Phase to) { Update(Clock::now(), to); }
+Clock::time_point Track::Change(Phase to) {
+  const Clock::time_point now = Clock::now();
+  Update(now, to);
+  return now;
+}
 
 void Track::Update(Clock::time_point now, Phase to) {
   const std::uint64_t version = version_.load(std::memory_order_relaxed);
@@ -108,7 +118,7 @@ void Track::SynchronizeAfterPhases(std::function<void()> synchronize) {
   synchronize_ = std::move(synchronize);
 }
 
-void Track::EndPhase(Phase phase, Phase to) {
+Clock::time_point Track::EndPhase(Phase phase, Phase to) {
   if (synchronize_ && UsesDevice(phase)) {
     const Clock::time_point start = Clock::now();
     synchronize_();
@@ -116,7 +126,7 @@ void Track::EndPhase(Phase phase, Phase to) {
     synchronizing_.store(synchronizing_.load(std::memory_order_relaxed) + took,
                          std::memory_order_relaxed);
   }
-  Change(to);
+  return Change(to);
 }
 
 Timeline::Timeline(Clock::time_point start) : id_(NextTimeline()), start_(start) {}
@@ -169,6 +179,18 @@ std::vector<Timeline::TrackTimes> Timeline::Times() const {
   return all;
 }
 
+std::vector<Timeline::TrackEvents> Timeline::Events() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TrackEvents> all;
+  for (const auto& track : tracks_) all.push_back({track->name(), track->Events()});
+  return all;
+}
+
+void Timeline::Record(bool on, RangeListener* listener) {
+  listener_.store(on ? listener : nullptr, std::memory_order_release);
+  recording_.store(on, std::memory_order_relaxed);
+}
+
 Attach::Attach(Track& track) { Enter(track); }
 
 Attach::Attach(Timeline* timeline) {
@@ -188,15 +210,52 @@ Attach::~Attach() {
   current_track = outer_;
 }
 
-Span::Span(Phase phase) : track_(current_track) {
+Recorded::Recorded(Track* track, std::string_view name, std::int64_t number)
+    : track_(track != nullptr && track->timeline().recording() ? track : nullptr),
+      name_(name),
+      number_(number) {}
+
+void Recorded::Begin(Clock::time_point now) {
+  begin_ = now;
+  listener_ = track_->timeline().listener();
+  if (listener_ != nullptr) listener_->Begin(name_);
+}
+
+void Recorded::End(Clock::time_point now) {
+  if (listener_ != nullptr) listener_->End();
+  track_->Append({.name = name_, .number = number_, .begin = begin_, .end = now});
+}
+
+Span::Span(Phase phase)
+    : track_(current_track), recorded_(track_, PhaseName(phase), TraceEvent::kNoNumber) {
   if (track_ == nullptr) return;
   outer_ = track_->phase();
   phase_ = TakesAll(outer_) ? outer_ : phase;
-  track_->Change(phase_);
+  const Clock::time_point now = track_->Change(phase_);
+  if (recorded_.on()) recorded_.Begin(now);
 }
 
 Span::~Span() {
-  if (track_ != nullptr) track_->EndPhase(phase_, outer_);
+  if (track_ == nullptr) return;
+  const Clock::time_point now = track_->EndPhase(phase_, outer_);
+  if (recorded_.on()) recorded_.End(now);
+}
+
+Section::Section(std::string_view name, std::int64_t number)
+    : recorded_(current_track, name, number) {
+  if (recorded_.on()) recorded_.Begin(Clock::now());
+}
+
+Section::~Section() {
+  if (recorded_.on()) recorded_.End(Clock::now());
+}
+
+void StartArrow(std::string_view name, std::int64_t number) {
+  RecordArrow(TraceEvent::Kind::kArrowStart, name, number);
+}
+
+void EndArrow(std::string_view name, std::int64_t number) {
+  RecordArrow(TraceEvent::Kind::kArrowEnd, name, number);
 }
 
 }  // namespace tandem

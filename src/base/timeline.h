@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/phase.h"
+#include "base/trace_log.h"
 
 namespace tandem {
 
@@ -51,14 +52,18 @@ class Track {
 
   PhaseTimes Times() const;
 
+  /// What was recorded of it (Timeline::Record).
+  std::vector<TraceEvent> Events() const { return events_.Events(); }
+
   /// The rest is for the track's own thread.
   Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
-  void Change(Phase to);
+  Clock::time_point Change(Phase to);  ///< returns when that was
 
   /// From now on `synchronize` is called at the end of each phase that gives work to the device, so
   /// that its time is that of the work.
   void SynchronizeAfterPhases(std::function<void()> synchronize);
-  void EndPhase(Phase phase, Phase to);
+  Clock::time_point EndPhase(Phase phase, Phase to);
+  void Append(const TraceEvent& event) { events_.Append(event); }
 
  private:
   void Update(Clock::time_point now, Phase to);
@@ -76,6 +81,17 @@ class Track {
   std::atomic<Clock::rep> since_;
   std::atomic<std::uint8_t> phase_;
   std::atomic<Clock::rep> synchronizing_{0};
+
+  TraceLog events_;
+};
+
+/// Is told of the spans that are recorded as they begin and end, on their threads: another tool's
+/// ranges.
+class RangeListener {
+ public:
+  virtual ~RangeListener() = default;
+  virtual void Begin(std::string_view name) = 0;
+  virtual void End() = 0;
 };
 
 /// The tracks of a run. Must outlive all use of them.
@@ -85,6 +101,10 @@ class Timeline {
     std::string name;
     bool is_worker = false;
     PhaseTimes times;
+  };
+  struct TrackEvents {
+    std::string name;
+    std::vector<TraceEvent> events;
   };
 
   explicit Timeline(Track::Clock::time_point start = Track::Clock::now());
@@ -109,12 +129,23 @@ class Timeline {
 
   /// Of all tracks, in the order they were added.
   std::vector<TrackTimes> Times() const;
+  std::vector<TrackEvents> Events() const;
+
+  /// From now on, or no more, scopes that begin are recorded when they end. The listener, if any,
+  /// must outlive all threads that do.
+  void Record(bool on, RangeListener* listener = nullptr);
+  bool recording() const { return recording_.load(std::memory_order_relaxed); }
+  RangeListener* listener() const { return listener_.load(std::memory_order_acquire); }
+
+  Track::Clock::time_point start() const { return start_; }
 
  private:
   Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Phase phase);
 
   const std::uint64_t id_;  // of all timelines of the process
   const Track::Clock::time_point start_;
+  std::atomic<bool> recording_{false};
+  std::atomic<RangeListener*> listener_{nullptr};
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Track>> tracks_;           // guarded by mutex_
   std::unordered_map<std::thread::id, Track*> workers_;  // likewise
@@ -139,8 +170,28 @@ class Attach {
   Track* attached_ = nullptr;  // null where there was nothing to do
 };
 
+/// Records the time of a scope if the calling thread's timeline is recording: the part of Section
+/// and Span that is for pictures.
+class Recorded {
+ public:
+  Recorded(Track* track, std::string_view name, std::int64_t number);
+
+  bool on() const { return track_ != nullptr; }
+
+  /// Both require on().
+  void Begin(Track::Clock::time_point now);
+  void End(Track::Clock::time_point now);
+
+ private:
+  Track* const track_;  // null where nothing is recorded
+  const std::string_view name_;
+  const std::int64_t number_;
+  Track::Clock::time_point begin_;
+  RangeListener* listener_ = nullptr;
+};
+
 /// While it lives, the calling thread is in a phase; the phase it was in waits meanwhile. Costs
-/// about a nanosecond on a thread without a track and two looks at the clock on others: use it for
+/// some nanoseconds on a thread without a track and two looks at the clock on others: use it for
 /// ranges of rows and not for rows.
 class Span {
  public:
@@ -151,8 +202,27 @@ class Span {
 
  private:
   Track* const track_;
+  Recorded recorded_;
   Phase phase_ = Phase::kUnnamed;
   Phase outer_ = Phase::kUnnamed;
 };
+
+/// A scope that is only recorded: what several phases make up, such as an update. `name` has static
+/// storage.
+class Section {
+ public:
+  Section(std::string_view name, std::int64_t number);
+  ~Section();
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  Recorded recorded_;
+};
+
+/// Record one end of an arrow from the scope that the calling thread is in to one of another
+/// thread.
+void StartArrow(std::string_view name, std::int64_t number);
+void EndArrow(std::string_view name, std::int64_t number);
 
 }  // namespace tandem

@@ -211,6 +211,14 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"diagnose.timing_every",
        "with timing_breakdown: iterations between two reports, after those of the first ten",
        IntField{&c.diagnose.timing_every, 1, kMany}},
+      {"diagnose.trace",
+       "true: write trace.json, what each thread and each stream of a GPU did and when, for "
+       "ui.perfetto.dev or chrome://tracing",
+       Choice(c.diagnose.trace, {"false", "true"})},
+      {"diagnose.trace_from", "the first update that is traced",
+       IntField{&c.diagnose.trace_from, 0, kMany}},
+      {"diagnose.trace_updates", "how many updates are traced",
+       IntField{&c.diagnose.trace_updates, 1, kMany}},
 
       {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
        TextField{&c.device, "auto, cpu, cuda or cuda:N"}},

@@ -131,6 +131,9 @@ struct CheckpointConfig {
 struct DiagnoseConfig {
   bool timing_breakdown = false;
   std::int64_t timing_every = 200;
+  bool trace = false;
+  std::int64_t trace_from = 0;
+  std::int64_t trace_updates = 5;
 };
 
 struct TrainConfig {

@@ -8,6 +8,9 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include <string>
 
 #include "nn/cuda_library.h"
 
@@ -92,6 +95,13 @@ class CudaSlot final : public TransferSlot {
   at::cuda::CUDAEvent released_;  // recorded on the stream of the user
 };
 
+// Ranges for Nsight Systems; nothing where it is not there.
+class NvtxRanges final : public RangeListener {
+ public:
+  void Begin(std::string_view name) override { nvtxRangePushA(std::string(name).c_str()); }
+  void End() override { nvtxRangePop(); }
+};
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {}
@@ -126,6 +136,8 @@ class CudaDevice final : public Device {
     return slots;
   }
 
+  RangeListener* Ranges() override { return &ranges_; }
+
   void Synchronize() override {
     const c10::cuda::CUDAGuard guard(device_);
     c10::cuda::device_synchronize();
@@ -141,6 +153,7 @@ class CudaDevice final : public Device {
   }
 
   c10::Device device_;
+  NvtxRanges ranges_;
 };
 
 }  // namespace

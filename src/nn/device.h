@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/timeline.h"
+
 namespace tandem {
 
 /// A tensor to make room for.
@@ -91,6 +93,9 @@ class Device {
   /// Slots made by one call to this share one copy stream. Throws Error if memory runs out.
   virtual std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
       std::size_t count, const std::vector<TensorSpec>& tensors, SlotOptions options) = 0;
+
+  /// Who shows the run's spans in the vendor's profiler; null where there is none.
+  virtual RangeListener* Ranges() { return nullptr; }
 
   /// Blocks until all work on the device is done.
   virtual void Synchronize() = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "pipeline/trainer.h"
 
 namespace tandem {
 
@@ -43,9 +44,10 @@ DoubleBuffer::WriteLease FillThread::AcquireWrite() {
 }
 
 void FillThread::Fill(std::int64_t update) {
+  const Section section("fill", update);
   const Span span(Phase::kGenerate);
   DoubleBuffer::WriteLease lease = AcquireWrite();
-  FillStats stats{.wait_s = idle_.Seconds()};
+  FillStats stats{.began = Stopwatch().start(), .wait_s = idle_.Seconds()};
   try {
     stats.began = Stopwatch::Clock::now();
     const ScopedTimer timer(stats.seconds);
@@ -56,6 +58,7 @@ void FillThread::Fill(std::int64_t update) {
   }
   last_fill_ = stats;
   idle_ = Stopwatch();
+  StartArrow(kRowsArrow, update);
   lease.Publish();
 }
 

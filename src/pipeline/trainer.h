@@ -3,12 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "buffer/data_buffer.h"
 
 namespace tandem {
+
+/// In traces, from the fill of a buffer to the training on it.
+inline constexpr std::string_view kRowsArrow = "rows";
 
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped

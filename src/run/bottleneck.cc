@@ -107,7 +107,7 @@ std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& conf
   const double train = report.train_critical_s;
   const double wait = report.wait_for_rows_s;
   const double measured = train + wait;
-  if (generate <= 0) {
+  if (config.train.max_updates == 1) {
     return fmt::format(
         "with a single update there is nothing to overlap: its rows took {}, training {}",
         HumanSeconds(report.cold_start_s), HumanSeconds(train));

@@ -41,6 +41,7 @@ class RunDirectory {
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path checkpoint() const { return path_ / "checkpoint.pt"; }
   std::filesystem::path best() const { return path_ / "best.pt"; }
+  std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
 
   /// What replay holds before update `next`. The number is in the name, so that the file of the

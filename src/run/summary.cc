@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -13,16 +14,19 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result) {
   return {{"solve_rate", result->solve_rate}, {"value_error", result->value_error}};
 }
 
-// What runs are compared by.
-nlohmann::ordered_json ToJson(const TimeReport& time, std::int64_t workers) {
-  const WarmTimes& warm = time.warm;
-  return {{"wall_s", warm.threads.main.wall_s},
+// What `tandem compare` sets runs side by side by.
+nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig& config) {
+  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
+  const auto idle = [](double busy, double all) {
+    return all > 0 ? std::clamp(1 - busy / all, 0.0, 1.0) : 0.0;
+  };
+  return {{"wall_s", time.wall_s},
           {"generate_s", time.generate_critical_s},
-          {"train_s", warm.train_s()},
-          {"core_s", warm.core_s},
+          {"train_s", time.train_critical_s},
+          {"core_s", time.core_s},
           {"cores", std::thread::hardware_concurrency()},
-          {"idle_workers", warm.idle_workers(workers)},
-          {"idle_main", warm.idle_main()}};
+          {"idle_workers", idle(time.generating_thread_s, generating)},
+          {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
 }
 
 }  // namespace
@@ -51,10 +55,10 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
+      {"after_cold_start", AfterColdStart(summary.time, config)},
       {"cold_start_s", summary.time.cold_start_s},
       {"generate_critical_s", summary.time.generate_critical_s},
       {"train_critical_s", summary.time.train_critical_s},
-      {"after_cold_start", ToJson(summary.time, *config.generate.workers)},
       {"time", ToJson(summary.time.threads)}};
   WriteFileAtomically(path, json.dump(2) + "\n");
 }

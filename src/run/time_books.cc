@@ -1,11 +1,10 @@
 #include "run/time_books.h"
 
-#include <sys/resource.h>
-
-#include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 namespace tandem {
 namespace {
@@ -30,43 +29,32 @@ nlohmann::ordered_json ToJson(const PhaseTimes& times) {
   return json;
 }
 
-// CPU time of all threads so far.
-double CoreSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 // Not waiting for rows. What the prefetch thread and the device make it wait for is training too.
 double TrainingIn(const PhaseTimes& main) {
   return main.Sum() - main[Phase::kIdle] - main[Phase::kWaitForRows];
 }
 
+// While the generator thread waits for workers, its side is at work.
+double GeneratingIn(const PhaseTimes& generator) {
+  return generator.Sum() - generator[Phase::kIdle] - generator[Phase::kWaitForFreeSlot] -
+         generator[Phase::kWaitForAnswer];
+}
+
+ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
+  times.main -= earlier.main;
+  times.generator -= earlier.generator;
+  times.prefetch -= earlier.prefetch;
+  times.workers -= earlier.workers;
+  return times;
+}
+
+double CoreSeconds() {
+  timespec spent{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+}
+
 }  // namespace
-
-ThreadTimes& ThreadTimes::operator-=(const ThreadTimes& earlier) {
-  main -= earlier.main;
-  generator -= earlier.generator;
-  prefetch -= earlier.prefetch;
-  workers -= earlier.workers;
-  return *this;
-}
-
-double WarmTimes::idle_main() const {
-  return threads.main[Phase::kWaitForRows] / threads.main.wall_s;
-}
-
-// The generator thread is one of the workers.
-double WarmTimes::idle_workers(std::int64_t workers) const {
-  const double asking = threads.generator[Phase::kEvaluate];
-  const double busy = threads.workers.Work() + threads.generator.Work() - asking;
-  return std::clamp(1 - busy / (static_cast<double>(workers) * threads.main.wall_s), 0.0, 1.0);
-}
-
-double WarmTimes::train_s() const { return TrainingIn(threads.main); }
 
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   nlohmann::ordered_json json = {{"main", ToJson(times.main)},
@@ -82,24 +70,10 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
 TimeBooks::TimeBooks(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack("main", Phase::kSetUp)) {}
 
-void TimeBooks::UpdateStarts() {
-  if (started_) return;
-  started_ = true;
-  main_before_ = main_.Times();
-}
-
-void TimeBooks::IterationEnds() {
-  if (before_warm_) return;
-  before_warm_ = Times();
-  core_s_before_warm_ = CoreSeconds();
-}
-
-void TimeBooks::UpdateEnds(const UpdateRecord& record) {
-  if (updates_++ == 0) {
-    cold_start_s_ = record.wait_for_rows_s;
-  } else {
-    generate_critical_s_ += record.fill.seconds;
-  }
+void TimeBooks::TrainingStarts() {
+  if (cold_) return;
+  cold_ = Times();
+  cold_core_s_ = CoreSeconds();
 }
 
 ThreadTimes TimeBooks::Times() const {
@@ -121,27 +95,23 @@ ThreadTimes TimeBooks::Times() const {
 
 ThreadTimes TimeBooks::TakeTimes() {
   const ThreadTimes now = Times();
-  ThreadTimes since = now;
-  since -= taken_;
-  taken_ = now;
-  return since;
+  return Less(now, std::exchange(taken_, now));
 }
 
 TimeReport TimeBooks::Report() const {
-  TimeReport report{.threads = Times(),
-                    .cold_start_s = cold_start_s_,
-                    .generate_critical_s = generate_critical_s_};
-  const PhaseTimes& main = report.threads.main;
-  if (updates_ > 0) {
-    report.train_critical_s = TrainingIn(main) - TrainingIn(main_before_);
-    // The clock of the cold start began a little before the phase did.
-    report.wait_for_rows_s = std::max(
-        0.0, main[Phase::kWaitForRows] - main_before_[Phase::kWaitForRows] - cold_start_s_);
+  TimeReport report{.threads = Times()};
+  if (!cold_) {
+    report.cold_start_s = report.threads.main[Phase::kWaitForRows];
+    return report;
   }
-  if (before_warm_) {
-    report.warm = {.threads = report.threads, .core_s = CoreSeconds() - core_s_before_warm_};
-    report.warm.threads -= *before_warm_;
-  }
+  const ThreadTimes warm = Less(report.threads, *cold_);
+  report.cold_start_s = cold_->main[Phase::kWaitForRows];
+  report.wall_s = warm.main.wall_s;
+  report.generate_critical_s = GeneratingIn(warm.generator);
+  report.train_critical_s = TrainingIn(warm.main);
+  report.wait_for_rows_s = warm.main[Phase::kWaitForRows];
+  report.core_s = CoreSeconds() - cold_core_s_;
+  report.generating_thread_s = warm.generator.Work() + warm.workers.Work();
   return report;
 }
 

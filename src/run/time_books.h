@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "pipeline/pipeline.h"
 
 namespace tandem {
 
@@ -17,36 +15,21 @@ struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes workers;  ///< TBB's threads together, without those above, which work beside them
   std::size_t worker_count = 0;
-
-  ThreadTimes& operator-=(const ThreadTimes& earlier);
 };
 
 /// The threads that have a track, by name, with the seconds of each phase that took any.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
-/// From the end of the first iteration on, when all modes have the cold start behind them.
-struct WarmTimes {
-  ThreadTimes threads;
-  double core_s = 0;  ///< CPU time of all threads of the process
-
-  /// Share of the time that the main thread waited for rows.
-  double idle_main() const;
-
-  /// Share of the time that `workers` threads had nothing to do in generating, in 0..1.
-  double idle_workers(std::int64_t workers) const;
-
-  /// The main thread's critical path: all but waiting for rows.
-  double train_s() const;
-};
-
-/// What "time" in summary.json holds. The critical times leave the cold start out.
+/// What a run did with its time. All but the first two members leave the cold start out.
 struct TimeReport {
   ThreadTimes threads;
-  double cold_start_s = 0;         ///< the main thread's wait for the first buffer
+  double cold_start_s = 0;  ///< the main thread's wait for the first buffer
+  double wall_s = 0;
   double generate_critical_s = 0;  ///< the generator side was at work: not waiting for the trainer
   double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
   double wait_for_rows_s = 0;      ///< it did
-  WarmTimes warm;
+  double core_s = 0;               ///< CPU time of all threads of the process
+  double generating_thread_s = 0;  ///< work of the generator thread and the workers together
 };
 
 /// Keeps a run's timeline. Used by the main thread.
@@ -57,15 +40,10 @@ class TimeBooks {
 
   /// The main thread's own.
   Track& main() { return main_; }
+  Timeline& timeline() { return timeline_; }
 
-  /// Call before each update; the first begins with the cold start.
-  void UpdateStarts();
-
-  /// Call when an iteration has ended; only the first call has an effect.
-  void IterationEnds();
-
-  /// Call when an update has been trained.
-  void UpdateEnds(const UpdateRecord& record);
+  /// Call whenever rows have come and training on them begins; the first time ends the cold start.
+  void TrainingStarts();
 
   /// The times since the call before, or the start.
   ThreadTimes TakeTimes();
@@ -78,13 +56,8 @@ class TimeBooks {
   Timeline timeline_;
   Track& main_;
   ThreadTimes taken_;
-  std::int64_t updates_ = 0;  // that have ended
-  bool started_ = false;
-  PhaseTimes main_before_;                  // before the cold start
-  std::optional<ThreadTimes> before_warm_;  // until the first iteration ended
-  double core_s_before_warm_ = 0;
-  double cold_start_s_ = 0;
-  double generate_critical_s_ = 0;
+  std::optional<ThreadTimes> cold_;  // as they were when the cold start ended
+  double cold_core_s_ = 0;
 };
 
 }  // namespace tandem

@@ -24,12 +24,12 @@ std::int64_t PeakRssBytes() {
 }
 
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
-                                   const RunCounters& counters, const Stopwatch& began,
+                                   const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
                                    const ThreadTimes& times) {
   const TrainStats& train = record.train;
-  const auto since = [&](Stopwatch::Clock::time_point time) {
-    return std::chrono::duration<double>(time - began.start()).count();
+  const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
+    return counters.wall_s - std::chrono::duration<double>(Stopwatch().start() - time).count();
   };
   nlohmann::ordered_json line = {
       {"update", record.update},
@@ -40,10 +40,10 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
       {"loss", train.loss},
       {"learning_rate", train.learning_rate},
       {"update_s", record.seconds},
-      {"generate_began_s", since(record.fill.began)},
+      {"generate_began_s", seconds_at(record.fill.began)},
       {"generate_s", record.fill.seconds},
       {"generator_wait_s", record.fill.wait_s},
-      {"train_began_s", since(train.began)},
+      {"train_began_s", seconds_at(train.began)},
       {"train_s", train.seconds},
       {"wait_for_rows_s", record.wait_for_rows_s},
       {"wait_for_batch_s", train.wait_for_batch_s},
@@ -83,22 +83,24 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
       time_(began) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
-  parts_ = std::make_unique<Parts>(config_, std::move(device), stop_, from);
-  if (config_.diagnose.timing_breakdown) {
-    breakdown_.emplace(time_.main(), *parts_->device, config_);
-  }
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
-    if (parts_->replay != nullptr) {
-      ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
-    }
+  }
+  if (config_.diagnose.timing_breakdown) breakdown_.emplace(time_.main(), *device, config_);
+  if (config_.diagnose.trace && directory_) {
+    tracer_.emplace(time_.timeline(), *device, config_, directory_->trace(), so_far_.updates);
+  }
+  parts_ = std::make_unique<Parts>(config_, device, stop_, from);
+  if (from != nullptr && parts_->replay != nullptr) {
+    ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
+  parts_->trainer->OnStart([this] { time_.TrainingStarts(); });
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
   if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
 }
@@ -116,15 +118,17 @@ RunCounters TrainRun::Counters() const {
 bool TrainRun::RunUpdate() {
   if (ended_) return false;
   const Attach attach(time_.main());
+  if (tracer_) tracer_->UpdateStarts(so_far_.updates);
   ValidateIfDue();  // as where the last validation was cut short, and the run went on
   KeepState();
-  time_.UpdateStarts();
   try {
+    const Section section("update", so_far_.updates);
     if (RunPipelineUpdate()) unfinished_.reset();
   } catch (...) {
     SaveUnfinished();
     throw;
   }
+  if (tracer_) tracer_->UpdateEnds(so_far_.updates);
   const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
   if (!all_done && stop_.Reached()) {
     end_ = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
@@ -153,7 +157,6 @@ bool TrainRun::RunPipelineUpdate() {
 
 void TrainRun::OnIteration(std::int64_t iteration) {
   const Span span(Phase::kReport);
-  time_.IterationEnds();
   if (breakdown_) breakdown_->AfterIteration(iteration);
   if (observers_.empty()) return;
   const Progress progress{
@@ -170,7 +173,6 @@ void TrainRun::Record(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   if (train.iterations == 0) return;
   const Span span(Phase::kReport);
-  time_.UpdateEnds(record);
   const bool whole = train.iterations == config_.train.iterations_per_update;
   if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
@@ -182,7 +184,7 @@ void TrainRun::Record(const UpdateRecord& record) {
 
   if (whole) ValidateIfDue();
   if (directory_) {
-    directory_->AppendMetrics(MetricsLine(record, config_, Counters(), began_,
+    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
                                           std::exchange(report_, std::nullopt), time_.TakeTimes()));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
@@ -262,6 +264,7 @@ RunSummary TrainRun::Finish() {
   summary.end = end_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
+  if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;

@@ -17,6 +17,7 @@
 #include "run/run_directory.h"
 #include "run/time_books.h"
 #include "run/timing_breakdown.h"
+#include "run/trace.h"
 
 namespace tandem {
 
@@ -107,6 +108,7 @@ class TrainRun {
 
   TimeBooks time_;
   std::optional<TimingBreakdown> breakdown_;
+  std::optional<Tracer> tracer_;
   RunCounters so_far_;
   std::optional<ValidationReport> report_;  // not yet in the metrics
   double earlier_s_ = 0;                    // wall time before this run went on with another

@@ -39,6 +39,8 @@ TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader
       one_hot_(net.spec().input, options.bf16 ? at::kBFloat16 : at::kFloat, device.torch()),
       optimizer_(net.parameters(), options.optimizer) {}
 
+void TorchTrainer::OnStart(std::function<void()> callback) { on_start_ = std::move(callback); }
+
 void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
   on_iteration_.push_back(std::move(callback));
 }
@@ -52,7 +54,10 @@ void TorchTrainer::PublishTarget() {
 
 TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
                                const StopSignal& stop) {
+  const Section section("train", update);
+  EndArrow(kRowsArrow, update);
   std::optional<Span> set_up(Phase::kSetUp);  // the first time, LibTorch makes its threads
+  on_start_();
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const Stopwatch watch;
@@ -61,20 +66,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
   set_up.reset();
   while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {
-    Batch batch;
-    {
-      const ScopedTimer timer(stats.wait_for_batch_s);
-      const Span span(Phase::kWaitForBatch);
-      batch = batches->Next();
-    }
-    const std::int64_t iteration = update * options_.iterations_per_update + stats.iterations;
-    stats.learning_rate = LearningRate(options_.optimizer, iteration, options_.iterations);
-    const at::Tensor loss = Step(batch, stats.learning_rate);
-    const Span span(Phase::kReport);
-    loss_sum += loss;
-    ++stats.iterations;
-    stats.examples += batch.targets.size(0);
-    for (const auto& callback : on_iteration_) callback(iteration);
+    Iterate(*batches, update * options_.iterations_per_update + stats.iterations, stats, loss_sum);
   }
   {
     const Span span(Phase::kWaitForBatch);
@@ -87,6 +79,24 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   }
   stats.seconds = watch.Seconds();
   return stats;
+}
+
+void TorchTrainer::Iterate(BatchSource& batches, std::int64_t iteration, TrainStats& stats,
+                           at::Tensor& loss_sum) {
+  const Section section("iteration", iteration);
+  Batch batch;
+  {
+    const ScopedTimer timer(stats.wait_for_batch_s);
+    const Span span(Phase::kWaitForBatch);
+    batch = batches.Next();
+  }
+  stats.learning_rate = LearningRate(options_.optimizer, iteration, options_.iterations);
+  const at::Tensor loss = Step(batch, stats.learning_rate);
+  const Span span(Phase::kReport);
+  loss_sum += loss;
+  ++stats.iterations;
+  stats.examples += batch.targets.size(0);
+  for (const auto& callback : on_iteration_) callback(iteration);
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {

@@ -34,6 +34,9 @@ class TorchTrainer final : public Trainer {
   TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
                TorchTrainerOptions options);
 
+  /// Called before each update's first iteration.
+  void OnStart(std::function<void()> callback);
+
   void PublishTarget() override;
 
   /// Throws Error that names the update if the loss is not finite.
@@ -48,6 +51,8 @@ class TorchTrainer final : public Trainer {
   Optimizer& optimizer() { return optimizer_; }
 
  private:
+  void Iterate(BatchSource& batches, std::int64_t iteration, TrainStats& stats,
+               at::Tensor& loss_sum);
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
 
@@ -59,6 +64,7 @@ class TorchTrainer final : public Trainer {
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;
+  std::function<void()> on_start_ = [] {};
   std::vector<std::function<void(std::int64_t)>> on_iteration_;
 };
 

@@ -167,6 +167,80 @@ TEST(Worker, HasATrackInTheTimelineOfItsMaker) {
   EXPECT_GE(times.Sum(), 0.98 * times.wall_s);
 }
 
+std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& name) {
+  for (const Timeline::TrackEvents& track : timeline.Events()) {
+    if (track.name == name) return track.events;
+  }
+  return {};
+}
+
+TEST(Record, KeepsScopesThatBeginMeanwhileInTheOrderOfTheirEnds) {
+  Timeline timeline;
+  const Attach attach(timeline.AddTrack("main"));
+  Take(Phase::kForward, 0);
+  timeline.Record(true);
+  {
+    const Section update("update", 7);
+    Take(Phase::kBackward, 5);
+    StartArrow("rows", 7);
+  }
+  const Section open("update", 8);
+  timeline.Record(false);
+  Take(Phase::kForward, 0);
+
+  const std::vector<TraceEvent> events = EventsOf(timeline, "main");
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].name, "backward");
+  EXPECT_GE(events[0].end - events[0].begin, milliseconds(5));
+  EXPECT_EQ(events[1].kind, TraceEvent::Kind::kArrowStart);
+  EXPECT_EQ(events[2].name, "update");
+  EXPECT_EQ(events[2].number, 7);
+  EXPECT_LE(events[2].begin, events[0].begin);
+  EXPECT_LE(events[0].end, events[1].begin);
+  EXPECT_LE(events[1].end, events[2].end);
+}
+
+TEST(Record, IsReadWhileItGoesOn) {
+  Timeline timeline;
+  timeline.Record(true);
+  constexpr std::int64_t kEvents = 5'000;  // several blocks
+  std::thread writer([&] {
+    const Attach attach(timeline.AddTrack("busy"));
+    for (std::int64_t i = 0; i < kEvents; ++i) const Section section("iteration", i);
+  });
+  std::size_t seen = 0;
+  while (seen < kEvents) {
+    const std::vector<TraceEvent> events = EventsOf(timeline, "busy");
+    ASSERT_GE(events.size(), seen);
+    seen = events.size();
+    for (std::size_t i = 0; i < seen; ++i) ASSERT_EQ(events[i].number, std::int64_t(i));
+  }
+  writer.join();
+}
+
+class CountingListener final : public RangeListener {
+ public:
+  void Begin(std::string_view name) override { open_.emplace_back(name); }
+  void End() override { open_.pop_back(); }
+  std::vector<std::string> open_;
+};
+
+TEST(Record, TellsAListenerOfWhatBeginsAndEnds) {
+  Timeline timeline;
+  CountingListener listener;
+  const Attach attach(timeline.AddTrack("main"));
+  timeline.Record(true, &listener);
+  {
+    const Section update("update", 0);
+    const Span forward(Phase::kForward);
+    EXPECT_EQ(listener.open_, (std::vector<std::string>{"update", "forward"}));
+    timeline.Record(false);  // what it was told of also ends for it
+    const Span untold(Phase::kBackward);
+    EXPECT_EQ(listener.open_.size(), 2U);
+  }
+  EXPECT_TRUE(listener.open_.empty());
+}
+
 // Ranges run on the calling thread's track or on workers'; each is in the caller's phase.
 TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
   Timeline timeline;

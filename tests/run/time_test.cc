@@ -10,6 +10,7 @@
 #include "run/bottleneck.h"
 #include "run/resolve.h"
 #include "run/timing_breakdown.h"
+#include "run/trace.h"
 #include "run/train_run.h"
 #include "support/temp_folder.h"
 
@@ -191,8 +192,32 @@ TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
 
 TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {
   EXPECT_EQ(
-      DescribeBottleneck(Report(0, 20, 0), Resolved({}), 4),
+      DescribeBottleneck(Report(0, 20, 0), Resolved({"train.max_updates=1"}), 4),
       "with a single update there is nothing to overlap: its rows took 1.0 s, training 20.0 s");
+}
+
+// As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
+TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
+  const auto kineto = nlohmann::json::parse(R"({
+    "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
+      {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77, "ts": 1, "dur": 1},
+      {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 2000000.5, "dur": 3},
+      {"ph": "X", "cat": "gpu_memcpy", "name": "HtoD", "pid": 0, "tid": 13, "ts": 2000004, "dur": 2},
+      {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 2000009, "dur": 3}]})");
+  const std::chrono::system_clock::time_point start{std::chrono::seconds(1790857027)};
+  Timeline timeline;
+  auto trace = ChromeTrace(timeline);
+  const std::size_t before = trace["traceEvents"].size();
+  AddKernels(kineto, start, trace);
+  std::vector<std::string> streams;
+  std::vector<double> times;
+  for (std::size_t i = before; i < trace["traceEvents"].size(); ++i) {
+    const auto& event = trace["traceEvents"][i];
+    if (event["name"] == "thread_name") streams.push_back(event["args"]["name"]);
+    if (event["ph"] == "X") times.push_back(event["ts"]);
+  }
+  EXPECT_EQ(streams, (std::vector<std::string>{"stream 7", "stream 13"}));
+  EXPECT_EQ(times, (std::vector<double>{1000000.5, 1000004, 1000009}));
 }
 
 }  // namespace

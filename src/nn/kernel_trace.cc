@@ -1,0 +1,28 @@
+#include "nn/kernel_trace.h"
+
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+namespace tandem {
+
+KernelTrace::KernelTrace() {
+  namespace profiler = torch::profiler::impl;
+  profiler::ExperimentalConfig experimental;
+  experimental.profile_all_threads = true;  // the generator evaluates on a thread of its own
+  const profiler::ProfilerConfig config(
+      profiler::ProfilerState::KINETO, /*report_input_shapes=*/false, /*profile_memory=*/false,
+      /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false, experimental);
+  const std::set<profiler::ActivityType> activities = {profiler::ActivityType::CUDA};
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  torch::autograd::profiler::enableProfiler(config, activities);
+}
+
+KernelTrace::~KernelTrace() {
+  if (recording_) torch::autograd::profiler::disableProfiler();
+}
+
+void KernelTrace::Save(const std::filesystem::path& path) {
+  recording_ = false;
+  torch::autograd::profiler::disableProfiler()->save(path.string());
+}
+
+}  // namespace tandem

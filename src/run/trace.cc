@@ -1,0 +1,161 @@
+#include "run/trace.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = Track::Clock;
+
+constexpr int kThreads = 1;  // the run as a process of the trace
+constexpr int kGpus = 1000;  // GPU i is kGpus + i
+
+Json NameOf(const char* what, int process, std::int64_t thread, const std::string& name) {
+  return {
+      {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
+}
+
+// Spans as complete events, arrows as flow events that are bound to the scope around them.
+Json ToJson(const TraceEvent& event, std::int64_t thread, Clock::time_point start) {
+  const auto micros = [](Clock::duration time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  Json json = {{"name", event.name},
+               {"pid", kThreads},
+               {"tid", thread},
+               {"ts", micros(event.begin - start)}};
+  if (event.kind == TraceEvent::Kind::kSpan) {
+    json["ph"] = "X";
+    json["dur"] = micros(event.end - event.begin);
+    if (event.number != TraceEvent::kNoNumber) json["args"] = {{"number", event.number}};
+    return json;
+  }
+  json["cat"] = "flow";
+  json["id"] = event.number;
+  json["ph"] = event.kind == TraceEvent::Kind::kArrowStart ? "s" : "f";
+  if (event.kind == TraceEvent::Kind::kArrowEnd) json["bp"] = "e";
+  return json;
+}
+
+bool IsOnGpu(const nlohmann::json& event) {
+  const std::string category = event.value("cat", "");
+  return event.value("ph", "") == "X" &&
+         (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset");
+}
+
+// Arrows of which one end was recorded would point from or to nowhere.
+std::map<std::int64_t, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& tracks) {
+  std::map<std::int64_t, int> ends;
+  for (const auto& track : tracks) {
+    for (const TraceEvent& event : track.events) {
+      if (event.kind != TraceEvent::Kind::kSpan) ++ends[event.number];
+    }
+  }
+  return ends;
+}
+
+}  // namespace
+
+Json ChromeTrace(const Timeline& timeline) {
+  Json events = Json::array();
+  events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
+  const std::vector<Timeline::TrackEvents> tracks = timeline.Events();
+  const std::map<std::int64_t, int> ends = EndsOfArrows(tracks);
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const auto thread = static_cast<std::int64_t>(i) + 1;
+    events.push_back(NameOf("thread_name", kThreads, thread, tracks[i].name));
+    for (const TraceEvent& event : tracks[i].events) {
+      const bool loose = event.kind != TraceEvent::Kind::kSpan && ends.at(event.number) != 2;
+      if (!loose) events.push_back(ToJson(event, thread, timeline.start()));
+    }
+  }
+  return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
+}
+
+void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
+                Json& trace) {
+  const auto base = std::chrono::nanoseconds(kineto.value("baseTimeNanoseconds", std::int64_t{0}));
+  const double shift =
+      std::chrono::duration<double, std::micro>(base - start.time_since_epoch()).count();
+  std::map<std::pair<int, std::int64_t>, bool> named;  // streams of GPUs
+  for (const nlohmann::json& event : kineto.at("traceEvents")) {
+    if (!IsOnGpu(event)) continue;
+    const int gpu = event.at("pid").get<int>();
+    const int process = kGpus + gpu;
+    const auto stream = event.at("tid").get<std::int64_t>();
+    if (!std::exchange(named[{gpu, stream}], true)) {
+      trace["traceEvents"].push_back(
+          NameOf("process_name", process, stream, fmt::format("GPU {}", gpu)));
+      trace["traceEvents"].push_back(
+          NameOf("thread_name", process, stream, fmt::format("stream {}", stream)));
+    }
+    trace["traceEvents"].push_back({{"name", event.at("name")},
+                                    {"cat", event.at("cat")},
+                                    {"pid", process},
+                                    {"tid", stream},
+                                    {"ts", event.at("ts").get<double>() + shift},
+                                    {"ph", "X"},
+                                    {"dur", event.at("dur")}});
+  }
+}
+
+Tracer::Tracer(Timeline& timeline, Device& device, const TrainConfig& config,
+               std::filesystem::path path, std::int64_t next_update)
+    : timeline_(timeline),
+      device_(device),
+      first_(config.diagnose.trace_from),
+      end_(first_ + config.diagnose.trace_updates),
+      path_(std::move(path)) {
+  if (next_update >= first_ && next_update < end_) Start();
+}
+
+Tracer::~Tracer() { timeline_.Record(false); }
+
+void Tracer::UpdateStarts(std::int64_t update) {
+  if (update == first_ && !timeline_.recording()) Start();
+}
+
+void Tracer::UpdateEnds(std::int64_t updates) {
+  if (updates >= end_) Finish();
+}
+
+void Tracer::Finish() {
+  if (timeline_.recording()) Write();
+}
+
+void Tracer::Start() {
+  if (device_.torch().is_cuda()) kernels_.emplace();
+  timeline_.Record(true, device_.Ranges());
+}
+
+void Tracer::Write() {
+  timeline_.Record(false);
+  Json trace = ChromeTrace(timeline_);
+  if (kernels_) {
+    const std::filesystem::path aside = path_.string() + ".kernels";
+    device_.Synchronize();
+    kernels_->Save(aside);
+    kernels_.reset();
+    const auto since = std::chrono::duration_cast<std::chrono::system_clock::duration>(
+        Clock::now() - timeline_.start());
+    AddKernels(nlohmann::json::parse(ReadFile(aside)), std::chrono::system_clock::now() - since,
+               trace);
+    std::filesystem::remove(aside);
+  }
+  const std::string text = trace.dump() + "\n";
+  WriteFileAtomically(path_, text);
+  LogInfo(fmt::format("{}: {} of trace; ui.perfetto.dev or chrome://tracing shows it",
+                      path_.string(), HumanBytes(static_cast<double>(text.size()))));
+}
+
+}  // namespace tandem

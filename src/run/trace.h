@@ -1,0 +1,56 @@
+// trace.json: what a run's threads, and its GPU, did and when.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "base/timeline.h"
+#include "config/train_config.h"
+#include "nn/device.h"
+#include "nn/kernel_trace.h"
+
+namespace tandem {
+
+/// With diagnose.trace: records updates [trace_from, trace_from + trace_updates) and writes the
+/// file when they are done. Used by the main thread.
+class Tracer {
+ public:
+  /// Records from here on if `next_update` is the first to be traced, so that the cold start is in
+  /// the picture. All but the path must outlive this.
+  Tracer(Timeline& timeline, Device& device, const TrainConfig& config, std::filesystem::path path,
+         std::int64_t next_update);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  void UpdateStarts(std::int64_t update);
+
+  /// `updates` are done.
+  void UpdateEnds(std::int64_t updates);
+
+  /// Writes what there is, if the run ended before the last update to be traced.
+  void Finish();
+
+ private:
+  void Start();
+  void Write();
+
+  Timeline& timeline_;
+  Device& device_;
+  const std::int64_t first_, end_;  // updates
+  const std::filesystem::path path_;
+  std::optional<KernelTrace> kernels_;  // while recording on a GPU
+};
+
+/// The timeline as Chrome's trace format has it ("Trace Event Format"): a track for each thread,
+/// times in microseconds from the timeline's start.
+nlohmann::ordered_json ChromeTrace(const Timeline& timeline);
+
+/// Adds to `trace` what a GPU did of a trace by Kineto, whose clock is the system's, as a process
+/// with a track for each stream. `start` is when `trace` begins.
+void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
+                nlohmann::ordered_json& trace);
+
+}  // namespace tandem
