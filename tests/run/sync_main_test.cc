@@ -59,13 +59,12 @@ class SyncMain : public testing::Test {
 };
 
 TEST_F(SyncMain, LearnsAndTellsWhereTheTimeWent) {
-  const RunSummary summary = RunInFolder({"validation.every_updates=1", "validation.states=100"});
+  const RunSummary summary = RunInFolder({"validation.every_updates=30"});
   EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
   EXPECT_EQ(summary.examples, 30'000);
   const std::vector<nlohmann::json> lines = Metrics();
   ASSERT_EQ(lines.size(), 30U);
-  EXPECT_LT(lines.front()["solve_rate"], 0.3);
-  EXPECT_GT(lines.back()["solve_rate"], 0.7);
+  EXPECT_GT(summary.validation->solve_rate, 0.6);  // after one update, about 0.1
   for (const nlohmann::json& line : lines) {
     EXPECT_EQ(line["lag_updates"], 0);
     EXPECT_EQ(line["target_age_iterations"], 0);
