@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "apps/commands.h"
 #include "apps/plain_errors.h"
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "run/bottleneck.h"
 #include "run/calibrate.h"
 #include "run/memory_plan.h"
 #include "run/resolve.h"
@@ -65,7 +67,7 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
   LogInfo(fmt::format("  folder    {}", out.string()));
 }
 
-void Report(const RunSummary& summary, const fs::path& out) {
+void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
   constexpr const char* kEnds[] = {"all updates done", "the time limit was reached",
                                    "stopped on request"};
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
@@ -75,6 +77,8 @@ void Report(const RunSummary& summary, const fs::path& out) {
                   WithThousands(summary.examples), HumanSeconds(summary.wall_s),
                   WithThousands(static_cast<long long>(rate)), summary.final_loss,
                   HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+  for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
+  LogInfo(DescribeBottleneck(summary.time, config, std::thread::hardware_concurrency()));
   if (summary.validation) {
     LogInfo(fmt::format(
         "validation: greedy descent solves {:.1f} % of fixed scrambles, value error {:.2f}; best "
@@ -96,7 +100,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   }
   progress.Close();
   const RunSummary summary = run.Finish();
-  Report(summary, directory.path());
+  Report(summary, run.config(), directory.path());
   return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
 }
 
@@ -136,9 +140,11 @@ int TrainAnew(const TrainArgs& args) {
 
 // What may change when a run goes on; the rest decides what the weights will be.
 void CheckMayChange(const std::vector<Override>& overrides) {
-  constexpr std::string_view kMay[] = {"train.max_updates", "train.max_seconds", "train.threads",
-                                       "generate.workers",  "evaluate.threads",  "prefetch.",
-                                       "checkpoint.",       "search.",           "device"};
+  constexpr std::string_view kMay[] = {"train.max_updates", "train.max_seconds",
+                                       "train.threads",     "generate.workers",
+                                       "evaluate.threads",  "prefetch.",
+                                       "checkpoint.",       "search.",
+                                       "diagnose.",         "device"};
   for (const Override& override : overrides) {
     const auto covers = [&](std::string_view key) { return override.key.starts_with(key); };
     if (std::ranges::none_of(kMay, covers)) {

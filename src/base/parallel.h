@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "base/timeline.h"
+
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -28,6 +30,8 @@ inline void SanitizerAcquire([[maybe_unused]] const void* x) {
 
 /// Calls work(first, count) for ranges of about `grain` that together make 0..size, from any thread
 /// of the arena. One range is done on the spot: starting a task costs as much as a few states.
+/// On the timeline of the calling thread, the ranges are of the phase that it is in, and it waits
+/// for workers whenever it does none of them.
 template <class Work>
 void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
   using Range = tbb::blocked_range<std::size_t>;
@@ -35,10 +39,17 @@ void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
     if (size > 0) work(std::size_t{0}, size);
     return;
   }
+  Timeline* const timeline = Timeline::Current();
+  const Phase phase = Timeline::CurrentPhase();
+  const Span waiting(Phase::kWaitForWorkers);
   SanitizerRelease(&work);
   tbb::parallel_for(Range(0, size, grain), [&](const Range& range) {
     SanitizerAcquire(&work);
-    work(range.begin(), range.size());
+    {
+      const Attach attach(timeline);
+      const Span span(phase);
+      work(range.begin(), range.size());
+    }
     SanitizerRelease(&work);
   });
   SanitizerAcquire(&work);

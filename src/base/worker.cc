@@ -7,7 +7,9 @@
 
 namespace tandem {
 
-Worker::Worker(std::string name) : thread_([this] { Run(); }) {
+Worker::Worker(std::string name) {
+  if (Timeline* timeline = Timeline::Current()) track_ = &timeline->AddTrack(name);
+  thread_ = std::thread([this] { Run(); });
   name.resize(std::min<std::size_t>(name.size(), 15));
   pthread_setname_np(thread_.native_handle(), name.c_str());
 }
@@ -39,9 +41,15 @@ void Worker::Run() {
     const std::function<void()> task = std::exchange(next_, nullptr);
     lock.unlock();
     changed_.notify_all();
-    task();
+    Do(task);
     lock.lock();
   }
+}
+
+void Worker::Do(const std::function<void()>& task) const {
+  if (track_ == nullptr) return task();
+  const Attach attach(*track_);
+  task();
 }
 
 }  // namespace tandem

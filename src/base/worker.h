@@ -7,10 +7,13 @@
 #include <string>
 #include <thread>
 
+#include "base/timeline.h"
+
 namespace tandem {
 
 /// Runs tasks on a thread of its own, in the order posted. The name shows in debuggers and traces
 /// (at most 15 characters). Tasks must not throw: they hand exceptions to whoever waits for them.
+/// It has a track of that name in the timeline of the thread that makes it, if there is one.
 class Worker {
  public:
   explicit Worker(std::string name);
@@ -25,7 +28,9 @@ class Worker {
 
  private:
   void Run();
+  void Do(const std::function<void()>& task) const;
 
+  Track* track_ = nullptr;  // null where nobody keeps books
   std::mutex mutex_;
   std::condition_variable changed_;
   std::function<void()> next_;  // guarded by mutex_

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "base/timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -35,6 +36,7 @@ std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::
 }
 
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
+  const Span span(Phase::kReplay);
   if (first_ != end_ && update != end_) {
     throw Error(fmt::format("replay expects the rows of update {}, not of {}", end_, update));
   }
@@ -49,6 +51,7 @@ void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
 // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S): one pass over
 // all rows, each taken with the chance that makes the sample uniform.
 const DataBuffer& ReplayBuffer::Sample() {
+  const Span span(Phase::kReplay);
   Random random(seed_, Purpose::kReplay, static_cast<std::uint64_t>(end_ - 1));
   std::size_t left = static_cast<std::size_t>(end_ - first_) * rows();
   std::size_t wanted = rows();

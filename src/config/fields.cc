@@ -172,6 +172,15 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
+      {"diagnose.timing_breakdown",
+       "true: measure each phase of an iteration by itself: the device is waited for after each, "
+       "and "
+       "nothing overlaps, so the run is slower; the weights stay the same",
+       Choice(c.diagnose.timing_breakdown, {"false", "true"})},
+      {"diagnose.timing_every",
+       "with timing_breakdown: iterations between two reports, after those of the first ten",
+       IntField{&c.diagnose.timing_every, 1, kMany}},
+
       {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
        TextField{&c.device, "auto, cpu, cuda or cuda:N"}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},

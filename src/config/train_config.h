@@ -118,6 +118,11 @@ struct CheckpointConfig {
   std::int64_t every_updates = 100;
 };
 
+struct DiagnoseConfig {
+  bool timing_breakdown = false;
+  std::int64_t timing_every = 200;
+};
+
 struct TrainConfig {
   DomainConfig domain;
   PipelineConfig pipeline;
@@ -131,6 +136,7 @@ struct TrainConfig {
   SearchConfig search;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
+  DiagnoseConfig diagnose;
   std::string device = "auto";
   std::int64_t seed = 1;
 

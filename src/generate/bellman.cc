@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/timeline.h"
+
 namespace tandem {
 
 void Lookahead::Resize(Expanded& batch, std::size_t states) const {
@@ -17,8 +19,12 @@ void Lookahead::Resize(Expanded& batch, std::size_t states) const {
 
 void Lookahead::Expand(Expanded& batch, std::size_t first, std::size_t count) const {
   const ConstRows states = batch.rows().Slice(first, count);
-  domain_.IsGoal(states, std::span(batch.is_goal).subspan(first, count));
-  batch.children.Expand(states, first);
+  {
+    const Span span(Phase::kExpand);
+    domain_.IsGoal(states, std::span(batch.is_goal).subspan(first, count));
+    batch.children.Expand(states, first);
+  }
+  const Span span(Phase::kWrite);
   const std::size_t num_actions = domain_.spec().num_actions();
   const std::size_t input_size = domain_.spec().input.positions;
   domain_.Encode(batch.children.rows().Slice(first * num_actions, count * num_actions),
@@ -28,6 +34,7 @@ void Lookahead::Expand(Expanded& batch, std::size_t first, std::size_t count) co
 
 void Lookahead::Evaluate(Expanded& batch) const {
   if (batch.size() == 0) return;
+  const Span span(Phase::kEvaluate);
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   network_.Evaluate(ConstRows(batch.child_inputs.data(), batch.children.size(), input_size),
                     batch.child_values);

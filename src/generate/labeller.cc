@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "base/timeline.h"
 
 namespace tandem {
 namespace {
@@ -50,6 +51,7 @@ void BellmanLabeller::Expand(const DataBuffer& states, Chunk chunk, DataBuffer& 
 }
 
 void BellmanLabeller::BackUp(Chunk chunk, const Expanded& batch, DataBuffer& examples) const {
+  const Span span(Phase::kBackUp);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     writer_.WriteLabel(batch, i, examples, static_cast<std::size_t>(chunk.first) + i);
   }

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/stop_signal.h"
+#include "base/timeline.h"
 
 namespace tandem {
 
@@ -24,6 +25,7 @@ class Turns {
   /// reached.
   template <class Prepare, class Ask>
   void Run(std::int64_t count, const StopSignal& stop, const Prepare& prepare, const Ask& ask) {
+    Timeline* const timeline = Timeline::Current();
     tbb::task_group preparation;
     const auto start_preparing = [&](std::int64_t i) {
       if (i >= count) return;
@@ -31,12 +33,17 @@ class Turns {
       arena_.execute([&, i] {
         preparation.run([&, i] {
           SanitizerAcquire(&preparation);
-          prepare(i);
+          {
+            const Attach attach(timeline);
+            const Span span(Phase::kGenerate);
+            prepare(i);
+          }
           SanitizerRelease(&preparation);
         });
       });
     };
     const auto finish_preparing = [&] {
+      const Span span(Phase::kWaitForWorkers);
       arena_.execute([&] { preparation.wait(); });
       SanitizerAcquire(&preparation);
     };

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/timeline.h"
 #include "generate/random_walk.h"
 
 namespace tandem {
@@ -90,8 +91,12 @@ void ValueIterationGenerator::Expand(const Filling& fill, Group& group) const {
     group.searches.push_back(MakeStateSearch(domain_.spec(), options_.search));
   }
   ForRanges(instances, kGrain, [&](std::size_t first, std::size_t count) {
-    for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+    {
+      const Span span(Phase::kScramble);
+      for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+    }
     lookahead_.Expand(group.batch, first, count);
+    const Span span(Phase::kWrite);
     for (std::size_t i = first; i < first + count; ++i) {
       const std::optional<std::size_t> row = fill.RowInFill(group, i);
       if (row) writer_->WriteState(group.batch, i, fill.out, *row);
@@ -118,6 +123,7 @@ void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::si
 void ValueIterationGenerator::Evaluate(Group& group) const { lookahead_.Evaluate(group.batch); }
 
 void ValueIterationGenerator::BackUp(const Filling& fill, const Group& group) const {
+  const Span span(Phase::kBackUp);
   for (std::size_t i = 0; i < group.batch.size(); ++i) {
     const std::optional<std::size_t> row = fill.RowInFill(group, i);
     if (row) writer_->WriteLabel(group.batch, i, fill.out, *row);

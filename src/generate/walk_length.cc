@@ -1,12 +1,62 @@
 #include "generate/walk_length.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/timeline.h"
 #include "generate/random_walk.h"
 
 namespace tandem {
+namespace {
+
+constexpr std::int64_t kBlockRows = 512;
+
+}  // namespace
+
+// Goes from row to row, from one walk to the next.
+class WalkLengthGenerator::Prefixes {
+ public:
+  // The walk that `row` lies in is taken from its start, up to before that row.
+  Prefixes(const WalkLengthGenerator& generator, std::int64_t update, std::int64_t row)
+      : domain_(generator.domain_),
+        options_(generator.options_),
+        update_(update),
+        state_(domain_.spec().state_size) {
+    StartWalk(row / options_.length);
+    for (std::int64_t i = row % options_.length; i > 0; --i) Next();
+  }
+
+  void Next() {
+    if (length_ == options_.length) StartWalk(walk_ + 1);
+    steps_->Step();
+    ++length_;
+  }
+
+  std::span<const std::uint8_t> state() const { return state_; }
+  std::int64_t length() const { return length_; }
+  Action back() const { return *steps_->back(); }
+
+ private:
+  void StartWalk(std::int64_t walk) {
+    walk_ = walk;
+    length_ = 0;
+    steps_.emplace(domain_,
+                   Random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(update_),
+                          static_cast<std::uint64_t>(walk)),
+                   state_);
+  }
+
+  const Domain& domain_;
+  const WalkLengthOptions& options_;
+  const std::int64_t update_;
+  std::vector<std::uint8_t> state_;
+  std::int64_t walk_ = 0;
+  std::int64_t length_ = 0;
+  std::optional<RandomWalk> steps_;
+};
 
 WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, WalkLengthOptions options)
     : domain_(domain), options_(options), arena_(options.workers) {}
@@ -24,32 +74,31 @@ void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
   });
 }
 
+// In blocks, so that walking and encoding can be told apart while the states stay in cache.
 void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
                                     DataBuffer& out) const {
-  const Rows inputs = out.column(kInputColumn);
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  const Chunks blocks(chunk.rows, kBlockRows);
+  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
+  Prefixes prefixes(*this, request.update, request.first_row + chunk.first);
+  for (std::int64_t i = 0; i < blocks.size(); ++i) {
+    const auto first = static_cast<std::size_t>(chunk.first + blocks[i].first);
+    const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
+    Walk(prefixes, states, first, out);
+    const Span span(Phase::kWrite);
+    domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
+  }
+}
+
+void WalkLengthGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t first,
+                               DataBuffer& out) const {
+  const Span span(Phase::kScramble);
   const std::span<float> targets = out.floats(kTargetColumn);
   const std::size_t width = TargetWidth(domain_.spec(), options_.head);
-  std::vector<std::uint8_t> state(domain_.spec().state_size);
-
-  std::int64_t row = request.first_row + chunk.first;  // global
-  const std::int64_t end = row + chunk.rows;
-  while (row < end) {
-    const std::int64_t walk = row / options_.length;
-    RandomWalk steps(
-        domain_,
-        Random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-               static_cast<std::uint64_t>(walk)),
-        state);
-    // A chunk that begins inside a walk takes that walk from its start, without writing.
-    const std::int64_t walk_end = (walk + 1) * options_.length;
-    for (std::int64_t prefix = walk * options_.length; prefix < std::min(walk_end, end); ++prefix) {
-      steps.Step();
-      if (prefix < row) continue;
-      const auto at = static_cast<std::size_t>(row - request.first_row);
-      domain_.Encode(ConstRows(std::span<const std::uint8_t>(state)), inputs.Slice(at, 1));
-      WriteLabel(prefix % options_.length + 1, *steps.back(), targets.subspan(at * width, width));
-      ++row;
-    }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    prefixes.Next();
+    std::ranges::copy(prefixes.state(), states[i].begin());
+    WriteLabel(prefixes.length(), prefixes.back(), targets.subspan((first + i) * width, width));
   }
 }
 

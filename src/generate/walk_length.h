@@ -35,7 +35,10 @@ class WalkLengthGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
+  class Prefixes;
+
   void FillChunk(const FillRequest& request, Chunk chunk, DataBuffer& out) const;
+  void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
   void WriteLabel(std::int64_t length, Action back, std::span<float> label) const;
 
   const Domain& domain_;

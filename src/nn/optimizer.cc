@@ -15,6 +15,7 @@
 #include <numbers>
 #include <utility>
 
+#include "base/timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -22,6 +23,7 @@ namespace {
 
 // Works on the device alone: reading the norm would wait for it.
 void CutToNorm(const std::vector<at::Tensor>& gradients, double most) {
+  const Span span(Phase::kClipGradients);
   const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)), 2);
   const at::Tensor scale = (most / norm).clamp_max(1.0);
   at::_foreach_mul_(gradients, scale);
@@ -61,6 +63,7 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
 }
 
 void Optimizer::Step(double learning_rate) {
+  const Span span(Phase::kOptimizer);  // first: gradients are freed last
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_) {

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/timeline.h"
+
 namespace tandem {
 
 FillThread::FillThread(Generator& generator, const Schema& schema, std::int64_t rows,
@@ -19,6 +21,7 @@ FillThread::~FillThread() {
 }
 
 void FillThread::Start(std::int64_t update) {
+  const Span span(Phase::kGenerate);
   thread_.Post([this, update] {
     try {
       Fill(update);
@@ -29,12 +32,19 @@ void FillThread::Start(std::int64_t update) {
 }
 
 FillThread::Filled FillThread::Wait() {
+  const Span span(Phase::kWaitForRows);
   DoubleBuffer::ReadLease lease = buffers_.AcquireRead();
   return {.lease = std::move(lease), .stats = last_fill_};
 }
 
+DoubleBuffer::WriteLease FillThread::AcquireWrite() {
+  const Span span(Phase::kWaitForFreeSlot);
+  return buffers_.AcquireWrite();
+}
+
 void FillThread::Fill(std::int64_t update) {
-  DoubleBuffer::WriteLease lease = buffers_.AcquireWrite();
+  const Span span(Phase::kGenerate);
+  DoubleBuffer::WriteLease lease = AcquireWrite();
   FillStats stats{.wait_s = idle_.Seconds()};
   try {
     const ScopedTimer timer(stats.seconds);

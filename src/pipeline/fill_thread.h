@@ -40,6 +40,7 @@ class FillThread {
   Filled Wait();
 
  private:
+  DoubleBuffer::WriteLease AcquireWrite();
   void Fill(std::int64_t update);
 
   Generator& generator_;

@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "base/timeline.h"
 
 namespace tandem {
 
 void MainThreadEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
+  const Span span(Phase::kWaitForAnswer);
   Question question{.inputs = inputs, .values = values};
   std::unique_lock lock(mutex_);
   question_ = &question;
@@ -37,6 +39,7 @@ void MainThreadEvaluator::Answer(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {
     const ScopedTimer timer(seconds_);
+    const Span span(Phase::kAnswer);
     network_.Evaluate(question.inputs, question.values);
   } catch (...) {
     question.error = std::current_exception();
@@ -47,6 +50,7 @@ void MainThreadEvaluator::Answer(std::unique_lock<std::mutex>& lock) {
 }
 
 void MainThreadEvaluator::AnswerUntilFillEnds() {
+  const Span span(Phase::kWaitForRows);
   ++fills_awaited_;
   std::unique_lock lock(mutex_);
   while (true) {

@@ -18,6 +18,8 @@ TrainConfig ResolveAutos(TrainConfig config, const Device& device) {
   config.device = device.torch().str();
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
+  // With the same lag, so with the same weights.
+  if (config.diagnose.timing_breakdown) config.pipeline.mode = Mode::kSequential;
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.evaluate.threads = config.evaluate.threads.value_or(*config.train.threads);

@@ -37,7 +37,11 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best", ToJson(summary.best)},
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
-      {"weights_sha256", summary.weights_sha256}};
+      {"weights_sha256", summary.weights_sha256},
+      {"cold_start_s", summary.time.cold_start_s},
+      {"generate_critical_s", summary.time.generate_critical_s},
+      {"train_critical_s", summary.time.train_critical_s},
+      {"time", ToJson(summary.time.threads)}};
   WriteFileAtomically(path, json.dump(2) + "\n");
 }
 

@@ -6,6 +6,7 @@
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 #include "tandem/registry.h"
+#include "train/direct.h"
 #include "train/prefetch.h"
 
 namespace tandem {
@@ -40,11 +41,7 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
   generator = MakeGenerator(config);
-  loader = std::make_unique<PrefetchLoader>(
-      *device, schema,
-      PrefetchOptions{.batch_size = config.train.batch_size,
-                      .depth = config.prefetch.depth,
-                      .seed = static_cast<std::uint64_t>(config.seed)});
+  loader = MakeLoader(config);
   trainer = MakeTrainer(config);
   if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
@@ -103,6 +100,17 @@ std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& con
                                        .weight = static_cast<float>(generate.search_weight)},
                             .search_iterations = searches ? generate.search_iterations : 1,
                             .labelled = !answered});
+}
+
+std::unique_ptr<BatchLoader> TrainRun::Parts::MakeLoader(const TrainConfig& config) {
+  const auto seed = static_cast<std::uint64_t>(config.seed);
+  if (config.diagnose.timing_breakdown) {
+    return std::make_unique<DirectLoader>(*device, schema, config.train.batch_size, seed);
+  }
+  return std::make_unique<PrefetchLoader>(
+      *device, schema,
+      PrefetchOptions{
+          .batch_size = config.train.batch_size, .depth = config.prefetch.depth, .seed = seed});
 }
 
 std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {

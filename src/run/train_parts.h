@@ -49,6 +49,7 @@ struct TrainRun::Parts {
  private:
   void MakeEvaluators(const TrainConfig& config);
   std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
+  std::unique_ptr<BatchLoader> MakeLoader(const TrainConfig& config);
   void MakeReplay(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
   std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, StopSignal& stop,

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/timeline.h"
 #include "buffer/replay_file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
@@ -23,7 +24,8 @@ std::int64_t PeakRssBytes() {
 }
 
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
-                                   const RunCounters& counters, bool validated) {
+                                   const RunCounters& counters, bool validated,
+                                   const ThreadTimes& times) {
   const TrainStats& train = record.train;
   nlohmann::ordered_json line = {
       {"update", record.update},
@@ -47,6 +49,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig
     line["solve_rate"] = counters.validation->solve_rate;
     line["value_error"] = counters.validation->value_error;
   }
+  line["time"] = ToJson(times);
   return line;
 }
 
@@ -68,7 +71,13 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
       began_(began),
       device_description_(device->description()),
       stop_(&stop),
-      parts_(std::make_unique<Parts>(config_, std::move(device), stop_, from)) {
+      time_(began) {
+  const Attach attach(time_.main());
+  const Span span(Phase::kSetUp);
+  parts_ = std::make_unique<Parts>(config_, std::move(device), stop_, from);
+  if (config_.diagnose.timing_breakdown) {
+    breakdown_.emplace(time_.main(), *parts_->device, config_);
+  }
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
@@ -97,8 +106,10 @@ RunCounters TrainRun::Counters() const {
 
 bool TrainRun::RunUpdate() {
   if (ended_) return false;
+  const Attach attach(time_.main());
   ValidateIfDue();  // as where the last validation was cut short, and the run went on
-  if (directory_) unfinished_ = CopyOf(parts_->State(Counters()));
+  KeepState();
+  time_.UpdateStarts();
   try {
     if (RunPipelineUpdate()) unfinished_.reset();
   } catch (...) {
@@ -111,6 +122,12 @@ bool TrainRun::RunUpdate() {
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
   return !ended_;
+}
+
+void TrainRun::KeepState() {
+  if (!directory_) return;
+  const Span span(Phase::kKeepState);
+  unfinished_ = CopyOf(parts_->State(Counters()));
 }
 
 // False if the update was cut short.
@@ -126,6 +143,8 @@ bool TrainRun::RunPipelineUpdate() {
 }
 
 void TrainRun::OnIteration(std::int64_t iteration) {
+  const Span span(Phase::kReport);
+  if (breakdown_) breakdown_->AfterIteration(iteration);
   if (observers_.empty()) return;
   const Progress progress{
       .iterations_done = iteration + 1,
@@ -140,6 +159,8 @@ void TrainRun::OnIteration(std::int64_t iteration) {
 void TrainRun::Record(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   if (train.iterations == 0) return;
+  const Span span(Phase::kReport);
+  time_.UpdateEnds(record);
   const bool whole = train.iterations == config_.train.iterations_per_update;
   if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
@@ -152,7 +173,8 @@ void TrainRun::Record(const UpdateRecord& record) {
   if (whole) ValidateIfDue();
   if (directory_) {
     directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
-                                          so_far_.validated_iterations == so_far_.iterations));
+                                          so_far_.validated_iterations == so_far_.iterations,
+                                          time_.TakeTimes()));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
@@ -173,6 +195,7 @@ void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const StopSignal requests(&stop_);  // an outer signal's time limit does not count
   const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kValidation);
   try {
     so_far_.validation = parts_->validator->Validate(parts_->net, requests);
   } catch (const Stopped&) {
@@ -191,6 +214,7 @@ void TrainRun::Validate() {
 }
 
 void TrainRun::SaveCheckpoint(const std::string& weights_sha256) const {
+  const Span span(Phase::kCheckpoint);
   const RunCounters counters = Counters();
   const RunState state = unfinished_ ? *unfinished_ : parts_->State(counters);
   Save(state, counters, StateDictOf(parts_->net), weights_sha256);
@@ -217,14 +241,17 @@ void TrainRun::SaveUnfinished() const {
 }
 
 RunSummary TrainRun::Finish() {
+  const Attach attach(time_.main());
   if (end_ != RunEnd::kStopped && parts_->validator != nullptr) Validate();
   RunSummary summary;
+  const Span span(Phase::kCheckpoint);
   summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));
   if (directory_) SaveCheckpoint(summary.weights_sha256);
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
+  summary.time = time_.Report();
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }

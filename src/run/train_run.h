@@ -15,6 +15,8 @@
 #include "pipeline/pipeline.h"
 #include "run/checkpoint.h"
 #include "run/run_directory.h"
+#include "run/time_books.h"
+#include "run/timing_breakdown.h"
 
 namespace tandem {
 
@@ -44,6 +46,7 @@ struct RunSummary : RunCounters {
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
+  TimeReport time;
 };
 
 /// Runs updates one by one. All methods but RequestStop are called from one thread; all threads
@@ -84,6 +87,7 @@ class TrainRun {
 
   RunCounters Counters() const;
   void OnIteration(std::int64_t iteration);
+  void KeepState();
   bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
   void ValidateIfDue();
@@ -100,6 +104,8 @@ class TrainRun {
   StopSignal stop_;
   std::vector<TrainObserver*> observers_;
 
+  TimeBooks time_;
+  std::optional<TimingBreakdown> breakdown_;
   RunCounters so_far_;
   double earlier_s_ = 0;  // wall time before this run went on with another
   RunEnd end_ = RunEnd::kAllUpdates;

@@ -1,55 +1,12 @@
 #include "train/prefetch.h"
 
 #include <algorithm>
-#include <numeric>
-#include <span>
 
-#include "base/random.h"
+#include "base/timeline.h"
 #include "generate/generator.h"
+#include "train/gather.h"
 
 namespace tandem {
-namespace {
-
-// A shuffled order of 0..n-1, drawn as far as it is asked for (Fisher and Yates).
-class LazyShuffle {
- public:
-  LazyShuffle(std::size_t n, Random random) : order_(n), random_(random) {
-    std::iota(order_.begin(), order_.end(), 0U);
-  }
-
-  std::span<const std::uint32_t> Next(std::size_t count) {
-    const std::size_t first = drawn_;
-    for (; drawn_ < first + count; ++drawn_) {
-      std::swap(order_[drawn_], order_[drawn_ + random_.Below(order_.size() - drawn_)]);
-    }
-    return std::span(order_).subspan(first, count);
-  }
-
- private:
-  std::vector<std::uint32_t> order_;
-  std::size_t drawn_ = 0;
-  Random random_;
-};
-
-void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
-  for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
-    const ConstRows from = rows.column(c);
-    const Rows to(reinterpret_cast<std::uint8_t*>(slot.host(c).data()), picked.size(),
-                  from.row_size());
-    for (std::size_t i = 0; i < picked.size(); ++i) {
-      std::copy_n(from[picked[i]].data(), from.row_size(), to[i].data());
-    }
-  }
-}
-
-std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {
-  const auto width = static_cast<std::int64_t>(schema.columns[kInputColumn].width);
-  const auto outputs = static_cast<std::int64_t>(schema.columns[kTargetColumn].width);
-  return {{.type = at::kByte, .sizes = {batch_size, width}},
-          {.type = at::kFloat, .sizes = {batch_size, outputs}}};
-}
-
-}  // namespace
 
 // The trainer's side of the ring.
 class PrefetchLoader::Source final : public BatchSource {
@@ -124,12 +81,15 @@ std::unique_ptr<BatchSource> PrefetchLoader::Open(const DataBuffer& rows, std::i
 }
 
 void PrefetchLoader::Produce(const DataBuffer& rows, std::int64_t update) {
-  LazyShuffle order(rows.rows(),
-                    Random(options_.seed, Purpose::kShuffle, static_cast<std::uint64_t>(update)));
+  LazyShuffle order = OrderOf(rows.rows(), options_.seed, update);
   for (std::int64_t batch = 0; AwaitRoomFor(batch); ++batch) {
     TransferSlot& slot = SlotOf(batch);
-    slot.AwaitHost();
+    {
+      const Span span(Phase::kWaitForDevice);
+      slot.AwaitHost();
+    }
     Gather(rows, order.Next(static_cast<std::size_t>(options_.batch_size)), slot);
+    const Span span(Phase::kHostToDevice);
     slot.EnqueueCopy();
     const std::lock_guard lock(mutex_);
     enqueued_ = batch + 1;
@@ -139,6 +99,7 @@ void PrefetchLoader::Produce(const DataBuffer& rows, std::int64_t update) {
 
 // False when there is no such batch, or nobody wants it any more.
 bool PrefetchLoader::AwaitRoomFor(std::int64_t batch) {
+  const Span span(Phase::kWaitForRoom);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
     return cancelled_ || batch >= count_ ||

@@ -7,14 +7,26 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "base/timeline.h"
 #include "nn/autocast.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
 namespace tandem {
+
+namespace {
+
+// Waits for the device.
+double ValueOf(const at::Tensor& scalar) {
+  const Span span(Phase::kWaitForDevice);
+  return scalar.item<double>();
+}
+
+}  // namespace
 
 TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
                            TorchTrainerOptions options)
@@ -32,6 +44,7 @@ void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
 }
 
 void TorchTrainer::PublishTarget() {
+  const Span span(Phase::kPublish);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   target_->CopyFrom(net_);
   device_.Synchronize();  // evaluations run on another stream
@@ -39,27 +52,35 @@ void TorchTrainer::PublishTarget() {
 
 TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
                                const StopSignal& stop) {
+  std::optional<Span> set_up(Phase::kSetUp);  // the first time, LibTorch makes its threads
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const Stopwatch watch;
   TrainStats stats;
-  const std::unique_ptr<BatchSource> batches = loader_.Open(rows, update);
+  std::unique_ptr<BatchSource> batches = loader_.Open(rows, update);
   at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
+  set_up.reset();
   while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {
     Batch batch;
     {
       const ScopedTimer timer(stats.wait_for_batch_s);
+      const Span span(Phase::kWaitForBatch);
       batch = batches->Next();
     }
     const std::int64_t iteration = update * options_.iterations_per_update + stats.iterations;
     stats.learning_rate = LearningRate(options_.optimizer, iteration, options_.iterations);
-    loss_sum += Step(batch, stats.learning_rate);
+    const at::Tensor loss = Step(batch, stats.learning_rate);
+    const Span span(Phase::kReport);
+    loss_sum += loss;
     ++stats.iterations;
     stats.examples += batch.targets.size(0);
     for (const auto& callback : on_iteration_) callback(iteration);
   }
-  // Reading the sum waits for the device.
-  if (stats.iterations > 0) stats.loss = loss_sum.item<double>() / stats.iterations;
+  {
+    const Span span(Phase::kWaitForBatch);
+    batches.reset();  // waits for a batch that is being gathered
+  }
+  if (stats.iterations > 0) stats.loss = ValueOf(loss_sum) / static_cast<double>(stats.iterations);
   if (!std::isfinite(stats.loss)) {
     throw Error(fmt::format("the loss of update {} is {}; lower optimizer.learning_rate, now {}",
                             update, stats.loss, stats.learning_rate));
@@ -69,18 +90,27 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
-  const std::int64_t parts = options_.accumulation_steps;
-  const std::int64_t rows = batch.targets.size(0) / parts;
-  at::Tensor mean = at::zeros({}, batch.targets.options());
-  for (std::int64_t part = 0; part < parts; ++part) {
-    const at::Tensor loss = LossOf({.inputs = batch.inputs.narrow(0, part * rows, rows),
-                                    .targets = batch.targets.narrow(0, part * rows, rows)}) /
-                            static_cast<double>(parts);
+  at::Tensor mean;
+  for (std::int64_t part = 0; part < options_.accumulation_steps; ++part) {
+    at::Tensor loss = LossOfPart(batch, part);
+    const Span span(Phase::kBackward);
     loss.backward();
-    mean += loss.detach();
+    mean = part == 0 ? loss.detach() : mean + loss.detach();
+    loss.reset();  // frees what the backward pass kept
   }
   optimizer_.Step(learning_rate);
   return mean;
+}
+
+// Its share of the batch's mean loss.
+at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
+  const Span span(Phase::kForward);
+  const std::int64_t parts = options_.accumulation_steps;
+  if (parts == 1) return LossOf(batch);
+  const std::int64_t rows = batch.targets.size(0) / parts;
+  return LossOf({.inputs = batch.inputs.narrow(0, part * rows, rows),
+                 .targets = batch.targets.narrow(0, part * rows, rows)}) /
+         static_cast<double>(parts);
 }
 
 at::Tensor TorchTrainer::LossOf(const Batch& batch) {

@@ -48,6 +48,7 @@ class TorchTrainer final : public Trainer {
   Optimizer& optimizer() { return optimizer_; }
 
  private:
+  at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
 
   ResNetFC& net_;

@@ -11,6 +11,7 @@
 
 #include "generate/generator.h"
 #include "tandem/error.h"
+#include "train/direct.h"
 
 namespace tandem {
 namespace {
@@ -204,6 +205,41 @@ TEST(PrefetchOrder, IsShuffledBySeedAndUpdate) {
   EXPECT_EQ(order, Order(same, rows, 0, 20));
   EXPECT_NE(order, Order(one, rows, 1, 20));
   EXPECT_NE(order, Order(other, rows, 0, 20));
+}
+
+TEST(DirectLoader, HandsOutTheBatchesOfThePrefetchRing) {
+  RecordingDevice device;
+  const DataBuffer rows = NumberedRows(200);
+  PrefetchLoader ring(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
+  DirectLoader direct(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  for (const std::int64_t update : {0, 1}) {
+    EXPECT_EQ(Order(direct, rows, update, 20), Order(ring, rows, update, 20));
+  }
+}
+
+TEST(DirectLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
+  RecordingDevice device;
+  DirectLoader loader(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  const DataBuffer rows = NumberedRows(200);
+  const auto source = loader.Open(rows, 0);
+  const Batch first = source->Next();
+  const std::vector<float> expected = Targets(first);
+  source->Next();
+  EXPECT_EQ(Targets(first), expected);
+}
+
+TEST(DirectLoader, ReleasesEverySlotThatItHandedOut) {
+  RecordingDevice device;
+  DirectLoader loader(device, kSchema, /*batch_size=*/10, /*seed=*/1);
+  const DataBuffer rows = NumberedRows(200);
+  for (const std::size_t taken : {0, 1, 2, 5}) {
+    const std::size_t before = device.recorder.events().size();
+    Order(loader, rows, 0, taken);
+    std::vector<Event> events = device.recorder.events();
+    events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
+    EXPECT_EQ(std::ranges::count(events, "enqueue", &Event::what), std::ptrdiff_t(taken));
+    EXPECT_EQ(std::ranges::count(events, "release", &Event::what), std::ptrdiff_t(taken));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,202 @@
+#include "base/timeline.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <utility>
+
+namespace tandem {
+namespace {
+
+using Clock = Track::Clock;
+
+constinit thread_local Track* current_track = nullptr;
+
+// The worker track that the thread used last, so that it need not be looked for. Timelines are told
+// apart by number, since a later one may lie where an earlier one was.
+struct LastWorkerTrack {
+  std::uint64_t timeline = 0;
+  Track* track = nullptr;
+};
+constinit thread_local LastWorkerTrack last_worker_track;
+
+std::uint64_t NextTimeline() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+double Seconds(Clock::rep ticks) {
+  return std::chrono::duration<double>(Clock::duration(ticks)).count();
+}
+
+bool UsesDevice(Phase phase) {
+  return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
+         phase == Phase::kClipGradients || phase == Phase::kOptimizer;
+}
+
+}  // namespace
+
+double PhaseTimes::Sum() const {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0) - (*this)[Phase::kUnnamed];
+}
+
+double PhaseTimes::Work() const {
+  double work = Sum();
+  for (std::size_t i = 0; i < kNumPhases; ++i) {
+    if (IsWait(static_cast<Phase>(i))) work -= seconds[i];
+  }
+  return work;
+}
+
+PhaseTimes& PhaseTimes::operator+=(const PhaseTimes& other) {
+  for (std::size_t i = 0; i < kNumPhases; ++i) seconds[i] += other.seconds[i];
+  wall_s += other.wall_s;
+  synchronize_s += other.synchronize_s;
+  return *this;
+}
+
+PhaseTimes& PhaseTimes::operator-=(const PhaseTimes& other) {
+  for (std::size_t i = 0; i < kNumPhases; ++i) seconds[i] -= other.seconds[i];
+  wall_s -= other.wall_s;
+  synchronize_s -= other.synchronize_s;
+  return *this;
+}
+
+Track::Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_point start,
+             Phase phase)
+    : timeline_(timeline),
+      name_(std::move(name)),
+      is_worker_(is_worker),
+      start_(start),
+      since_(start.time_since_epoch().count()),
+      phase_(static_cast<std::uint8_t>(phase)) {}
+
+PhaseTimes Track::Times() const {
+  PhaseTimes times;
+  for (;;) {
+    const std::uint64_t version = version_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < kNumPhases; ++i) {
+      times.seconds[i] = Seconds(spent_[i].load(std::memory_order_acquire));
+    }
+    times.synchronize_s = Seconds(synchronizing_.load(std::memory_order_acquire));
+    const Clock::rep since = since_.load(std::memory_order_acquire);
+    const std::size_t phase = phase_.load(std::memory_order_acquire);
+    if (version % 2 != 0 || version != version_.load(std::memory_order_relaxed)) continue;
+    const Clock::time_point now = Clock::now();
+    times.seconds[phase] += Seconds(now.time_since_epoch().count() - since);
+    times.wall_s = Seconds((now - start_).count());
+    return times;
+  }
+}
+
+void Track::Change(Phase to) { Update(Clock::now(), to); }
+
+void Track::Update(Clock::time_point now, Phase to) {
+  const std::uint64_t version = version_.load(std::memory_order_relaxed);
+  const Clock::rep ticks = now.time_since_epoch().count();
+  std::atomic<Clock::rep>& spent = spent_[static_cast<std::size_t>(phase())];
+  version_.store(version + 1, std::memory_order_relaxed);
+  spent.store(
+      spent.load(std::memory_order_relaxed) + ticks - since_.load(std::memory_order_relaxed),
+      std::memory_order_release);
+  since_.store(ticks, std::memory_order_release);
+  phase_.store(static_cast<std::uint8_t>(to), std::memory_order_release);
+  version_.store(version + 2, std::memory_order_release);
+}
+
+void Track::SynchronizeAfterPhases(std::function<void()> synchronize) {
+  synchronize_ = std::move(synchronize);
+}
+
+void Track::EndPhase(Phase phase, Phase to) {
+  if (synchronize_ && UsesDevice(phase)) {
+    const Clock::time_point start = Clock::now();
+    synchronize_();
+    const Clock::rep took = (Clock::now() - start).count();
+    synchronizing_.store(synchronizing_.load(std::memory_order_relaxed) + took,
+                         std::memory_order_relaxed);
+  }
+  Change(to);
+}
+
+Timeline::Timeline(Clock::time_point start) : id_(NextTimeline()), start_(start) {}
+
+Timeline::~Timeline() = default;
+
+Timeline* Timeline::Current() {
+  return current_track == nullptr ? nullptr : &current_track->timeline();
+}
+
+Phase Timeline::CurrentPhase() {
+  return current_track == nullptr ? Phase::kUnnamed : current_track->phase();
+}
+
+Track& Timeline::AddMainTrack(std::string name, Phase phase) {
+  const std::lock_guard lock(mutex_);
+  return Add(std::move(name), /*is_worker=*/false, start_, phase);
+}
+
+Track& Timeline::AddTrack(std::string name) {
+  const std::lock_guard lock(mutex_);
+  return Add(std::move(name), /*is_worker=*/false, Clock::now(), Phase::kIdle);
+}
+
+Track& Timeline::WorkerTrack() {
+  if (last_worker_track.timeline != id_) {
+    const std::lock_guard lock(mutex_);
+    Track*& track = workers_[std::this_thread::get_id()];
+    if (track == nullptr) {
+      track = &Add(fmt::format("worker {}", workers_.size()), /*is_worker=*/true, Clock::now(),
+                   Phase::kIdle);
+    }
+    last_worker_track = {.timeline = id_, .track = track};
+  }
+  return *last_worker_track.track;
+}
+
+Track& Timeline::Add(std::string name, bool is_worker, Clock::time_point start, Phase phase) {
+  return *tracks_.emplace_back(
+      std::make_unique<Track>(*this, std::move(name), is_worker, start, phase));
+}
+
+std::vector<Timeline::TrackTimes> Timeline::Times() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TrackTimes> all;
+  for (const auto& track : tracks_) {
+    all.push_back(
+        {.name = track->name(), .is_worker = track->is_worker(), .times = track->Times()});
+  }
+  return all;
+}
+
+Attach::Attach(Track& track) { Enter(track); }
+
+Attach::Attach(Timeline* timeline) {
+  if (timeline != nullptr && timeline != Timeline::Current()) Enter(timeline->WorkerTrack());
+}
+
+void Attach::Enter(Track& track) {
+  outer_ = std::exchange(current_track, &track);
+  if (outer_ == &track) return;
+  attached_ = &track;
+  track.Change(Phase::kUnnamed);
+}
+
+Attach::~Attach() {
+  if (attached_ == nullptr) return;
+  attached_->Change(Phase::kIdle);
+  current_track = outer_;
+}
+
+Span::Span(Phase phase) : track_(current_track) {
+  if (track_ == nullptr) return;
+  outer_ = track_->phase();
+  phase_ = TakesAll(outer_) ? outer_ : phase;
+  track_->Change(phase_);
+}
+
+Span::~Span() {
+  if (track_ != nullptr) track_->EndPhase(phase_, outer_);
+}
+
+}  // namespace tandem

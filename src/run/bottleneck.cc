@@ -1,0 +1,132 @@
+#include "run/bottleneck.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+// Less than this share of the time is no wait worth mending, and no phase worth a word.
+constexpr double kNegligible = 0.02;
+
+std::string DescribeThread(const std::string& name, const PhaseTimes& times) {
+  std::vector<std::pair<double, std::string_view>> shares;
+  for (std::size_t i = 0; i < kNumPhases; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    const double share = times[phase] / times.wall_s;
+    if (phase != Phase::kUnnamed && share >= kNegligible)
+      shares.emplace_back(share, PhaseName(phase));
+  }
+  std::ranges::sort(shares, std::greater());
+  std::vector<std::string> parts;
+  for (const auto& [share, phase] : shares) {
+    parts.push_back(fmt::format("{} {:.0f} %", phase, 100 * share));
+  }
+  return fmt::format("{:<10} {}", name, fmt::join(parts, ", "));
+}
+
+// What makes generation faster: more hands, or a faster network where most of the time goes there.
+std::string AdviceForGeneration(const ThreadTimes& times, const TrainConfig& c,
+                                std::int64_t cores) {
+  if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
+    if (c.device == "cpu" && *c.evaluate.threads < cores) {
+      return fmt::format("raise evaluate.threads (now {}, of {} cores)", *c.evaluate.threads,
+                         cores);
+    }
+    if (c.evaluate.precision == Precision::kFp32) {
+      return "evaluation takes most of it: try evaluate.precision: bf16";
+    }
+    return fmt::format(
+        "evaluation takes most of it: raise evaluate.batch_rows and generate.chunk_rows (now {} "
+        "and {}), or lower network.width",
+        c.evaluate.batch_rows, c.generate.chunk_rows);
+  }
+  if (*c.generate.workers < cores) {
+    return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
+  }
+  if (c.rows_per_update() < c.generate.chunk_rows * *c.generate.workers) {
+    return fmt::format("lower generate.chunk_rows (now {}), so that every worker has a share",
+                       c.generate.chunk_rows);
+  }
+  return fmt::format("all {} cores generate: lower generate.max_scramble (now {})", cores,
+                     c.generate.max_scramble);
+}
+
+std::string AdviceForTraining(const ThreadTimes& times, const TrainConfig& c, std::int64_t cores) {
+  const PhaseTimes& main = times.main;
+  if (main[Phase::kWaitForBatch] > 0.1 * main.Work()) {
+    return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
+  }
+  if (c.device == "cpu" && *c.train.threads < cores) {
+    return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
+  }
+  if (main[Phase::kValidation] + main[Phase::kCheckpoint] > 0.2 * main.Work()) {
+    return fmt::format(
+        "raise validation.every_updates (now {}) or checkpoint.every_updates (now {})",
+        c.validation.every_updates, c.checkpoint.every_updates);
+  }
+  if (c.device != "cpu") {
+    return fmt::format(
+        "raise train.batch_size (now {}) if the GPU is not full, or lower "
+        "network.width (now {})",
+        c.train.batch_size, c.network.width);
+  }
+  return fmt::format(
+      "lower network.width (now {}) or, as both sides share the cores, "
+      "generate.workers (now {})",
+      c.network.width, *c.generate.workers);
+}
+
+std::string Ideal(double ideal, double measured) {
+  return fmt::format("the ideal overlap would take {} of these {}", HumanSeconds(ideal),
+                     HumanSeconds(measured));
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
+  std::vector<std::string> lines = {DescribeThread("main", times.main),
+                                    DescribeThread("generator", times.generator)};
+  if (times.prefetch.wall_s > 0) lines.push_back(DescribeThread("prefetch", times.prefetch));
+  if (times.worker_count > 0) {
+    lines.push_back(DescribeThread(
+        fmt::format("{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
+        times.workers));
+  }
+  return lines;
+}
+
+std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& config,
+                               std::int64_t cores) {
+  const double generate = report.generate_critical_s;
+  const double train = report.train_critical_s;
+  const double wait = report.wait_for_rows_s;
+  const double measured = train + wait;
+  if (generate <= 0) {
+    return fmt::format(
+        "with a single update there is nothing to overlap: its rows took {}, training {}",
+        HumanSeconds(report.cold_start_s), HumanSeconds(train));
+  }
+  const std::string ideal = Ideal(std::max(generate, train), measured);
+  if (config.pipeline.mode == Mode::kSequential) {
+    return fmt::format(
+        "generation ({}) and training ({}) took turns; {}: set pipeline.mode to async",
+        HumanSeconds(generate), HumanSeconds(train), ideal);
+  }
+  if (wait > kNegligible * measured) {
+    return fmt::format("generation is the bottleneck: training waited {} for rows; {}; {}",
+                       HumanSeconds(wait), ideal,
+                       AdviceForGeneration(report.threads, config, cores));
+  }
+  return fmt::format(
+      "training is the bottleneck: it waited {} for rows, which took {} to make; {}; {}",
+      HumanSeconds(wait), HumanSeconds(generate), ideal,
+      AdviceForTraining(report.threads, config, cores));
+}
+
+}  // namespace tandem

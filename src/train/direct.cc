@@ -1,0 +1,54 @@
+#include "train/direct.h"
+
+#include "base/timeline.h"
+#include "generate/generator.h"
+#include "train/gather.h"
+
+namespace tandem {
+
+class DirectLoader::Source final : public BatchSource {
+ public:
+  Source(DirectLoader& loader, const DataBuffer& rows, std::int64_t update)
+      : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.seed_, update)) {}
+
+  ~Source() override {
+    for (std::size_t i = 0; i < std::min(handed_out_, loader_.slots_.size()); ++i) {
+      loader_.slots_[i]->Release();
+    }
+  }
+
+  Batch Next() override {
+    TransferSlot& slot = *loader_.slots_[handed_out_ % loader_.slots_.size()];
+    if (handed_out_ >= loader_.slots_.size()) slot.Release();
+    {
+      const Span span(Phase::kWaitForDevice);
+      slot.AwaitHost();
+    }
+    Gather(rows_, order_.Next(static_cast<std::size_t>(loader_.batch_size_)), slot);
+    {
+      const Span span(Phase::kHostToDevice);
+      slot.EnqueueCopy();
+      slot.AwaitCopy();
+    }
+    ++handed_out_;
+    return {.inputs = slot.device(kInputColumn), .targets = slot.device(kTargetColumn)};
+  }
+
+ private:
+  DirectLoader& loader_;
+  const DataBuffer& rows_;
+  LazyShuffle order_;
+  std::size_t handed_out_ = 0;
+};
+
+DirectLoader::DirectLoader(Device& device, const Schema& schema, std::int64_t batch_size,
+                           std::uint64_t seed)
+    : batch_size_(batch_size),
+      seed_(seed),
+      slots_(device.MakeSlots(2, BatchTensors(schema, batch_size))) {}
+
+std::unique_ptr<BatchSource> DirectLoader::Open(const DataBuffer& rows, std::int64_t update) {
+  return std::make_unique<Source>(*this, rows, update);
+}
+
+}  // namespace tandem

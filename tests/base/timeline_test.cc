@@ -1,0 +1,205 @@
+#include "base/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/parallel.h"
+#include "base/worker.h"
+
+namespace tandem {
+namespace {
+
+using std::chrono::milliseconds;
+
+void Take(Phase phase, int ms) {
+  const Span span(phase);
+  std::this_thread::sleep_for(milliseconds(ms));
+}
+
+PhaseTimes TimesOf(const Timeline& timeline, const std::string& name) {
+  for (const Timeline::TrackTimes& track : timeline.Times()) {
+    if (track.name == name) return track.times;
+  }
+  ADD_FAILURE() << "no track " << name;
+  return {};
+}
+
+TEST(Span, CountsForTheTrackOfItsThread) {
+  Timeline timeline;
+  Track& track = timeline.AddMainTrack("main", Phase::kSetUp);
+  std::this_thread::sleep_for(milliseconds(5));
+  {
+    const Attach attach(track);
+    Take(Phase::kForward, 10);
+    Take(Phase::kBackward, 20);
+    Take(Phase::kForward, 10);
+  }
+  std::this_thread::sleep_for(milliseconds(5));
+  const PhaseTimes times = track.Times();
+  EXPECT_GE(times[Phase::kSetUp], 0.005);
+  EXPECT_GE(times[Phase::kForward], 0.020);
+  EXPECT_GE(times[Phase::kBackward], 0.020);
+  EXPECT_GE(times[Phase::kIdle], 0.005);
+  EXPECT_NEAR(times.Sum() + times[Phase::kUnnamed], times.wall_s, 1e-6);
+  EXPECT_NEAR(times.Work() + times[Phase::kIdle], times.Sum(), 1e-6);
+}
+
+TEST(Span, PausesTheOneAround) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  const Attach attach(track);
+  {
+    const Span outer(Phase::kWaitForWorkers);
+    Take(Phase::kExpand, 20);
+  }
+  const PhaseTimes times = track.Times();
+  EXPECT_GE(times[Phase::kExpand], 0.020);
+  EXPECT_LT(times[Phase::kWaitForWorkers], 0.010);
+}
+
+TEST(Span, OfValidationTakesAllThatIsDoneMeanwhile) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  const Attach attach(track);
+  {
+    const Span outer(Phase::kValidation);
+    Take(Phase::kExpand, 5);
+  }
+  Take(Phase::kExpand, 5);
+  EXPECT_GE(track.Times()[Phase::kValidation], 0.005);
+  EXPECT_LT(track.Times()[Phase::kExpand], track.Times().wall_s - 0.005);
+}
+
+TEST(Span, LeavesTimeThatNoneCoversUnnamed) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  const Attach attach(track);
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_GE(track.Times()[Phase::kUnnamed], 0.005);
+  EXPECT_LE(track.Times().Sum(), track.Times().wall_s - 0.005);
+}
+
+TEST(Span, IsNothingOnAThreadWithoutATrack) {
+  Take(Phase::kForward, 0);
+  EXPECT_EQ(Timeline::Current(), nullptr);
+  EXPECT_EQ(Timeline::CurrentPhase(), Phase::kUnnamed);
+}
+
+TEST(Track, ShowsAPhaseThatIsNotOver) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  const Attach attach(track);
+  const Span span(Phase::kForward);
+  std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_GE(track.Times()[Phase::kForward], 0.005);
+}
+
+TEST(Track, IsReadWholeWhileItIsWritten) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("busy");
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    const Attach attach(track);
+    while (!done) {
+      const Span outer(Phase::kExpand);
+      const Span inner(Phase::kWrite);
+    }
+  });
+  for (int i = 0; i < 10'000; ++i) {
+    const PhaseTimes times = track.Times();
+    ASSERT_NEAR(times.Sum() + times[Phase::kUnnamed], times.wall_s, 1e-6);
+  }
+  done = true;
+  writer.join();
+}
+
+TEST(Track, SynchronizesAfterPhasesThatUseTheDevice) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  int calls = 0;
+  track.SynchronizeAfterPhases([&] {
+    ++calls;
+    std::this_thread::sleep_for(milliseconds(5));
+  });
+  const Attach attach(track);
+  Take(Phase::kForward, 0);
+  Take(Phase::kReport, 0);
+  EXPECT_EQ(calls, 1);
+  EXPECT_GE(track.Times()[Phase::kForward], 0.005);
+  EXPECT_GE(track.Times().synchronize_s, 0.005);
+}
+
+TEST(Attach, GivesTheThreadBackToTheTrackBefore) {
+  Timeline first, second;
+  Track& outer = first.AddTrack("outer");
+  Track& inner = second.AddTrack("inner");
+  const Attach attach(outer);
+  {
+    const Attach nested(inner);
+    EXPECT_EQ(Timeline::Current(), &second);
+  }
+  EXPECT_EQ(Timeline::Current(), &first);
+  { const Attach same(outer); }
+  EXPECT_EQ(Timeline::Current(), &first);
+}
+
+TEST(Worker, HasATrackInTheTimelineOfItsMaker) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  const Attach attach(track);
+  std::atomic<bool> done{false};
+  {
+    Worker worker("helper");
+    worker.Post([&] {
+      Take(Phase::kGather, 10);
+      done = true;
+    });
+    while (!done) std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  const PhaseTimes times = TimesOf(timeline, "helper");
+  EXPECT_GE(times[Phase::kGather], 0.010);
+  EXPECT_GE(times[Phase::kIdle], 0.010);
+  EXPECT_GE(times.Sum(), 0.98 * times.wall_s);
+}
+
+// Ranges run on the calling thread's track or on workers'; each is in the caller's phase.
+TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
+  Timeline timeline;
+  Track& track = timeline.AddTrack("main");
+  PhaseTimes all;
+  {
+    const Attach attach(track);
+    const Span span(Phase::kWrite);
+    ForRanges(40, 1, [](std::size_t, std::size_t count) {
+      std::this_thread::sleep_for(milliseconds(count));
+    });
+  }
+  for (const auto& one : timeline.Times()) {
+    EXPECT_EQ(one.is_worker, one.name != "main");
+    EXPECT_GE(one.times.Sum(), 0.9 * one.times.wall_s) << one.name;
+    all += one.times;
+  }
+  EXPECT_GE(all[Phase::kWrite], 0.040);
+}
+
+TEST(ForRanges, OfTwoTimelinesAreKeptApart) {
+  for (int run = 0; run < 3; ++run) {
+    Timeline timeline;
+    Track& track = timeline.AddTrack("main");
+    const Attach attach(track);
+    const Span span(Phase::kExpand);
+    ForRanges(20, 1, [&](std::size_t, std::size_t) {
+      EXPECT_EQ(Timeline::Current(), &timeline);
+      EXPECT_EQ(Timeline::CurrentPhase(), Phase::kExpand);
+    });
+    EXPECT_LE(timeline.Times().size(), 1 + std::thread::hardware_concurrency());
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,199 @@
+// Where the time of a run goes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.h"
+#include "config/load.h"
+#include "run/bottleneck.h"
+#include "run/resolve.h"
+#include "run/timing_breakdown.h"
+#include "run/train_run.h"
+#include "support/temp_folder.h"
+
+namespace tandem {
+namespace {
+
+constexpr const char* kSmall =
+    "network: {width: 64, blocks: 1}\n"
+    "generate: {max_scramble: 8, chunk_rows: 500, workers: 2}\n"
+    "train: {batch_size: 500, iterations_per_update: 10, max_updates: 8, threads: 2}\n"
+    "validation: {every_updates: 4, states: 20}\n";
+
+struct Finished {
+  RunSummary summary;
+  TrainConfig config;
+};
+
+Finished RunToTheEnd(const std::vector<std::string>& sets,
+                     std::optional<RunDirectory> directory = std::nullopt) {
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  const TrainConfig config = ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device);
+  TrainRun run(config, device, std::move(directory), stop);
+  while (run.RunUpdate()) {
+  }
+  return {.summary = run.Finish(), .config = config};
+}
+
+void ExpectCovered(const std::string& thread, const PhaseTimes& times) {
+  EXPECT_GT(times.wall_s, 0.0) << thread;
+  EXPECT_GE(times.Sum(), 0.98 * times.wall_s) << thread << ": so much time is in no phase";
+  EXPECT_LE(times.Sum(), 1.0001 * times.wall_s) << thread;
+}
+
+class Accounts : public testing::TestWithParam<const char*> {
+ protected:
+  const TempFolder temp_;
+};
+
+TEST_P(Accounts, ThePartsOfEachThreadMakeItsWallTime) {
+  for (const char* mode : {"async", "sequential"}) {
+    const auto [summary, config] =
+        RunToTheEnd({std::string("generate.target=") + GetParam(),
+                     std::string("pipeline.mode=") + mode, "optimizer.max_gradient_norm=1"},
+                    RunDirectory::Create(temp_.path() / mode));
+    const ThreadTimes& threads = summary.time.threads;
+    ExpectCovered("main", threads.main);
+    ExpectCovered("generator", threads.generator);
+    ExpectCovered("prefetch", threads.prefetch);
+    if (threads.worker_count > 0) ExpectCovered("workers", threads.workers);
+    EXPECT_NEAR(threads.main.wall_s, summary.wall_s, 0.02 * summary.wall_s);
+    for (const Phase phase : {Phase::kSetUp, Phase::kForward, Phase::kBackward,
+                              Phase::kClipGradients, Phase::kOptimizer, Phase::kValidation,
+                              Phase::kCheckpoint, Phase::kReport, Phase::kKeepState}) {
+      EXPECT_GT(threads.main[phase], 0.0) << PhaseName(phase);
+    }
+    const PhaseTimes& made = threads.generator;
+    EXPECT_GT(made[Phase::kScramble] + threads.workers[Phase::kScramble], 0.0);
+    EXPECT_GT(made[Phase::kWrite] + threads.workers[Phase::kWrite], 0.0);
+    const bool asks = GetParam() != std::string("walk_length");
+    EXPECT_EQ(made[Phase::kEvaluate] > 0, asks);
+    EXPECT_EQ(made[Phase::kBackUp] > 0, asks);
+    EXPECT_EQ(threads.main[Phase::kPublish] > 0, asks);
+    EXPECT_GT(threads.prefetch[Phase::kGather], 0.0);
+  }
+}
+
+TEST_P(Accounts, TheCriticalTimesLeaveTheColdStartAndWaitsOut) {
+  const RunSummary summary = RunToTheEnd({std::string("generate.target=") + GetParam()}).summary;
+  const TimeReport& time = summary.time;
+  const PhaseTimes& main = time.threads.main;
+  EXPECT_GT(time.cold_start_s, 0.0);
+  EXPECT_GT(time.generate_critical_s, 0.0);
+  EXPECT_NEAR(time.wait_for_rows_s + time.cold_start_s, main[Phase::kWaitForRows],
+              0.02 * main.wall_s);
+  const double after_set_up = time.cold_start_s + time.train_critical_s + time.wait_for_rows_s;
+  EXPECT_LE(after_set_up, main.wall_s);
+  EXPECT_GE(after_set_up, 0.98 * (main.wall_s - main[Phase::kSetUp]));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Accounts, testing::Values("walk_length", "value_iteration"));
+
+TEST(Accounts, AreInTheFilesOfTheRun) {
+  const TempFolder temp;
+  RunToTheEnd({}, RunDirectory::Create(temp.path() / "run"));
+  const auto summary = nlohmann::json::parse(ReadFile(temp.path() / "run/summary.json"));
+  for (const char* thread : {"main", "generator", "prefetch"}) {
+    const auto& times = summary["time"][thread];
+    double sum = 0;
+    for (const auto& [phase, seconds] : times["phases"].items()) sum += double(seconds);
+    EXPECT_NEAR(sum, double(times["wall_s"]), 0.02 * double(times["wall_s"])) << thread;
+  }
+  EXPECT_TRUE(summary["time"]["workers"].contains("busy_s"));
+  EXPECT_GT(summary["train_critical_s"], 0.0);
+
+  std::istringstream metrics(ReadFile(temp.path() / "run/metrics.jsonl"));
+  std::string line;
+  double forward = 0;
+  while (std::getline(metrics, line)) {
+    forward += double(nlohmann::json::parse(line)["time"]["main"]["phases"]["forward"]);
+  }
+  EXPECT_NEAR(forward, double(summary["time"]["main"]["phases"]["forward"]), 1e-4);
+}
+
+TEST(TimingBreakdown, ChangesNoWeight) {
+  for (const char* target : {"walk_length", "value_iteration"}) {
+    const std::string generate = std::string("generate.target=") + target;
+    const Finished exact = RunToTheEnd({generate, "diagnose.timing_breakdown=true"});
+    EXPECT_EQ(exact.summary.weights_sha256, RunToTheEnd({generate}).summary.weights_sha256);
+    const ThreadTimes& threads = exact.summary.time.threads;
+    ExpectCovered("main", threads.main);
+    EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // there is no such thread
+    EXPECT_GT(threads.main[Phase::kGather], 0.0);
+  }
+}
+
+TEST(TimingBreakdown, SharesForwardAndBackwardAmongMicroSteps) {
+  PhaseTimes times;
+  times[Phase::kForward] = 0.8;
+  times[Phase::kOptimizer] = 0.2;
+  times.synchronize_s = 0.1;
+  EXPECT_EQ(DescribeIteration(times, 100, 4),
+            "forward 4 x 2.000, optimizer 2.000, sum 10.000, of which 1.000 synchronising");
+  EXPECT_EQ(DescribeIteration(times, 100, 1),
+            "forward 8.000, optimizer 2.000, sum 10.000, of which 1.000 synchronising");
+}
+
+TimeReport Report(double generate, double train, double wait) {
+  TimeReport report{.cold_start_s = 1,
+                    .generate_critical_s = generate,
+                    .train_critical_s = train,
+                    .wait_for_rows_s = wait};
+  report.threads.generator[Phase::kScramble] = generate;
+  report.threads.main[Phase::kForward] = train;
+  return report;
+}
+
+TrainConfig Resolved(const std::vector<std::string>& sets) {
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *OpenDevice("cpu"));
+}
+
+TEST(Bottleneck, NamesTheSideTheIdealAndTheSetting) {
+  const TrainConfig config = Resolved({});
+  EXPECT_EQ(
+      DescribeBottleneck(Report(30, 20, 11), config, 4),
+      "generation is the bottleneck: training waited 11.0 s for rows; the ideal overlap would "
+      "take 30.0 s of these 31.0 s; raise generate.workers (now 2, of 4 cores)");
+  EXPECT_EQ(DescribeBottleneck(Report(10, 20, 0), config, 4),
+            "training is the bottleneck: it waited 0 ms for rows, which took 10.0 s to make; the "
+            "ideal overlap would take 20.0 s of these 20.0 s; raise train.threads (now 2, of 4 "
+            "cores)");
+}
+
+TEST(Bottleneck, AsksForOverlapWhereThereIsNone) {
+  EXPECT_EQ(DescribeBottleneck(Report(10, 20, 11), Resolved({"pipeline.mode=sequential"}), 2),
+            "generation (10.0 s) and training (20.0 s) took turns; the ideal overlap would take "
+            "20.0 s of these 31.0 s: set pipeline.mode to async");
+}
+
+TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
+  TimeReport evaluating = Report(30, 20, 11);
+  evaluating.threads.generator[Phase::kEvaluate] = 40;
+  EXPECT_TRUE(DescribeBottleneck(evaluating, Resolved({"evaluate.threads=1"}), 2)
+                  .ends_with("raise evaluate.threads (now 1, of 2 cores)"));
+  EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
+                  .ends_with("all 2 cores generate: lower generate.max_scramble (now 8)"));
+  EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({"generate.chunk_rows=4000"}), 2)
+                  .ends_with("lower generate.chunk_rows (now 4000), so that every worker has a "
+                             "share"));
+  TimeReport starving = Report(10, 20, 0);
+  starving.threads.main[Phase::kWaitForBatch] = 5;
+  EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
+                  .ends_with("it waits for batches: raise prefetch.depth (now 2)"));
+}
+
+TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {
+  EXPECT_EQ(
+      DescribeBottleneck(Report(0, 20, 0), Resolved({}), 4),
+      "with a single update there is nothing to overlap: its rows took 1.0 s, training 20.0 s");
+}
+
+}  // namespace
+}  // namespace tandem
