@@ -33,13 +33,27 @@ std::string DescribeNetwork(const NetworkConfig& network) {
   return fmt::format("{}, {} residual blocks", widths, network.blocks);
 }
 
+std::string DescribeMemory(const MemoryPlan& plan) {
+  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
+  std::string memory = size(plan.buffers) + " for two buffers";
+  if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
+  if (plan.search > 0) memory += fmt::format(", at most {} for searches", size(plan.search));
+  return memory + fmt::format(", {} for batches, {} for the network", size(plan.batches),
+                              size(plan.network));
+}
+
 // Before anything large is allocated.
 void Announce(const TrainConfig& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
-  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
   const MemoryPlan plan = PlanMemory(c);
-  LogInfo(fmt::format("{}: {} targets, {}", MakeDomain(c.domain.full_name())->spec().name,
-                      value("generate.target"), value("pipeline.mode")));
+  const bool searches = c.generate.search != GenerateSearch::kNone;
+  LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
+                      value("generate.target"),
+                      searches ? fmt::format(" by {} search", value("generate.search")) : "",
+                      value("pipeline.mode")));
+  if (c.pipeline.mode == Mode::kSyncMain) {
+    LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
+  }
   LogInfo(fmt::format(
       "  network   {} net of {}, {}: {} parameters", c.network.head == Head::kV ? "V" : "Q",
       DescribeNetwork(c.network),
@@ -49,11 +63,7 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
                       *c.train.threads, value("train.precision"), *c.generate.workers));
   LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
-  std::string memory = size(plan.buffers) + " for two buffers";
-  if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
-  if (plan.search > 0) memory += fmt::format(", {} at most for searches", size(plan.search));
-  LogInfo(fmt::format("  memory    {}, {} for batches, {} for the network", memory,
-                      size(plan.batches), size(plan.network)));
+  LogInfo(fmt::format("  memory    {}", DescribeMemory(plan)));
   LogInfo(fmt::format("  folder    {}", out.string()));
 }
 

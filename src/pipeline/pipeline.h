@@ -28,7 +28,7 @@ struct UpdateRecord {
   std::int64_t target_age_updates = 0;  ///< and was, with loss_thresh
   FillStats fill;                       ///< of this update's buffer
   TrainStats train;
-  double wait_for_rows_s = 0;  ///< the main thread's wait for this update's buffer
+  double wait_for_rows_s = 0;  ///< the main thread's wait for this buffer, answers included
   double label_s = 0;          ///< in sync_main: labelling the rows, answers between included
   double answer_s = 0;         ///< in sync_main: evaluating for searches, here and there
   double seconds = 0;          ///< of the whole update on the main thread
