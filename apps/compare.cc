@@ -57,22 +57,25 @@ void AlignPolicyLags(Plan& plan) {
   }
 }
 
-// Every run's config is checked before the first run starts.
+void CheckUpdatesAreGiven(const CompareArgs& args) {
+  if (LoadConfig(args.config, args.overrides).train.max_updates) return;
+  throw InputError(fmt::format(
+      "{}: `train.max_updates` is auto, expected a number, since every run is to do the same work; "
+      "--set train.max_updates=N sets it here",
+      args.config));
+}
+
+// Before the first run starts.
 void CheckAll(const Plan& plan) {
   for (const Variant& variant : plan.variants) {
     for (const std::string& seed : plan.seeds) {
-      const TrainConfig config = LoadConfig(plan.config, OverridesOf(plan, variant, seed));
-      if (!config.train.max_updates) {
-        throw InputError(fmt::format(
-            "{}: `train.max_updates` is auto, expected a number, since every run is to do the same "
-            "work; --set train.max_updates=N sets it here",
-            plan.config));
-      }
+      LoadConfig(plan.config, OverridesOf(plan, variant, seed));
     }
   }
 }
 
 Plan MakePlan(const CompareArgs& args) {
+  CheckUpdatesAreGiven(args);
   Plan plan{
       .config = args.config,
       .seeds = SplitList(args.seeds, "--seeds"),

@@ -18,12 +18,14 @@ class Bundle(CliTest):
         return result.stdout
 
     def test_runs_by_itself(self):
+        path = f"{self.python_with_torch().parent}:{os.environ['PATH']}"
         self.run_script(SOURCE / "scripts/bundle", self.folder / "made", BUILD=str(TANDEM.parent))
         bundle = self.folder / "moved"
         shutil.move(self.folder / "made", bundle)
-        self.assertRegex(self.run_script(bundle / "tandem", "--version"), r"^tandem \d")
+        self.assertRegex(self.run_script(bundle / "tandem", "--version", PATH=path), r"^tandem \d")
         out = self.folder / "suite.json"
-        self.run_script(bundle / "gpu_suite", "--device", "cpu", "--small", "--out", out)
+        self.run_script(bundle / "gpu_suite", "--device", "cpu", "--small", "--out", out,
+                        PATH=path)
         suite = json.loads(out.read_text())
         steps = {step["step"]: step for step in suite["steps"]}
         self.assertEqual({step["outcome"] for step in suite["steps"]}, {"passed"})

@@ -38,12 +38,17 @@ class CliTest(unittest.TestCase):
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
 
-    def run_python_with_torch(self, code, *args):
-        """What the code prints, run by the Python for which set-up installed LibTorch, or ours."""
+    def python_with_torch(self):
+        """The Python for which set-up installed LibTorch, or ours; skips the test if it has none."""
         installed = SOURCE / ".venv" / "bin" / "python"
-        python = installed if installed.exists() else sys.executable
+        python = installed if installed.exists() else pathlib.Path(sys.executable)
         if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:
             self.skipTest(f"{python} has no torch")
+        return python
+
+    def run_python_with_torch(self, code, *args):
+        """What the code prints."""
+        python = self.python_with_torch()
         result = subprocess.run([python, "-c", textwrap.dedent(code), *map(str, args)],
                                 capture_output=True, text=True, timeout=120)
         self.assertEqual(result.returncode, 0, result.stderr)
