@@ -22,11 +22,12 @@ class StopSignal {
 
   StopSignal() = default;
 
-  /// Is also set whenever `outer` is, which must outlive this.
+  /// Is also reached whenever `outer` is, which must outlive this.
   explicit StopSignal(const StopSignal* outer) : outer_(outer) {}
 
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
 
+  /// Whether someone asked, here or there; a time limit is no request.
   bool requested() const noexcept {
     return requested_.load(std::memory_order_relaxed) || (outer_ != nullptr && outer_->requested());
   }
@@ -35,7 +36,9 @@ class StopSignal {
   void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
 
   bool Reached() const noexcept {
-    return requested() || (deadline_.has_value() && Clock::now() >= *deadline_);
+    return requested_.load(std::memory_order_relaxed) ||
+           (deadline_.has_value() && Clock::now() >= *deadline_) ||
+           (outer_ != nullptr && outer_->Reached());
   }
 
  private:

@@ -146,9 +146,12 @@ Track& Timeline::AddMainTrack(std::string name, Phase phase) {
   return Add(std::move(name), /*is_worker=*/false, start_, phase);
 }
 
-Track& Timeline::AddTrack(std::string name) {
+Track& Timeline::NamedTrack(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  return Add(std::move(name), /*is_worker=*/false, Clock::now(), Phase::kIdle);
+  for (const std::unique_ptr<Track>& track : tracks_) {
+    if (!track->is_worker() && track->name() == name) return *track;
+  }
+  return Add(name, /*is_worker=*/false, Clock::now(), Phase::kIdle);
 }
 
 Track& Timeline::WorkerTrack() {

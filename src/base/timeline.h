@@ -121,8 +121,9 @@ class Timeline {
   /// Adds a track that is in `phase` from the timeline's start on.
   Track& AddMainTrack(std::string name, Phase phase);
 
-  /// Adds a track that is idle until a thread attaches to it.
-  Track& AddTrack(std::string name);
+  /// The track of that name, for a thread that follows another; else a new one, which is idle until
+  /// a thread attaches to it.
+  Track& NamedTrack(const std::string& name);
 
   /// The calling thread's track among those of threads that many runs may share.
   Track& WorkerTrack();

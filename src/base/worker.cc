@@ -8,7 +8,7 @@
 namespace tandem {
 
 Worker::Worker(std::string name) {
-  if (Timeline* timeline = Timeline::Current()) track_ = &timeline->AddTrack(name);
+  if (Timeline* timeline = Timeline::Current()) track_ = &timeline->NamedTrack(name);
   thread_ = std::thread([this] { Run(); });
   name.resize(std::min<std::size_t>(name.size(), 15));
   pthread_setname_np(thread_.native_handle(), name.c_str());

@@ -13,7 +13,8 @@ namespace tandem {
 
 /// Runs tasks on a thread of its own, in the order posted. The name shows in debuggers and traces
 /// (at most 15 characters). Tasks must not throw: they hand exceptions to whoever waits for them.
-/// It has a track of that name in the timeline of the thread that makes it, if there is one.
+/// It works on the track of that name in the timeline of the thread that makes it, if there is one;
+/// of workers that live at a time, no two have the same.
 class Worker {
  public:
   explicit Worker(std::string name);

@@ -47,10 +47,10 @@ void CheckExamples(const TrainConfig& c, const Contradiction& contradiction) {
                   "a search leaves the walk, whose length then says nothing of its states; the "
                   "others of `generate.target` do");
   }
-  if (searches && c.generate.search_iterations > c.rows_per_update()) {
-    contradiction("generate.search_iterations", "train.iterations_per_update",
-                  fmt::format("a search would not end within a buffer, which has {} rows",
-                              c.rows_per_update()));
+  if (searches && c.generate.search_iterations > c.rows_of(0)) {
+    contradiction(
+        "generate.search_iterations", "train.iterations_per_update",
+        fmt::format("a search would not end within a buffer, which has {} rows", c.rows_of(0)));
   }
 }
 
@@ -76,15 +76,33 @@ void CheckTraining(const TrainConfig& c, const Contradiction& contradiction) {
   }
 }
 
+void CheckSchedule(const TrainConfig& c, const Contradiction& contradiction) {
+  if (c.train.batch_doubles_every == 0) return;
+  if (!c.train.max_updates) {
+    contradiction("train.batch_doubles_every", "train.max_updates",
+                  "auto measures updates of one size");
+  }
+  if (c.replay.updates > 0) {
+    contradiction("train.batch_doubles_every", "replay.updates",
+                  "replay keeps buffers of one size");
+  }
+  const std::int64_t last = c.batch_size_of(*c.train.max_updates - 1);
+  if (last > kMostBatchSize) {
+    contradiction(
+        "train.batch_doubles_every", "train.max_updates",
+        fmt::format("the last batch would have {} rows, expected at most {}", last, kMostBatchSize));
+  }
+}
+
 void CheckSizes(const TrainConfig& c, const Contradiction& contradiction) {
-  const double examples = static_cast<double>(c.train.max_updates.value_or(1)) *
-                          static_cast<double>(c.train.batch_size) *
-                          static_cast<double>(c.train.iterations_per_update);
-  if (examples > 1e18) {
+  const std::int64_t updates = c.train.max_updates.value_or(1);
+  const double rows = static_cast<double>(c.batch_size_of(updates - 1)) *
+                      static_cast<double>(c.train.iterations_per_update);
+  if (rows * static_cast<double>(updates) > 1e18) {
     contradiction("train.max_updates", "train.iterations_per_update",
                   "the run would train on more than 10^18 examples");
   }
-  if (c.rows_per_update() > UINT32_MAX) {
+  if (rows > UINT32_MAX) {
     contradiction("train.batch_size", "train.iterations_per_update",
                   "their product, the rows of one buffer, may be at most 4,294,967,295");
   }
@@ -96,6 +114,7 @@ void CheckTogether(const TrainConfig& config, const Contradiction& contradiction
   CheckSyncMain(config, contradiction);
   CheckExamples(config, contradiction);
   CheckTraining(config, contradiction);
+  CheckSchedule(config, contradiction);
   CheckSizes(config, contradiction);
 }
 

@@ -114,7 +114,10 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"optimizer.epsilon", "keeps the step finite where gradients vanish",
        RealField{&c.optimizer.epsilon, 1e-30, 1}},
 
-      {"train.batch_size", "examples in one iteration", IntField{&c.train.batch_size, 1, 1 << 24}},
+      {"train.batch_size", "examples in one iteration",
+       IntField{&c.train.batch_size, 1, kMostBatchSize}},
+      {"train.batch_doubles_every", "updates until batch_size doubles, again and again; 0: never",
+       IntField{&c.train.batch_doubles_every, 0, kMany}},
       {"train.iterations_per_update", "batches in one buffer",
        IntField{&c.train.iterations_per_update, 1, 100'000'000}},
       {"train.max_updates",

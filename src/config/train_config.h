@@ -2,11 +2,15 @@
 // else; fields.cc gives each field its key, its range and its meaning.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace tandem {
+
+/// Rows; what an index into a batch may reach.
+inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 
 /// A whole number, or nothing where the config says `auto`: the run works it out before update 0.
 using AutoInt = std::optional<std::int64_t>;
@@ -79,6 +83,7 @@ struct OptimizerConfig {
 
 struct TrainingConfig {
   std::int64_t batch_size = 1000;
+  std::int64_t batch_doubles_every = 0;
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
   double max_seconds = 0;
@@ -153,7 +158,17 @@ struct TrainConfig {
   std::string device = "auto";
   std::int64_t seed = 1;
 
-  std::int64_t rows_per_update() const { return train.batch_size * train.iterations_per_update; }
+  /// Of the iterations of that update: train.batch_size, as often doubled as it says.
+  std::int64_t batch_size_of(std::int64_t update) const {
+    constexpr std::int64_t kMostDoublings = 32;  // no overflow, and no config that may be used
+    const std::int64_t every = train.batch_doubles_every;
+    return train.batch_size << (every > 0 ? std::min(update / every, kMostDoublings) : 0);
+  }
+
+  /// And of the whole buffer that the update trains on.
+  std::int64_t rows_of(std::int64_t update) const {
+    return batch_size_of(update) * train.iterations_per_update;
+  }
 };
 
 }  // namespace tandem

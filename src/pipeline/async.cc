@@ -7,7 +7,7 @@ namespace {
 class AsyncPipeline final : public Pipeline {
  public:
   AsyncPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
-                PipelineOptions options, StopSignal& stop)
+                PipelineOptions options, const StopSignal& stop)
       : trainer_(trainer),
         options_(options),
         stop_(stop),
@@ -55,7 +55,7 @@ class AsyncPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
                                             const Schema& schema, PipelineOptions options,
-                                            StopSignal& stop) {
+                                            const StopSignal& stop) {
   return std::make_unique<AsyncPipeline>(generator, trainer, schema, options, stop);
 }
 

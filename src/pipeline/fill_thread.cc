@@ -9,10 +9,10 @@
 namespace tandem {
 
 FillThread::FillThread(Generator& generator, const Schema& schema, std::int64_t rows,
-                       StopSignal& stop)
+                       const StopSignal& stop)
     : generator_(generator),
       rows_(rows),
-      stop_(stop),
+      stop_(&stop),
       buffers_(schema, static_cast<std::size_t>(rows)),
       thread_("generator") {}
 

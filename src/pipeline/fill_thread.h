@@ -25,10 +25,11 @@ class FillThread {
     FillStats stats;
   };
 
-  /// `generator` and `stop` must outlive this.
-  FillThread(Generator& generator, const Schema& schema, std::int64_t rows, StopSignal& stop);
+  /// `generator` and `stop`, which ends fills early, must outlive this.
+  FillThread(Generator& generator, const Schema& schema, std::int64_t rows, const StopSignal& stop);
 
-  /// Sets the stop signal, so that a fill in hand ends soon, and waits for its end.
+  /// Has a fill in hand end soon, and waits for its end. What it wrote is dropped: random numbers
+  /// are keyed by row, so that the same fill can be asked for again.
   ~FillThread();
   FillThread(const FillThread&) = delete;
   FillThread& operator=(const FillThread&) = delete;
@@ -46,7 +47,7 @@ class FillThread {
 
   Generator& generator_;
   const std::int64_t rows_;
-  StopSignal& stop_;
+  StopSignal stop_;
   DoubleBuffer buffers_;
 
   // Written by the generator thread before it publishes a buffer, read after that buffer was

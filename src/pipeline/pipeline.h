@@ -62,17 +62,17 @@ struct PipelineOptions {
 };
 
 /// Fills buffer k + 1 in the background while it trains on buffer k; the first fill is the cold
-/// start. `generator`, `trainer` and `stop` must outlive the result, which sets `stop` when it
-/// goes.
+/// start. `generator`, `trainer` and `stop` must outlive the result. When it goes, a fill in hand
+/// is dropped; another pipeline, told to go on from there, makes those rows again.
 std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
                                             const Schema& schema, PipelineOptions options,
-                                            StopSignal& stop);
+                                            const StopSignal& stop);
 
 /// Fills, then trains. With a policy lag of 1 it does exactly the work of the async pipeline in
 /// another order, and so ends in the same weights.
 std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
                                                  const Schema& schema, PipelineOptions options,
-                                                 StopSignal& stop);
+                                                 const StopSignal& stop);
 
 /// What sync_main works with besides. All must outlive the pipeline.
 struct SyncMainParts {
@@ -89,6 +89,6 @@ struct SyncMainParts {
 /// Which weights a search met is a matter of timing, so no two runs are alike.
 std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
                                                const Schema& examples, PipelineOptions options,
-                                               StopSignal& stop, SyncMainParts parts);
+                                               const StopSignal& stop, SyncMainParts parts);
 
 }  // namespace tandem

@@ -7,7 +7,7 @@ namespace {
 class SequentialPipeline final : public Pipeline {
  public:
   SequentialPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
-                     PipelineOptions options, StopSignal& stop)
+                     PipelineOptions options, const StopSignal& stop)
       : trainer_(trainer),
         options_(options),
         stop_(stop),
@@ -52,7 +52,7 @@ class SequentialPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
                                                  const Schema& schema, PipelineOptions options,
-                                                 StopSignal& stop) {
+                                                 const StopSignal& stop) {
   return std::make_unique<SequentialPipeline>(generator, trainer, schema, options, stop);
 }
 

@@ -35,7 +35,7 @@ class AnsweredGenerator final : public Generator {
 class SyncMainPipeline final : public Pipeline {
  public:
   SyncMainPipeline(Generator& generator, Trainer& trainer, const Schema& examples,
-                   PipelineOptions options, StopSignal& stop, SyncMainParts parts)
+                   PipelineOptions options, const StopSignal& stop, SyncMainParts parts)
       : trainer_(trainer),
         options_(options),
         stop_(stop),
@@ -108,7 +108,7 @@ class SyncMainPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
                                                const Schema& examples, PipelineOptions options,
-                                               StopSignal& stop, SyncMainParts parts) {
+                                               const StopSignal& stop, SyncMainParts parts) {
   return std::make_unique<SyncMainPipeline>(generator, trainer, examples, options, stop, parts);
 }
 

@@ -49,7 +49,7 @@ std::string AdviceForGeneration(const ThreadTimes& times, const TrainConfig& c,
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
   }
-  if (c.rows_per_update() < c.generate.chunk_rows * *c.generate.workers) {
+  if (c.rows_of(0) < c.generate.chunk_rows * *c.generate.workers) {
     return fmt::format("lower generate.chunk_rows (now {}), so that every worker has a share",
                        c.generate.chunk_rows);
   }

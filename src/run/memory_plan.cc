@@ -13,11 +13,11 @@ namespace tandem {
 namespace {
 
 // Two chunks of searches go on at a time, each to its last step.
-std::int64_t MostSearchBytes(const TrainConfig& config, const DomainSpec& spec) {
+std::int64_t MostSearchBytes(const TrainConfig& config, const DomainSpec& spec, std::int64_t rows) {
   const GenerateConfig& generate = config.generate;
   if (generate.search != GenerateSearch::kAStar) return 0;
   const std::int64_t instances =
-      std::min(2 * generate.chunk_rows, config.rows_per_update() / generate.search_iterations + 1);
+      std::min(2 * generate.chunk_rows, rows / generate.search_iterations + 1);
   return instances * generate.search_iterations * spec.num_actions() *
          static_cast<std::int64_t>(AStarBytesPerNode(spec));
 }
@@ -29,7 +29,8 @@ MemoryPlan PlanMemory(const TrainConfig& config) {
   const bool sync_main = config.pipeline.mode == Mode::kSyncMain;
   const Schema schema = ExampleSchema(domain->spec(), config.network.head);
   const Schema generated = sync_main ? StateSchema(domain->spec()) : schema;
-  const auto rows = static_cast<std::size_t>(config.rows_per_update());
+  const std::int64_t last = *config.train.max_updates - 1;  // whose batches are the largest
+  const auto rows = static_cast<std::size_t>(config.rows_of(last));
 
   constexpr std::int64_t kWeightsGradientsAndMeans = 4;
   constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
@@ -44,8 +45,8 @@ MemoryPlan PlanMemory(const TrainConfig& config) {
         static_cast<std::int64_t>(ReplayBuffer::BytesFor(generated, rows, config.replay.updates));
   }
   if (sync_main) plan.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema, rows));
-  plan.search = MostSearchBytes(config, domain->spec());
-  plan.batches = (config.prefetch.depth + 2) * config.train.batch_size *
+  plan.search = MostSearchBytes(config, domain->spec(), config.rows_of(last));
+  plan.batches = (config.prefetch.depth + 2) * config.batch_size_of(last) *
                  static_cast<std::int64_t>(schema.row_bytes());
   plan.network = plan.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
                                     evaluated * evaluated_bytes);

@@ -20,8 +20,10 @@ TrainConfig ResolveAutos(TrainConfig config, const Device& device) {
       config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
   if (config.diagnose.timing_breakdown) {  // with the same lag, so with the same weights
     config.pipeline.overlap = false;
-    config.prefetch.enabled = false;
-    config.prefetch.copy_stream = false;
+    for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
+      prefetch->enabled = false;
+      prefetch->copy_stream = false;
+    }
   }
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);

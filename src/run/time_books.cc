@@ -44,6 +44,7 @@ ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
   times.main -= earlier.main;
   times.generator -= earlier.generator;
   times.prefetch -= earlier.prefetch;
+  times.validation_prefetch -= earlier.validation_prefetch;
   times.workers -= earlier.workers;
   return times;
 }
@@ -60,6 +61,9 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   nlohmann::ordered_json json = {{"main", ToJson(times.main)},
                                  {"generator", ToJson(times.generator)}};
   if (times.prefetch.wall_s > 0) json["prefetch"] = ToJson(times.prefetch);
+  if (times.validation_prefetch.wall_s > 0) {
+    json[kValidationPrefetch] = ToJson(times.validation_prefetch);
+  }
   json["workers"] = {{"count", times.worker_count},
                      {"wall_s", Rounded(times.workers.wall_s)},
                      {"busy_s", Rounded(times.workers.Work())},
@@ -86,6 +90,8 @@ ThreadTimes TimeBooks::Times() const {
       all.generator += track.times;
     } else if (track.name == "prefetch") {
       all.prefetch += track.times;
+    } else if (track.name == kValidationPrefetch) {
+      all.validation_prefetch += track.times;
     } else {
       all.main += track.times;
     }

@@ -10,9 +10,13 @@
 
 namespace tandem {
 
+/// The thread that prefetches for validation, apart from training's.
+inline constexpr const char* kValidationPrefetch = "val_prefetch";
+
 /// Of each thread, or group of threads, of a run.
 struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
+  PhaseTimes validation_prefetch;
   PhaseTimes workers;  ///< TBB's threads together, without those above, which work beside them
   std::size_t worker_count = 0;
 };

@@ -24,7 +24,7 @@ std::vector<std::string> ParameterNames(const ResNetFC& net) {
 }  // namespace
 
 TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device_used,
-                       StopSignal& stop, const Checkpoint* from)
+                       const StopSignal& stop, const Checkpoint* from)
     : device(std::move(device_used)),
       tbb_limit(
           tbb::global_control::max_allowed_parallelism,
@@ -40,9 +40,9 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
   generator = MakeGenerator(config);
-  loader = MakeLoader(*device, schema, config.prefetch.enabled,
-                      LoaderOptionsFor(config.prefetch, config.train.batch_size,
-                                       static_cast<std::uint64_t>(config.seed)));
+  const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
+  batch_size = config.batch_size_of(update);
+  MakeLoader(config);
   trainer = MakeTrainer(config);
   if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
@@ -54,7 +54,25 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
     from->LoadState(state.model, state.optimizer, state.target_network);
     device->Synchronize();  // the target network is read on another stream
   }
-  pipeline = MakePipeline(config, stop, from);
+  pipeline = MakePipeline(config, stop, update, from != nullptr ? from->Target() : TargetState{});
+}
+
+void TrainRun::Parts::UseBatchSizeOf(std::int64_t update, const TrainConfig& config,
+                                     const StopSignal& stop) {
+  if (config.batch_size_of(update) == batch_size) return;
+  const TargetState target_state = pipeline->target();
+  pipeline.reset();
+  batch_size = config.batch_size_of(update);
+  MakeLoader(config);
+  trainer->UseLoader(*loader);
+  pipeline = MakePipeline(config, stop, update, target_state);
+}
+
+void TrainRun::Parts::MakeLoader(const TrainConfig& config) {
+  loader.reset();  // one at a time
+  loader = tandem::MakeLoader(
+      *device, schema, config.prefetch.enabled,
+      LoaderOptionsFor(config.prefetch, batch_size, static_cast<std::uint64_t>(config.seed)));
 }
 
 void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
@@ -119,23 +137,27 @@ std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& co
 
 void TrainRun::Parts::MakeReplay(const TrainConfig& config) {
   const bool of_states = config.pipeline.mode == Mode::kSyncMain;
-  replay = std::make_unique<ReplayBuffer>(of_states ? StateSchema(domain->spec()) : schema,
-                                          static_cast<std::size_t>(config.rows_per_update()),
-                                          config.replay.updates,
-                                          static_cast<std::uint64_t>(config.seed));
+  replay = std::make_unique<ReplayBuffer>(
+      of_states ? StateSchema(domain->spec()) : schema, static_cast<std::size_t>(config.rows_of(0)),
+      config.replay.updates, static_cast<std::uint64_t>(config.seed));
   if (!of_states) replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
 }
 
-std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& config, StopSignal& stop,
-                                                        const Checkpoint* from) {
-  PipelineOptions options{.rows_per_update = config.rows_per_update(),
-                          .max_updates = *config.train.max_updates,
-                          .policy_lag = *config.pipeline.policy_lag,
-                          .loss_thresh = config.pipeline.loss_thresh};
-  if (from != nullptr) {
-    options.first_update = from->Counters().updates;
-    options.target = from->Target();
+// It works up to where the batch size changes, so that no fill starts that no update will use.
+std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& config,
+                                                        const StopSignal& stop,
+                                                        std::int64_t first_update,
+                                                        const TargetState& target_state) {
+  std::int64_t end = *config.train.max_updates;
+  if (const std::int64_t every = config.train.batch_doubles_every; every > 0) {
+    end = std::min(end, (first_update / every + 1) * every);
   }
+  const PipelineOptions options{.rows_per_update = config.rows_of(first_update),
+                                .max_updates = end,
+                                .policy_lag = *config.pipeline.policy_lag,
+                                .loss_thresh = config.pipeline.loss_thresh,
+                                .first_update = first_update,
+                                .target = target_state};
   if (config.pipeline.mode == Mode::kSyncMain) {
     // Before the pipeline answers after an iteration.
     trainer->OnIteration([this](std::int64_t /*iteration*/) { current->Changed(); });

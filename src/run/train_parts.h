@@ -21,8 +21,12 @@ namespace tandem {
 /// In the order of construction: each uses only what is above it.
 struct TrainRun::Parts {
   /// `from`: the checkpoint of the run to go on with, or null. Throws as TrainRun's constructor.
-  Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, StopSignal& stop,
+  Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, const StopSignal& stop,
         const Checkpoint* from);
+
+  /// Makes the batch size that of `update`, the next to do. Whatever works in the background is
+  /// stopped first, and begins anew with rows of that update.
+  void UseBatchSizeOf(std::int64_t update, const TrainConfig& config, const StopSignal& stop);
 
   /// All that is to be kept of them; the tensors are their own.
   RunState State(const RunCounters& counters) const;
@@ -39,6 +43,7 @@ struct TrainRun::Parts {
   std::unique_ptr<MainThreadEvaluator> questions;  // to `current`
   std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
+  std::int64_t batch_size = 0;
   std::unique_ptr<BatchLoader> loader;
   std::unique_ptr<TorchTrainer> trainer;
   std::unique_ptr<ReplayBuffer> replay;           // null without replay
@@ -51,8 +56,10 @@ struct TrainRun::Parts {
   std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
   void MakeReplay(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
-  std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, StopSignal& stop,
-                                         const Checkpoint* from);
+  void MakeLoader(const TrainConfig& config);
+  std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, const StopSignal& stop,
+                                         std::int64_t first_update,
+                                         const TargetState& target_state);
 };
 
 }  // namespace tandem

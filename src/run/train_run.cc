@@ -78,8 +78,10 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
     : config_(config),
       directory_(std::move(directory)),
       began_(began),
-      device_description_(device->description()),
-      stop_(&stop),
+      device_(std::move(device)),
+      device_description_(device_->description()),
+      requests_(&stop),
+      stop_(&requests_),
       time_(began) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
@@ -87,25 +89,42 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
   }
-  if (config_.diagnose.timing_breakdown) breakdown_.emplace(time_.main(), *device, config_);
+  if (config_.diagnose.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
   if (config_.diagnose.trace && directory_) {
-    tracer_.emplace(time_.timeline(), *device, config_, directory_->trace(), so_far_.updates);
-  }
-  parts_ = std::make_unique<Parts>(config_, device, stop_, from);
-  if (from != nullptr && parts_->replay != nullptr) {
-    ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
+    tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
     stop_.SetDeadline(began_.start() +
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
-  parts_->trainer->OnStart([this] { time_.TrainingStarts(); });
-  parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
+  MakeParts(from);
   if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
 }
 
 TrainRun::~TrainRun() = default;
+
+void TrainRun::MakeParts(const Checkpoint* from) {
+  parts_.reset();  // stops what works in the background
+  parts_ = std::make_unique<Parts>(config_, device_, stop_, from);
+  if (from != nullptr && parts_->replay != nullptr) {
+    ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
+  }
+  parts_->trainer->OnStart([this] { time_.TrainingStarts(); });
+  parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
+}
+
+void TrainRun::RewindTo(const Checkpoint& checkpoint) {
+  const Attach attach(time_.main());
+  const Span span(Phase::kSetUp);
+  so_far_ = checkpoint.Counters();
+  unfinished_.reset();
+  report_.reset();
+  end_ = RunEnd::kAllUpdates;
+  ended_ = false;
+  MakeParts(&checkpoint);
+  if (directory_) directory_->KeepMetricsOf(so_far_.updates);
+}
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
@@ -120,6 +139,7 @@ bool TrainRun::RunUpdate() {
   const Attach attach(time_.main());
   if (tracer_) tracer_->UpdateStarts(so_far_.updates);
   ValidateIfDue();  // as where the last validation was cut short, and the run went on
+  parts_->UseBatchSizeOf(so_far_.updates, config_, stop_);
   KeepState();
   try {
     const Section section("update", so_far_.updates);
@@ -131,7 +151,7 @@ bool TrainRun::RunUpdate() {
   if (tracer_) tracer_->UpdateEnds(so_far_.updates);
   const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
   if (!all_done && stop_.Reached()) {
-    end_ = stop_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
+    end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
   return !ended_;
@@ -159,10 +179,12 @@ void TrainRun::OnIteration(std::int64_t iteration) {
   const Span span(Phase::kReport);
   if (breakdown_) breakdown_->AfterIteration(iteration);
   if (observers_.empty()) return;
+  const std::int64_t of_update =
+      iteration + 1 - so_far_.updates * config_.train.iterations_per_update;
   const Progress progress{
       .iterations_done = iteration + 1,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
-      .examples = (iteration + 1) * config_.train.batch_size,
+      .examples = so_far_.examples + of_update * parts_->batch_size,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt};
@@ -204,11 +226,10 @@ void TrainRun::ValidateIfDue() {
 // The time limit does not cut it short, a request to stop does.
 void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
-  const StopSignal requests(&stop_);  // an outer signal's time limit does not count
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kValidation);
   try {
-    report_ = parts_->validator->Validate(parts_->net, requests);
+    report_ = parts_->validator->Validate(parts_->net, requests_);
   } catch (const Stopped&) {
     return;
   }

@@ -72,8 +72,15 @@ class TrainRun {
   /// If it throws, the state before that update has been saved.
   bool RunUpdate();
 
+  /// Goes back to a checkpoint of this run, or of one of the same config, as if nothing had come
+  /// after it: background work is stopped and what it has made is dropped, and all that the run
+  /// works with is made anew, so that the same updates follow. Only the time that was spent stays
+  /// so. Where there is replay, what it held then must still be in the folder. Throws InputError if
+  /// the checkpoint does not fit, after which the run can only be destroyed.
+  void RewindTo(const Checkpoint& checkpoint);
+
   /// Ends the run after the iteration in hand. Safe in a signal handler and from any thread.
-  void RequestStop() noexcept { stop_.Request(); }
+  void RequestStop() noexcept { requests_.Request(); }
 
   /// Validates once more if that is due, writes the last checkpoint and the summary. Call once,
   /// after RunUpdate returned false.
@@ -87,6 +94,7 @@ class TrainRun {
  private:
   struct Parts;
 
+  void MakeParts(const Checkpoint* from);
   RunCounters Counters() const;
   void OnIteration(std::int64_t iteration);
   void KeepState();
@@ -102,8 +110,10 @@ class TrainRun {
   const TrainConfig config_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
-  std::string device_description_;
-  StopSignal stop_;
+  const std::shared_ptr<Device> device_;
+  const std::string device_description_;
+  StopSignal requests_;  // to stop, by whomever
+  StopSignal stop_;      // those, and the time limit
   std::vector<TrainObserver*> observers_;
 
   TimeBooks time_;

@@ -6,6 +6,7 @@
 
 #include "generate/generator.h"
 #include "nn/threads.h"
+#include "run/time_books.h"
 #include "run/value_errors.h"
 #include "search/greedy.h"
 #include "train/loader.h"
@@ -46,8 +47,9 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       stream_(device.MakeStream()) {
   GroupStates();
   const PrefetchConfig& prefetch = config_.prefetch;
-  loader_ = MakeLoader(device, rows_.schema(), prefetch.enabled,
-                       LoaderOptionsFor(prefetch, config_.batch_size, kOrderSeed));
+  LoaderOptions options = LoaderOptionsFor(prefetch, config_.batch_size, kOrderSeed);
+  options.thread_name = kValidationPrefetch;
+  loader_ = MakeLoader(device, rows_.schema(), prefetch.enabled, options);
 }
 
 void Validator::GroupStates() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "config/train_config.h"
 #include "nn/device.h"
@@ -15,6 +16,7 @@ struct LoaderOptions {
   std::int64_t depth = 2;       ///< batches made ready ahead of the one handed out, with prefetch
   std::uint64_t seed = 0;       ///< of the order of rows
   SlotOptions slots;
+  std::string thread_name = "prefetch";  ///< in traces and accounts, where there is one
 };
 
 /// What a config's section says, for batches of `batch_size`.

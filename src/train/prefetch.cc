@@ -53,7 +53,7 @@ PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptio
     : options_(options),
       slots_(device.MakeSlots(static_cast<std::size_t>(options.depth) + 2,
                               BatchTensors(schema, options.batch_size), options.slots)),
-      thread_("prefetch") {}
+      thread_(options_.thread_name) {}
 
 PrefetchLoader::~PrefetchLoader() = default;
 

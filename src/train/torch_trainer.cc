@@ -32,7 +32,7 @@ TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader
                            TorchTrainerOptions options)
     : net_(net),
       target_(target),
-      loader_(loader),
+      loader_(&loader),
       device_(device),
       options_(options),
       stream_(device.MainStream()),
@@ -62,7 +62,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const Stopwatch watch;
   TrainStats stats{.began = watch.start()};
-  std::unique_ptr<BatchSource> batches = loader_.Open(rows, update);
+  std::unique_ptr<BatchSource> batches = loader_->Open(rows, update);
   at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
   set_up.reset();
   while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {

@@ -37,6 +37,9 @@ class TorchTrainer final : public Trainer {
   /// Called before each update's first iteration.
   void OnStart(std::function<void()> callback);
 
+  /// From the next update on. It must outlive this, or the next call; the one before need not.
+  void UseLoader(BatchLoader& loader) { loader_ = &loader; }
+
   void PublishTarget() override;
 
   /// Throws Error that names the update if the loss is not finite.
@@ -58,7 +61,7 @@ class TorchTrainer final : public Trainer {
 
   ResNetFC& net_;
   FrozenNet* target_;
-  BatchLoader& loader_;
+  BatchLoader* loader_;
   Device& device_;
   const TorchTrainerOptions options_;
   std::unique_ptr<Stream> stream_;

@@ -55,8 +55,17 @@ TEST(StopSignal, FollowsItsOuterSignalAndItsDeadline) {
   inner.SetDeadline(StopSignal::Clock::now() - std::chrono::seconds(1));
   EXPECT_TRUE(inner.Reached());
   EXPECT_FALSE(inner.requested());
+  EXPECT_FALSE(outer.Reached());
   outer.Request();
   EXPECT_TRUE(inner.requested());
+}
+
+TEST(StopSignal, IsReachedAtTheDeadlineOfItsOuterSignal) {
+  StopSignal outer;
+  const StopSignal inner(&outer);
+  outer.SetDeadline(StopSignal::Clock::now() - std::chrono::seconds(1));
+  EXPECT_TRUE(inner.Reached());
+  EXPECT_FALSE(inner.requested());
 }
 
 TEST(Worker, RunsTasksInOrder) {

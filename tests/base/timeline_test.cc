@@ -50,7 +50,7 @@ TEST(Span, CountsForTheTrackOfItsThread) {
 
 TEST(Span, PausesTheOneAround) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   {
     const Span outer(Phase::kWaitForWorkers);
@@ -63,7 +63,7 @@ TEST(Span, PausesTheOneAround) {
 
 TEST(Span, OfValidationTakesAllThatIsDoneMeanwhile) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   {
     const Span outer(Phase::kValidation);
@@ -76,7 +76,7 @@ TEST(Span, OfValidationTakesAllThatIsDoneMeanwhile) {
 
 TEST(Span, LeavesTimeThatNoneCoversUnnamed) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   std::this_thread::sleep_for(milliseconds(5));
   EXPECT_GE(track.Times()[Phase::kUnnamed], 0.005);
@@ -91,7 +91,7 @@ TEST(Span, IsNothingOnAThreadWithoutATrack) {
 
 TEST(Track, ShowsAPhaseThatIsNotOver) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   const Span span(Phase::kForward);
   std::this_thread::sleep_for(milliseconds(5));
@@ -100,7 +100,7 @@ TEST(Track, ShowsAPhaseThatIsNotOver) {
 
 TEST(Track, IsReadWholeWhileItIsWritten) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("busy");
+  Track& track = timeline.NamedTrack("busy");
   std::atomic<bool> done{false};
   std::thread writer([&] {
     const Attach attach(track);
@@ -119,7 +119,7 @@ TEST(Track, IsReadWholeWhileItIsWritten) {
 
 TEST(Track, SynchronizesAfterPhasesThatUseTheDevice) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   int calls = 0;
   track.SynchronizeAfterPhases([&] {
     ++calls;
@@ -135,8 +135,8 @@ TEST(Track, SynchronizesAfterPhasesThatUseTheDevice) {
 
 TEST(Attach, GivesTheThreadBackToTheTrackBefore) {
   Timeline first, second;
-  Track& outer = first.AddTrack("outer");
-  Track& inner = second.AddTrack("inner");
+  Track& outer = first.NamedTrack("outer");
+  Track& inner = second.NamedTrack("inner");
   const Attach attach(outer);
   {
     const Attach nested(inner);
@@ -149,7 +149,7 @@ TEST(Attach, GivesTheThreadBackToTheTrackBefore) {
 
 TEST(Worker, HasATrackInTheTimelineOfItsMaker) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
   std::atomic<bool> done{false};
   {
@@ -176,7 +176,7 @@ std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& na
 
 TEST(Record, KeepsScopesThatBeginMeanwhileInTheOrderOfTheirEnds) {
   Timeline timeline;
-  const Attach attach(timeline.AddTrack("main"));
+  const Attach attach(timeline.NamedTrack("main"));
   Take(Phase::kForward, 0);
   timeline.Record(true);
   {
@@ -205,7 +205,7 @@ TEST(Record, IsReadWhileItGoesOn) {
   timeline.Record(true);
   constexpr std::int64_t kEvents = 5'000;  // several blocks
   std::thread writer([&] {
-    const Attach attach(timeline.AddTrack("busy"));
+    const Attach attach(timeline.NamedTrack("busy"));
     for (std::int64_t i = 0; i < kEvents; ++i) const Section section("iteration", i);
   });
   std::size_t seen = 0;
@@ -228,7 +228,7 @@ class CountingListener final : public RangeListener {
 TEST(Record, TellsAListenerOfWhatBeginsAndEnds) {
   Timeline timeline;
   CountingListener listener;
-  const Attach attach(timeline.AddTrack("main"));
+  const Attach attach(timeline.NamedTrack("main"));
   timeline.Record(true, &listener);
   {
     const Section update("update", 0);
@@ -244,7 +244,7 @@ TEST(Record, TellsAListenerOfWhatBeginsAndEnds) {
 // Ranges run on the calling thread's track or on workers'; each is in the caller's phase.
 TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
   Timeline timeline;
-  Track& track = timeline.AddTrack("main");
+  Track& track = timeline.NamedTrack("main");
   PhaseTimes all;
   {
     const Attach attach(track);
@@ -264,7 +264,7 @@ TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
 TEST(ForRanges, OfTwoTimelinesAreKeptApart) {
   for (int run = 0; run < 3; ++run) {
     Timeline timeline;
-    Track& track = timeline.AddTrack("main");
+    Track& track = timeline.NamedTrack("main");
     const Attach attach(track);
     const Span span(Phase::kExpand);
     ForRanges(20, 1, [&](std::size_t, std::size_t) {

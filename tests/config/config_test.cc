@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -10,6 +11,8 @@
 
 namespace tandem {
 namespace {
+
+using testing::HasSubstr;
 
 std::string ErrorFor(const std::string& yaml, const std::vector<std::string>& sets = {}) {
   try {
@@ -62,10 +65,36 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
     if (const auto* f = std::get_if<TextField>(&field.value)) *f->value = "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
+  // What the last mode, sync_main, and replay cannot go with.
+  config.pipeline.overlap = true;
+  config.diagnose.timing_breakdown = false;
+  config.train.batch_doubles_every = 0;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
   const TrainConfig defaults;
   EXPECT_NE(yaml, ToYaml(defaults));
+
+  TrainConfig others;
+  others.pipeline.overlap = false;
+  others.diagnose.timing_breakdown = true;
+  others.train.batch_doubles_every = 50;
+  EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
+  EXPECT_NE(ToYaml(others), ToYaml(defaults));
+}
+
+TEST(Config, BatchSizesThatDoubleAreCheckedToTheLast) {
+  const TrainConfig config = ParseConfig(
+      "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}",
+      "my.yaml");
+  EXPECT_EQ(config.batch_size_of(2), 10);
+  EXPECT_EQ(config.batch_size_of(3), 20);
+  EXPECT_EQ(config.rows_of(7), 80);
+  const std::string yaml = "train: {batch_doubles_every: 1, max_updates: ";
+  EXPECT_EQ(ErrorFor(yaml + "40}"),
+            "`train.batch_doubles_every: 1` (my.yaml:1) contradicts `train.max_updates: 40` "
+            "(my.yaml:1): the last batch would have 4294967296000 rows, expected at most 16777216");
+  EXPECT_THAT(ErrorFor(yaml + "auto, max_seconds: 9}"), HasSubstr("updates of one size"));
+  EXPECT_THAT(ErrorFor(yaml + "4}\nreplay: {updates: 2}"), HasSubstr("buffers of one size"));
 }
 
 TEST(Config, UnknownKeysAreNamedWithLineAndNearestKey) {

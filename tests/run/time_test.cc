@@ -62,6 +62,7 @@ TEST_P(Accounts, ThePartsOfEachThreadMakeItsWallTime) {
     ExpectCovered("main", threads.main);
     ExpectCovered("generator", threads.generator);
     ExpectCovered("prefetch", threads.prefetch);
+    ExpectCovered("val_prefetch", threads.validation_prefetch);
     if (threads.worker_count > 0) ExpectCovered("workers", threads.workers);
     EXPECT_NEAR(threads.main.wall_s, summary.wall_s, 0.02 * summary.wall_s);
     for (const Phase phase : {Phase::kSetUp, Phase::kForward, Phase::kBackward,
@@ -125,6 +126,7 @@ TEST(TimingBreakdown, ChangesNoWeight) {
     const ThreadTimes& threads = exact.summary.time.threads;
     ExpectCovered("main", threads.main);
     EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // there is no such thread
+    EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
     EXPECT_GT(threads.main[Phase::kGather], 0.0);
   }
 }

@@ -1,0 +1,197 @@
+// Runs whose batch sources and generators are shut down and made anew on the way.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/load.h"
+#include "run/memory_plan.h"
+#include "run/resolve.h"
+#include "run/run_directory.h"
+#include "run/train_run.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSmall =
+    "domain: {name: npuzzle, size: 3}\n"
+    "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 70}\n"
+    "network: {width: 32, blocks: 1, norm: batch}\n"
+    "train: {batch_size: 40, iterations_per_update: 5, max_updates: 7, threads: 2}\n"
+    "validation: {every_updates: 0}\n"
+    "checkpoint: {every_updates: 1}\n";
+
+class Rewind : public testing::TestWithParam<std::vector<std::string>> {
+ protected:
+  TrainConfig Config(std::vector<std::string> more = {}) const {
+    std::vector<Override> overrides;
+    for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
+    for (const std::string& set : more) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  RunSummary ToTheEnd(TrainRun& run) {
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary Straight() {
+    TrainRun run(Config(), device_, std::nullopt, never_);
+    return ToTheEnd(run);
+  }
+
+  // Copies what is needed to come back here, since later checkpoints replace it.
+  Checkpoint Keep(const RunDirectory& directory) const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory.path())) {
+      fs::copy(entry, kept_ / entry.path().filename());
+    }
+    return Checkpoint(kept_ / "checkpoint.pt");
+  }
+
+  void BringBackReplay(const RunDirectory& directory, std::int64_t updates) const {
+    const fs::path replay = directory.replay(updates);
+    if (fs::exists(kept_ / replay.filename())) fs::copy(kept_ / replay.filename(), replay);
+  }
+
+  void SetUp() override { fs::create_directory(kept_); }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const fs::path kept_ = temp_.path() / "kept";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_P(Rewind, EndsInTheWeightsOfARunThatWentStraight) {
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  TrainRun run(Config(), device_, directory, never_);
+  for (int update = 0; update < 2; ++update) run.RunUpdate();
+  const Checkpoint after_two = Keep(directory);
+  for (int update = 2; update < 5; ++update) run.RunUpdate();
+  BringBackReplay(directory, 2);
+  run.RewindTo(after_two);  // while, in async, rows of update 5 are being made
+
+  const RunSummary rewound = ToTheEnd(run);
+  const RunSummary straight = Straight();
+  EXPECT_EQ(rewound.weights_sha256, straight.weights_sha256);
+  EXPECT_EQ(rewound.final_loss, straight.final_loss);
+  EXPECT_EQ(rewound.updates, 7);
+  EXPECT_EQ(rewound.examples, straight.examples);
+
+  std::ifstream metrics(directory.metrics());
+  std::string line;
+  std::int64_t update = 0;
+  for (; std::getline(metrics, line); ++update) {
+    EXPECT_EQ(nlohmann::json::parse(line)["update"], update);
+  }
+  EXPECT_EQ(update, 7);
+}
+
+TEST_P(Rewind, AnEndedRunCanGoBackAndEndAgain) {
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  TrainRun run(Config(), device_, directory, never_);
+  run.RunUpdate();
+  const Checkpoint after_one = Keep(directory);
+  const RunSummary first = ToTheEnd(run);
+  BringBackReplay(directory, 1);
+  run.RewindTo(after_one);
+  EXPECT_EQ(ToTheEnd(run).weights_sha256, first.weights_sha256);
+}
+
+TEST_P(Rewind, ACheckpointOfAnotherNetworkIsRefused) {
+  const fs::path other = temp_.path() / "other";
+  TrainRun wide(Config({"network.width=48"}), device_, RunDirectory::Create(other), never_);
+  wide.RunUpdate();
+  TrainRun run(Config(), device_, RunDirectory::Create(folder_), never_);
+  run.RunUpdate();
+  EXPECT_THROW(run.RewindTo(Checkpoint(other / "checkpoint.pt")), InputError);
+}
+
+using Sets = std::vector<std::string>;
+INSTANTIATE_TEST_SUITE_P(
+    All, Rewind,
+    testing::Values(Sets{}, Sets{"generate.target=walk_length"}, Sets{"pipeline.mode=sequential"},
+                    Sets{"prefetch.enabled=false"}, Sets{"replay.updates=2"},
+                    Sets{"generate.search=astar", "generate.search_iterations=10"},
+                    Sets{"train.batch_doubles_every=3"}));
+
+// Which weights a search meets is a matter of timing, so what can be held is that it ends.
+TEST(RewindSyncMain, StopsASearchThatWaitsForAnAnswer) {
+  const TempFolder temp;
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
+  const StopSignal never;
+  std::vector<Override> overrides;
+  for (const char* set : {"pipeline.mode=sync_main", "generate.search=greedy",
+                          "generate.search_iterations=10", "replay.updates=2"}) {
+    overrides.push_back(ParseOverride(set));
+  }
+  TrainRun run(ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device), device,
+               directory, never);
+  for (int update = 0; update < 3; ++update) run.RunUpdate();
+  run.RewindTo(Checkpoint(directory.checkpoint()));
+  while (run.RunUpdate()) {
+  }
+  EXPECT_EQ(run.Finish().updates, 7);
+}
+
+class BatchSchedule : public testing::Test {
+ protected:
+  TrainConfig Config(std::vector<std::string> sets) const {
+    sets.push_back("train.batch_doubles_every=3");
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+class CountExamples final : public TrainObserver {
+ public:
+  void OnIteration(const Progress& progress) override { examples = progress.examples; }
+  void OnUpdate(const UpdateRecord& record) override {
+    of_updates.push_back(record.train.examples);
+    lags.push_back(record.lag_updates);
+  }
+
+  std::int64_t examples = 0;
+  std::vector<std::int64_t> of_updates, lags;
+};
+
+TEST_F(BatchSchedule, DoublesBatchesAndLosesNoRow) {
+  std::string sha256;
+  for (const char* mode : {"pipeline.mode=async", "pipeline.mode=sequential"}) {
+    const bool async = std::string(mode) == "pipeline.mode=async";
+    TrainRun run(Config(async ? Sets{mode} : Sets{mode, "pipeline.policy_lag=1"}), device_,
+                 std::nullopt, never_);
+    CountExamples count;
+    run.AddObserver(count);
+    while (run.RunUpdate()) {
+    }
+    EXPECT_EQ(count.of_updates, (std::vector<std::int64_t>{200, 200, 200, 400, 400, 400, 800}));
+    EXPECT_EQ(count.lags, (std::vector<std::int64_t>{0, 1, 1, 1, 1, 1, 1}));
+    EXPECT_EQ(count.examples, 2600);
+    const RunSummary summary = run.Finish();
+    EXPECT_EQ(summary.examples, 2600);
+    if (async) sha256 = summary.weights_sha256;
+    EXPECT_EQ(summary.weights_sha256, sha256) << mode;
+  }
+}
+
+TEST_F(BatchSchedule, PlansMemoryForTheLargestBatches) {
+  TrainConfig large = ParseConfig(kSmall, "small.yaml", {ParseOverride("train.batch_size=160")});
+  large = ResolveAutos(large, *device_);
+  EXPECT_EQ(PlanMemory(Config({})).buffers, PlanMemory(large).buffers);
+  EXPECT_EQ(PlanMemory(Config({})).batches, PlanMemory(large).batches);
+}
+
+}  // namespace
+}  // namespace tandem
