@@ -16,7 +16,7 @@ BENCHMARK(SpanWithoutATrack);
 
 void SpanOnATrack(benchmark::State& state) {
   Timeline timeline;
-  const Attach attach(timeline.AddTrack("main"));
+  const Attach attach(timeline.NamedTrack("main"));
   for (auto _ : state) {
     const Span span(Phase::kForward);
     benchmark::ClobberMemory();
@@ -27,7 +27,7 @@ BENCHMARK(SpanOnATrack);
 void SpanThatIsRecorded(benchmark::State& state) {
   Timeline timeline;
   timeline.Record(true);
-  const Attach attach(timeline.AddTrack("main"));
+  const Attach attach(timeline.NamedTrack("main"));
   for (auto _ : state) {
     const Span span(Phase::kForward);
     benchmark::ClobberMemory();
@@ -37,7 +37,7 @@ BENCHMARK(SpanThatIsRecorded)->Iterations(1'000'000);
 
 void SectionThatIsNotRecorded(benchmark::State& state) {
   Timeline timeline;
-  const Attach attach(timeline.AddTrack("main"));
+  const Attach attach(timeline.NamedTrack("main"));
   for (auto _ : state) {
     const Section section("update", 1);
     benchmark::ClobberMemory();

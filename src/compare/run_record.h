@@ -35,7 +35,8 @@ struct RunRecord {
   double generate_s = 0;        ///< the generator's critical path: at work, not waiting
   double train_s = 0;           ///< the main thread's: all but waiting for rows
   double core_s = 0;            ///< CPU time of all threads
-  std::optional<double> gpu_s;  ///< time at least one of the GPU's streams was busy
+  std::optional<double> gpu_s;  ///< time at least one of the GPU's streams was busy, by its traced
+                                ///< updates
   int cores = 1;
 
   // Shares of the wall time, in 0..1.

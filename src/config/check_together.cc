@@ -88,9 +88,9 @@ void CheckSchedule(const TrainConfig& c, const Contradiction& contradiction) {
   }
   const std::int64_t last = c.batch_size_of(*c.train.max_updates - 1);
   if (last > kMostBatchSize) {
-    contradiction(
-        "train.batch_doubles_every", "train.max_updates",
-        fmt::format("the last batch would have {} rows, expected at most {}", last, kMostBatchSize));
+    contradiction("train.batch_doubles_every", "train.max_updates",
+                  fmt::format("the last batch would have {} rows, expected at most {}", last,
+                              kMostBatchSize));
   }
 }
 

@@ -20,13 +20,16 @@ nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig&
   const auto idle = [](double busy, double all) {
     return all > 0 ? std::clamp(1 - busy / all, 0.0, 1.0) : 0.0;
   };
-  return {{"wall_s", time.wall_s},
-          {"generate_s", time.generate_critical_s},
-          {"train_s", time.train_critical_s},
-          {"core_s", time.core_s},
-          {"cores", std::thread::hardware_concurrency()},
-          {"idle_workers", idle(time.generating_thread_s, generating)},
-          {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
+  nlohmann::ordered_json json = {
+      {"wall_s", time.wall_s},
+      {"generate_s", time.generate_critical_s},
+      {"train_s", time.train_critical_s},
+      {"core_s", time.core_s},
+      {"cores", std::thread::hardware_concurrency()},
+      {"idle_workers", idle(time.generating_thread_s, generating)},
+      {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
+  if (time.gpu_s) json["gpu_s"] = *time.gpu_s;
+  return json;
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct TimeReport {
   double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
   double wait_for_rows_s = 0;      ///< it did
   double core_s = 0;               ///< CPU time of all threads of the process
+  std::optional<double> gpu_s;     ///< time that the GPU was at work, where updates were traced
   double generating_thread_s = 0;  ///< work of the generator thread and the workers together
 };
 

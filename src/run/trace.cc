@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -109,6 +112,23 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
   }
 }
 
+double GpuBusySeconds(const nlohmann::json& kineto) {
+  std::vector<std::pair<double, double>> stretches;  // microseconds from, to
+  for (const nlohmann::json& event : kineto.at("traceEvents")) {
+    if (!IsOnGpu(event)) continue;
+    const double from = event.at("ts");
+    stretches.emplace_back(from, from + event.at("dur").get<double>());
+  }
+  std::ranges::sort(stretches);
+  double busy = 0;
+  double until = -std::numeric_limits<double>::infinity();
+  for (const auto& [from, to] : stretches) {
+    busy += std::max(0.0, to - std::max(from, until));
+    until = std::max(until, to);
+  }
+  return 1e-6 * busy;
+}
+
 Tracer::Tracer(Timeline& timeline, Device& device, const TrainConfig& config,
                std::filesystem::path path, std::int64_t next_update)
     : timeline_(timeline),
@@ -135,27 +155,32 @@ void Tracer::Finish() {
 
 void Tracer::Start() {
   if (device_.torch().is_cuda()) kernels_.emplace();
+  recording_since_ = Clock::now();
   timeline_.Record(true, device_.Ranges());
 }
 
 void Tracer::Write() {
   timeline_.Record(false);
   Json trace = ChromeTrace(timeline_);
-  if (kernels_) {
-    const std::filesystem::path aside = path_.string() + ".kernels";
-    device_.Synchronize();
-    kernels_->Save(aside);
-    kernels_.reset();
-    const auto since = std::chrono::duration_cast<std::chrono::system_clock::duration>(
-        Clock::now() - timeline_.start());
-    AddKernels(nlohmann::json::parse(ReadFile(aside)), std::chrono::system_clock::now() - since,
-               trace);
-    std::filesystem::remove(aside);
-  }
+  if (kernels_) AddKernelsTo(trace);
   const std::string text = trace.dump() + "\n";
   WriteFileAtomically(path_, text);
   LogInfo(fmt::format("{}: {} of trace; ui.perfetto.dev or chrome://tracing shows it",
                       path_.string(), HumanBytes(static_cast<double>(text.size()))));
+}
+
+void Tracer::AddKernelsTo(Json& trace) {
+  const std::filesystem::path aside = path_.string() + ".kernels";
+  device_.Synchronize();
+  const double recorded_s = std::chrono::duration<double>(Clock::now() - recording_since_).count();
+  kernels_->Save(aside);
+  kernels_.reset();
+  const auto since = std::chrono::duration_cast<std::chrono::system_clock::duration>(
+      Clock::now() - timeline_.start());
+  const nlohmann::json kineto = nlohmann::json::parse(ReadFile(aside));
+  AddKernels(kineto, std::chrono::system_clock::now() - since, trace);
+  gpu_busy_share_ = GpuBusySeconds(kineto) / recorded_s;
+  std::filesystem::remove(aside);
 }
 
 }  // namespace tandem

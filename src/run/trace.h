@@ -33,15 +33,22 @@ class Tracer {
   /// Writes what there is, if the run ended before the last update to be traced.
   void Finish();
 
+  /// The share of the recorded time in which the GPU was at work, once the file is written; nothing
+  /// without a GPU.
+  std::optional<double> gpu_busy_share() const { return gpu_busy_share_; }
+
  private:
   void Start();
   void Write();
+  void AddKernelsTo(nlohmann::ordered_json& trace);
 
   Timeline& timeline_;
   Device& device_;
   const std::int64_t first_, end_;  // updates
   const std::filesystem::path path_;
   std::optional<KernelTrace> kernels_;  // while recording on a GPU
+  Track::Clock::time_point recording_since_;
+  std::optional<double> gpu_busy_share_;
 };
 
 /// The timeline as Chrome's trace format has it ("Trace Event Format"): a track for each thread,
@@ -52,5 +59,8 @@ nlohmann::ordered_json ChromeTrace(const Timeline& timeline);
 /// with a track for each stream. `start` is when `trace` begins.
 void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
                 nlohmann::ordered_json& trace);
+
+/// How long at least one stream was at work, in a trace by Kineto.
+double GpuBusySeconds(const nlohmann::json& kineto);
 
 }  // namespace tandem

@@ -287,6 +287,9 @@ RunSummary TrainRun::Finish() {
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
+  if (tracer_ && tracer_->gpu_busy_share()) {
+    summary.time.gpu_s = *tracer_->gpu_busy_share() * summary.time.wall_s;
+  }
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }

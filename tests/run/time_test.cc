@@ -199,6 +199,18 @@ TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {
 }
 
 // As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
+TEST(GpuBusySeconds, CountsTimeOnceHoweverManyStreamsWork) {
+  const auto kineto = nlohmann::json::parse(R"({"traceEvents": [
+      {"ph": "X", "cat": "kernel", "name": "late", "ts": 9e6, "dur": 1e6, "pid": 0, "tid": 7},
+      {"ph": "X", "cat": "kernel", "name": "long", "ts": 1e6, "dur": 4e6, "pid": 0, "tid": 7},
+      {"ph": "X", "cat": "gpu_memcpy", "name": "in it", "ts": 2e6, "dur": 1e6, "pid": 0, "tid": 8},
+      {"ph": "X", "cat": "gpu_memset", "name": "over it", "ts": 4e6, "dur": 2e6, "pid": 0, "tid": 8},
+      {"ph": "X", "cat": "cpu_op", "name": "not there", "ts": 7e6, "dur": 1e6, "pid": 1, "tid": 1},
+      {"ph": "M", "name": "process_name"}]})");
+  EXPECT_DOUBLE_EQ(GpuBusySeconds(kineto), 6.0);
+  EXPECT_DOUBLE_EQ(GpuBusySeconds(nlohmann::json::parse(R"({"traceEvents": []})")), 0.0);
+}
+
 TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
   const auto kineto = nlohmann::json::parse(R"({
     "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
