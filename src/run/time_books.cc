@@ -71,6 +71,19 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   return json;
 }
 
+nlohmann::ordered_json ToJson(const GpuTimes& times) {
+  nlohmann::ordered_json streams = nlohmann::ordered_json::object();
+  for (const auto& [number, stream] : times.streams) {
+    streams[std::to_string(number)] = {
+        {"kernels_s", Rounded(stream.kernels_s)},
+        {"copies_s", Rounded(stream.copies_s)},
+        {"idle_s", Rounded(times.traced_s - stream.kernels_s - stream.copies_s)}};
+  }
+  return {{"traced_s", Rounded(times.traced_s)},
+          {"busy_s", Rounded(times.busy_s)},
+          {"streams", std::move(streams)}};
+}
+
 TimeBooks::TimeBooks(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack("main", Phase::kSetUp)) {}
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
@@ -24,6 +26,19 @@ struct ThreadTimes {
 /// The threads that have a track, by name, with the seconds of each phase that took any.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
+/// What a GPU did in the updates that were traced.
+struct GpuTimes {
+  struct Stream {
+    double kernels_s = 0;
+    double copies_s = 0;  ///< and fills of memory
+  };
+  double traced_s = 0;
+  double busy_s = 0;                       ///< at least one stream was at work
+  std::map<std::int64_t, Stream> streams;  ///< by their numbers in the trace
+};
+
+nlohmann::ordered_json ToJson(const GpuTimes& times);
+
 /// What a run did with its time. All but the first two members leave the cold start out.
 struct TimeReport {
   ThreadTimes threads;
@@ -33,7 +48,7 @@ struct TimeReport {
   double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
   double wait_for_rows_s = 0;      ///< it did
   double core_s = 0;               ///< CPU time of all threads of the process
-  std::optional<double> gpu_s;     ///< time that the GPU was at work, where updates were traced
+  std::optional<GpuTimes> gpu;     ///< where there is one, and updates were traced
   double generating_thread_s = 0;  ///< work of the generator thread and the workers together
 };
 

@@ -112,21 +112,24 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
   }
 }
 
-double GpuBusySeconds(const nlohmann::json& kineto) {
-  std::vector<std::pair<double, double>> stretches;  // microseconds from, to
+GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s) {
+  GpuTimes times{.traced_s = traced_s};
+  std::vector<std::pair<double, double>> stretches;  // seconds from, to
   for (const nlohmann::json& event : kineto.at("traceEvents")) {
     if (!IsOnGpu(event)) continue;
-    const double from = event.at("ts");
-    stretches.emplace_back(from, from + event.at("dur").get<double>());
+    const double from = 1e-6 * event.at("ts").get<double>();
+    const double took = 1e-6 * event.at("dur").get<double>();
+    stretches.emplace_back(from, from + took);
+    GpuTimes::Stream& stream = times.streams[event.at("tid").get<std::int64_t>()];
+    (event.at("cat") == "kernel" ? stream.kernels_s : stream.copies_s) += took;
   }
   std::ranges::sort(stretches);
-  double busy = 0;
   double until = -std::numeric_limits<double>::infinity();
   for (const auto& [from, to] : stretches) {
-    busy += std::max(0.0, to - std::max(from, until));
+    times.busy_s += std::max(0.0, to - std::max(from, until));
     until = std::max(until, to);
   }
-  return 1e-6 * busy;
+  return times;
 }
 
 Tracer::Tracer(Timeline& timeline, Device& device, const TrainConfig& config,
@@ -179,7 +182,7 @@ void Tracer::AddKernelsTo(Json& trace) {
       Clock::now() - timeline_.start());
   const nlohmann::json kineto = nlohmann::json::parse(ReadFile(aside));
   AddKernels(kineto, std::chrono::system_clock::now() - since, trace);
-  gpu_busy_share_ = GpuBusySeconds(kineto) / recorded_s;
+  gpu_ = TimesOfGpu(kineto, recorded_s);
   std::filesystem::remove(aside);
 }
 

@@ -10,6 +10,7 @@
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/kernel_trace.h"
+#include "run/time_books.h"
 
 namespace tandem {
 
@@ -33,9 +34,8 @@ class Tracer {
   /// Writes what there is, if the run ended before the last update to be traced.
   void Finish();
 
-  /// The share of the recorded time in which the GPU was at work, once the file is written; nothing
-  /// without a GPU.
-  std::optional<double> gpu_busy_share() const { return gpu_busy_share_; }
+  /// What the GPU did, once the file is written; nothing without a GPU.
+  const std::optional<GpuTimes>& gpu() const { return gpu_; }
 
  private:
   void Start();
@@ -48,7 +48,7 @@ class Tracer {
   const std::filesystem::path path_;
   std::optional<KernelTrace> kernels_;  // while recording on a GPU
   Track::Clock::time_point recording_since_;
-  std::optional<double> gpu_busy_share_;
+  std::optional<GpuTimes> gpu_;
 };
 
 /// The timeline as Chrome's trace format has it ("Trace Event Format"): a track for each thread,
@@ -60,7 +60,7 @@ nlohmann::ordered_json ChromeTrace(const Timeline& timeline);
 void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
                 nlohmann::ordered_json& trace);
 
-/// How long at least one stream was at work, in a trace by Kineto.
-double GpuBusySeconds(const nlohmann::json& kineto);
+/// Adds up what the streams did in a trace by Kineto that took `traced_s`.
+GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s);
 
 }  // namespace tandem

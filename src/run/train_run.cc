@@ -287,9 +287,7 @@ RunSummary TrainRun::Finish() {
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
-  if (tracer_ && tracer_->gpu_busy_share()) {
-    summary.time.gpu_s = *tracer_->gpu_busy_share() * summary.time.wall_s;
-  }
+  if (tracer_) summary.time.gpu = tracer_->gpu();
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }

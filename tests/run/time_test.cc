@@ -198,8 +198,7 @@ TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {
       "with a single update there is nothing to overlap: its rows took 1.0 s, training 20.0 s");
 }
 
-// As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
-TEST(GpuBusySeconds, CountsTimeOnceHoweverManyStreamsWork) {
+TEST(TimesOfGpu, CountsTimeOnceHoweverManyStreamsWork) {
   const auto kineto = nlohmann::json::parse(R"({"traceEvents": [
       {"ph": "X", "cat": "kernel", "name": "late", "ts": 9e6, "dur": 1e6, "pid": 0, "tid": 7},
       {"ph": "X", "cat": "kernel", "name": "long", "ts": 1e6, "dur": 4e6, "pid": 0, "tid": 7},
@@ -207,10 +206,14 @@ TEST(GpuBusySeconds, CountsTimeOnceHoweverManyStreamsWork) {
       {"ph": "X", "cat": "gpu_memset", "name": "over it", "ts": 4e6, "dur": 2e6, "pid": 0, "tid": 8},
       {"ph": "X", "cat": "cpu_op", "name": "not there", "ts": 7e6, "dur": 1e6, "pid": 1, "tid": 1},
       {"ph": "M", "name": "process_name"}]})");
-  EXPECT_DOUBLE_EQ(GpuBusySeconds(kineto), 6.0);
-  EXPECT_DOUBLE_EQ(GpuBusySeconds(nlohmann::json::parse(R"({"traceEvents": []})")), 0.0);
+  EXPECT_EQ(ToJson(TimesOfGpu(kineto, 10)), nlohmann::ordered_json::parse(R"({
+      "traced_s": 10.0, "busy_s": 6.0, "streams": {
+          "7": {"kernels_s": 5.0, "copies_s": 0.0, "idle_s": 5.0},
+          "8": {"kernels_s": 0.0, "copies_s": 3.0, "idle_s": 7.0}}})"));
+  EXPECT_DOUBLE_EQ(TimesOfGpu(nlohmann::json::parse(R"({"traceEvents": []})"), 10).busy_s, 0.0);
 }
 
+// As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
 TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
   const auto kineto = nlohmann::json::parse(R"({
     "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
