@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "generate/walk_length.h"
 #include "tandem/registry.h"
 

@@ -34,7 +34,7 @@ class Cube : public PermutationDomain {
   std::string FormatState(std::span<const std::uint8_t> state) const override;
 
   /// The unfolded cube: U on top, L F R B in a row, D below.
-  std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
+  Picture Draw(std::span<const std::uint8_t> state) const override;
 
  protected:
   /// `spec.action_names` are the quarter turns, `spec.name` the cube's without its input.

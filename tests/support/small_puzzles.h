@@ -38,7 +38,7 @@ class RowPuzzle : public PermutationDomain {
       : PermutationDomain({.name = std::move(name),
                            .summary = "for tests",
                            .action_names = Names(moves.size()),
-                           .action_cost = action_cost},
+                           .action_costs = std::vector<float>(moves.size(), action_cost)},
                           InOrder(numbers), moves) {}
 
   static State InOrder(int numbers) {
