@@ -49,8 +49,7 @@ std::optional<Input> ParseInput(const std::string& argument) {
 }
 
 Cube::Cube(const DomainSpec& spec, int size, Input input)
-    : PermutationDomain(WithInput(spec, size, input), Solved(size),
-                        QuarterTurns(size, spec.action_names)),
+    : PermutationDomain(WithInput(spec, size, input), Solved(size), Turns(size, spec.action_names)),
       size_(size),
       input_(input),
       solved_(Solved(size)),

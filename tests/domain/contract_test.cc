@@ -22,7 +22,11 @@ TEST_P(EveryDomain, KeepsWhatItPromises) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
-                         testing::Values("cube2", "cube2:pieces", "cube3", "cube3:pieces",
+                         testing::Values("cube2", "cube2:pieces", "cube2_htm", "cube2_htm:pieces",
+                                         "cube3", "cube3:pieces", "cube3_htm", "cube3_htm:pieces",
+                                         "grid:5", "grid:10", "grid:16", "hanoi:3", "hanoi:9",
+                                         "lights_out:2", "lights_out:5", "lights_out:7",
+                                         "lights_out:9", "sokoban:5", "sokoban:10", "sokoban:16",
                                          "npuzzle:3", "npuzzle:4", "npuzzle:5", "npuzzle:6",
                                          "npuzzle:7"),
                          [](const auto& info) {
@@ -49,13 +53,13 @@ TEST_P(Published, EveryStateIsReadAndWrittenBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TestSets, Published,
-                         testing::Values(PublishedSet{"cube3", "cube3"},
-                                         PublishedSet{"npuzzle:4", "puzzle15"},
-                                         PublishedSet{"npuzzle:5", "puzzle24"},
-                                         PublishedSet{"npuzzle:6", "puzzle35"},
-                                         PublishedSet{"npuzzle:7", "puzzle48"}),
-                         [](const auto& info) { return info.param.second; });
+INSTANTIATE_TEST_SUITE_P(
+    TestSets, Published,
+    testing::Values(PublishedSet{"cube3", "cube3"}, PublishedSet{"lights_out:7", "lightsout7"},
+                    PublishedSet{"sokoban:10", "sokoban"}, PublishedSet{"npuzzle:4", "puzzle15"},
+                    PublishedSet{"npuzzle:5", "puzzle24"}, PublishedSet{"npuzzle:6", "puzzle35"},
+                    PublishedSet{"npuzzle:7", "puzzle48"}),
+    [](const auto& info) { return info.param.second; });
 
 }  // namespace
 }  // namespace tandem
