@@ -27,8 +27,10 @@ INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
                                          "grid:5", "grid:10", "grid:16", "hanoi:3", "hanoi:9",
                                          "lights_out:2", "lights_out:5", "lights_out:7",
                                          "lights_out:9", "sokoban:5", "sokoban:10", "sokoban:16",
-                                         "npuzzle:3", "npuzzle:4", "npuzzle:5", "npuzzle:6",
-                                         "npuzzle:7"),
+                                         "permutation:cube4", "permutation:lrx",
+                                         "permutation:megaminx", "permutation:pyraminx",
+                                         "permutation:topspin", "npuzzle:3", "npuzzle:4",
+                                         "npuzzle:5", "npuzzle:6", "npuzzle:7"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::ranges::replace(name, ':', '_');
