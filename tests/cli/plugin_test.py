@@ -9,6 +9,20 @@ import unittest
 from harness import SOURCE, TANDEM, CliTest
 
 
+class Guide(unittest.TestCase):
+    def test_counts_the_lines(self):
+        def lines(name):
+            text = (SOURCE / "examples" / "pancake" / name).read_text()
+            return len([line for line in text.splitlines() if line and not line.startswith("# ")
+                        and line != "#"])
+
+        code = len((SOURCE / "examples" / "pancake" / "pancake.cc").read_text().splitlines())
+        counts = code, lines("CMakeLists.txt"), lines("pancake.yaml")
+        guide = (SOURCE / "docs" / "puzzles.md").read_text().replace("\n", " ")
+        self.assertIn("in 5 steps and %d lines: %d of C++, %d of CMake, %d of config and 4 commands"
+                      % (sum(counts) + 4, *counts), guide)
+
+
 class Plugin(CliTest):
     def setUp(self):
         super().setUp()
