@@ -13,7 +13,33 @@ namespace tandem {
 
 enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
 
-int RunDomains(const std::string& name);
+struct DomainsArgs {
+  std::string name;  ///< "": all
+  bool json = false;
+};
+
+int RunDomains(const DomainsArgs& args);
+
+struct ShowArgs {
+  std::string domain;
+  std::string state;        ///< "": a goal
+  std::string scramble;     ///< moves to make first
+  std::int64_t random = 0;  ///< steps of a random walk instead
+  std::uint64_t seed = 0;
+  std::string svg;  ///< "": none is written
+};
+
+int RunShow(const ShowArgs& args);
+
+struct ApplyArgs {
+  std::string domain;
+  std::string state;
+  std::string moves;
+};
+
+int RunApply(const ApplyArgs& args);
+
+int RunCheckDomain(const std::string& domain);
 
 struct ConfigArgs {
   std::string file;
@@ -38,6 +64,7 @@ struct CompareArgs {
   std::string json;               ///< "": only in the folder
   std::string out;                ///< "": a new folder under runs/
   std::vector<Override> overrides;
+  std::vector<std::string> plugins;  ///< for the runs, which are programs of their own
 };
 
 int RunCompare(const CompareArgs& args);

@@ -31,6 +31,7 @@ struct Plan {
   std::vector<std::string> seeds;
   std::vector<Variant> variants;
   std::vector<Override> common;  ///< of every run
+  std::vector<std::string> plugins;
   fs::path folder;
 };
 
@@ -80,6 +81,7 @@ Plan MakePlan(const CompareArgs& args) {
       .config = args.config,
       .seeds = SplitList(args.seeds, "--seeds"),
       .common = args.overrides,
+      .plugins = args.plugins,
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run does all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
@@ -110,6 +112,9 @@ RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& se
   const fs::path run = plan.folder / name;
   const fs::path log = plan.folder / (name + ".log");
   std::vector<std::string> arguments = {"train", plan.config, "--out", run.string()};
+  for (const std::string& file : plan.plugins) {
+    arguments.insert(arguments.end(), {"--plugin", file});
+  }
   for (const Override& override : OverridesOf(plan, variant, seed)) {
     arguments.insert(arguments.end(), {"--set", override.key + "=" + override.value});
   }

@@ -1,8 +1,10 @@
-// tandem domains [NAME[:ARG]]
+// tandem domains [NAME[:ARG]] [--json]
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "apps/commands.h"
@@ -12,24 +14,38 @@
 namespace tandem {
 namespace {
 
+std::string BareName(const DomainSpec& spec) { return spec.name.substr(0, spec.name.find(':')); }
+
+std::vector<std::uint8_t> GoalOf(const Domain& domain) {
+  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
+  domain.WriteGoals(Rows(std::span(goal)));
+  return goal;
+}
+
 void PrintFacts(const Domain& domain) {
   const DomainSpec& spec = domain.spec();
-  std::vector<std::uint8_t> goal(static_cast<std::size_t>(spec.state_size));
-  domain.WriteGoals(Rows(std::span(goal)));
+  const std::vector<std::uint8_t> goal = GoalOf(domain);
   fmt::print("{}: {}\n\n", spec.name, spec.summary);
-  const std::string_view name = std::string_view(spec.name).substr(0, spec.name.find(':'));
-  if (const DomainParameter* parameter = ParameterOf(name); parameter != nullptr) {
+  if (const DomainParameter* parameter = ParameterOf(BareName(spec)); parameter != nullptr) {
     fmt::print("  {:<8}  {}: {} (default {})\n", parameter->key, parameter->meaning,
                parameter->expected, parameter->default_value);
   }
   fmt::print("  state     {} bytes\n", spec.state_size);
   fmt::print("  network   reads {} values of {} kinds, one-hot: {} features\n",
              spec.input.positions, spec.input.depth, spec.input.positions * spec.input.depth);
-  fmt::print("  actions   {}, cost {:g} each: {}\n", spec.num_actions(), spec.action_cost,
-             fmt::join(spec.action_names, " "));
+  fmt::print("  actions   {}: {}\n", spec.num_actions(), fmt::join(spec.action_names, " "));
+  const auto [least, most] = std::ranges::minmax(spec.action_costs);
+  if (least == most) {
+    fmt::print("  cost      {:g} each\n", least);
+  } else {
+    fmt::print("  cost      {:g}, in this order\n", fmt::join(spec.action_costs, " "));
+  }
   if (spec.masks_actions) fmt::print("            not every action applies in every state\n");
-  fmt::print("  goal      {}\n\n", domain.FormatState(goal));
-  fmt::print("{}", domain.Draw(goal, UseColour(STDOUT_FILENO)));
+  if (spec.inverse_actions.empty()) fmt::print("            not every action can be undone\n");
+  fmt::print("  goal      {}\n\n", spec.goals_by_problem ? "each problem has its own"
+                                   : spec.several_lines  ? "such as this"
+                                                         : domain.FormatState(goal));
+  fmt::print("{}", ToTerminal(domain.Draw(goal), UseColour(STDOUT_FILENO)));
 }
 
 // NAME, or NAME[:KEY] for a domain with a parameter.
@@ -50,13 +66,45 @@ void PrintAll() {
   fmt::print("\n`tandem domains NAME` tells more of one.\n");
 }
 
+nlohmann::ordered_json JsonOf(const Domain& domain) {
+  const DomainSpec& spec = domain.spec();
+  const std::string name = BareName(spec);
+  nlohmann::ordered_json json = {
+      {"name", name}, {"full_name", spec.name}, {"summary", spec.summary}};
+  if (const DomainParameter* parameter = ParameterOf(name); parameter != nullptr) {
+    json["parameter"] = {{"key", parameter->key},
+                         {"meaning", parameter->meaning},
+                         {"expected", parameter->expected},
+                         {"default", parameter->default_value}};
+  }
+  json.update({{"state_size", spec.state_size},
+               {"input", {{"positions", spec.input.positions}, {"depth", spec.input.depth}}},
+               {"actions", spec.action_names},
+               {"inverse_actions", spec.inverse_actions},
+               {"action_costs", spec.action_costs},
+               {"masks_actions", spec.masks_actions},
+               {"goals_by_problem", spec.goals_by_problem},
+               {"several_lines", spec.several_lines},
+               {"goal", domain.FormatState(GoalOf(domain))}});
+  return json;
+}
+
+nlohmann::ordered_json JsonOfAll() {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const std::string& name : DomainNames()) all.push_back(JsonOf(*MakeDomain(name)));
+  return all;
+}
+
 }  // namespace
 
-int RunDomains(const std::string& name) {
-  if (name.empty()) {
+int RunDomains(const DomainsArgs& args) {
+  if (args.json) {
+    const auto json = args.name.empty() ? JsonOfAll() : JsonOf(*MakeDomain(args.name));
+    fmt::print("{}\n", json.dump(2));
+  } else if (args.name.empty()) {
     PrintAll();
   } else {
-    PrintFacts(*MakeDomain(name));
+    PrintFacts(*MakeDomain(args.name));
   }
   return kDone;
 }

@@ -8,6 +8,7 @@
 #include "apps/torch_library.h"
 #include "apps/usage.h"
 #include "config/memory_keys.h"
+#include "domain/plugin.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -18,7 +19,10 @@ int Dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("compare")) return RunCompare(arguments.compare);
   if (app.got_subcommand("train")) return RunTrain(arguments.train);
   if (app.got_subcommand("solve")) return RunSolve(arguments.solve);
-  return RunDomains(arguments.domain);
+  if (app.got_subcommand("show")) return RunShow(arguments.show);
+  if (app.got_subcommand("apply")) return RunApply(arguments.apply);
+  if (app.got_subcommand("check-domain")) return RunCheckDomain(arguments.check_domain);
+  return RunDomains(arguments.domains);
 }
 
 int Run(int argc, char** argv) {
@@ -35,6 +39,8 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(UsageMessage(app, error));
   }
+  for (const std::string& file : arguments.plugins) LoadPlugin(file);
+  arguments.compare.plugins = arguments.plugins;
   return Dispatch(app, arguments);
 }
 

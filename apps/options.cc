@@ -152,9 +152,12 @@ void AddCommands(CLI::App& app, Arguments& arguments) {
   AddSolve(app, arguments.solve);
   AddCompare(app, arguments.compare);
   AddConfig(app, arguments.config);
-  app.add_subcommand("domains", "List the puzzles, or tell the facts of one")
-      ->add_option("name", arguments.domain, "A puzzle, such as cube3 or npuzzle:4")
-      ->type_name("NAME[:ARG]");
+  AddPuzzleCommands(app, arguments);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->add_option("--plugin", arguments.plugins, "Load puzzles from a shared library")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+  }
   app.require_subcommand(1);
   app.footer(std::string("Begin with `tandem train configs/quickstart.yaml`; `tandem COMMAND "
                          "--help` tells more.\n") +

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "apps/commands.h"
 
@@ -17,11 +18,18 @@ struct Arguments {
   SolveArgs solve;
   CompareArgs compare;
   ConfigArgs config;
-  std::string domain;
+  DomainsArgs domains;
+  ShowArgs show;
+  ApplyArgs apply;
+  std::string check_domain;
+  std::vector<std::string> plugins;  ///< of whichever subcommand
 };
 
 /// Declares the subcommands and their options; parsing then fills `arguments`, which must live as
 /// long as `app`.
 void AddCommands(CLI::App& app, Arguments& arguments);
+
+/// Those that show puzzles and need no network, for AddCommands.
+void AddPuzzleCommands(CLI::App& app, Arguments& arguments);
 
 }  // namespace tandem

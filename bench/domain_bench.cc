@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "generate/walk_length.h"
 #include "tandem/registry.h"
 
@@ -118,6 +118,62 @@ void FillWalkLength(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 100'000);
 }
 BENCHMARK(FillWalkLength)->Arg(1)->Arg(2)->UseRealTime();
+
+// Every puzzle: actions applied and children made by one core, in cache.
+struct Everything {
+  explicit Everything(const std::string& name)
+      : domain(MakeDomain(name)),
+        row_size(static_cast<std::size_t>(domain->spec().state_size)),
+        num_actions(static_cast<std::size_t>(domain->spec().num_actions())),
+        states(kRows * row_size),
+        children(kRows * num_actions * row_size),
+        actions(kRows) {
+    for (std::size_t i = 0; i < kRows; ++i) {
+      RandomWalk walk(*domain, Random(1, Purpose::kScramble, 0, i), rows()[i]);
+      for (int step = 0; step < 20; ++step) walk.Step();
+      actions[i] = static_cast<Action>(i % num_actions);
+    }
+  }
+
+  Rows rows() { return {states.data(), kRows, row_size}; }
+
+  static constexpr std::size_t kRows = 200;
+  std::unique_ptr<const Domain> domain;
+  std::size_t row_size, num_actions;
+  std::vector<std::uint8_t> states, children;
+  std::vector<Action> actions;
+};
+
+void ApplyOf(benchmark::State& state, const std::string& name) {
+  Everything all(name);
+  for (auto _ : state) {
+    all.domain->Apply(all.rows(), all.actions);
+    benchmark::DoNotOptimize(all.states.data());
+  }
+  state.SetItemsProcessed(state.iterations() * Everything::kRows);
+}
+
+void ExpandOf(benchmark::State& state, const std::string& name) {
+  Everything all(name);
+  const std::size_t count = Everything::kRows * all.num_actions;
+  for (auto _ : state) {
+    all.domain->Expand(all.rows(), {all.children.data(), count, all.row_size});
+    benchmark::DoNotOptimize(all.children.data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(count));
+}
+
+const bool kEveryDomain = [] {
+  std::vector<std::string> names = DomainNames();
+  for (const char* file : {"cube4", "megaminx", "pyraminx", "topspin"}) {
+    names.push_back(std::string("permutation:") + file);
+  }
+  for (const std::string& name : names) {
+    benchmark::RegisterBenchmark(("ApplyOf/" + name).c_str(), ApplyOf, name);
+    benchmark::RegisterBenchmark(("ExpandOf/" + name).c_str(), ExpandOf, name);
+  }
+  return true;
+}();
 
 }  // namespace
 }  // namespace tandem

@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
 #include "tandem/registry.h"
@@ -69,7 +69,7 @@ std::int64_t PlainAStar(const Domain& cube, const std::string& start) {
     PlainNode& parent = nodes[state];
     if (parent.closed) continue;
     parent.closed = true;
-    const float cost = parent.cost + cube.spec().action_cost;
+    const float cost = parent.cost + cube.spec().action_costs[0];
     for (Action action = 0; action < cube.spec().num_actions(); ++action) {
       std::string child = state;
       cube.Apply(Rows(reinterpret_cast<std::uint8_t*>(child.data()), 1, child.size()),

@@ -17,13 +17,13 @@ std::string Quoted(char letter) {
   return "the byte " + std::to_string(byte);
 }
 
-std::string DrawSticker(std::uint8_t colour, bool in_colour) {
-  // The usual colours of the faces U R F D L B, from the 256-colour palette.
-  static constexpr std::array<int, 6> kPalette = {231, 160, 34, 226, 208, 27};
-  const std::string letter{kFaces[colour]};
-  if (!in_colour) return letter + " ";
-  return "\x1b[48;5;" + std::to_string(kPalette[colour]) + "m\x1b[38;5;16m" + letter + " \x1b[0m";
-}
+// The usual colours of the faces U R F D L B.
+constexpr std::array<std::int32_t, 6> kPalette = {0xf8f8f8, 0xc41e3a, 0x009e60,
+                                                  0xffd500, 0xff7f27, 0x1f5fd0};
+
+// Where the upper left corner of a face is in the unfolded cube, in faces to the right and down.
+constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
+    {{1, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 1}, {3, 1}}};
 
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
   if (input == Input::kPieces) {
@@ -49,8 +49,7 @@ std::optional<Input> ParseInput(const std::string& argument) {
 }
 
 Cube::Cube(const DomainSpec& spec, int size, Input input)
-    : PermutationDomain(WithInput(spec, size, input), Solved(size),
-                        QuarterTurns(size, spec.action_names)),
+    : PermutationDomain(WithInput(spec, size, input), Solved(size), Turns(size, spec.action_names)),
       size_(size),
       input_(input),
       solved_(Solved(size)),
@@ -105,24 +104,19 @@ std::string Cube::FormatState(std::span<const std::uint8_t> state) const {
   return text;
 }
 
-std::string Cube::Draw(std::span<const std::uint8_t> state, bool colour) const {
-  const auto row_of = [&](char face, int row) {
-    std::string text;
-    for (int column = 0; column < size_; ++column) {
-      const int first = static_cast<int>(kFaces.find(face)) * StickersPerFace(size_);
-      const int at = first + size_ * row + column;
-      text += DrawSticker(state[at], colour);
-    }
-    return text;
-  };
-  const std::string margin(2 * size_ + 1, ' ');
-  std::string picture;
-  for (int row = 0; row < size_; ++row) picture += margin + row_of('U', row) + "\n";
-  for (int row = 0; row < size_; ++row) {
-    for (const char face : std::string_view("LFRB")) picture += row_of(face, row) + " ";
-    picture.back() = '\n';
+Picture Cube::Draw(std::span<const std::uint8_t> state) const {
+  constexpr float kGap = 0.5F;  // between faces side by side
+  Picture picture;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const auto face = i / static_cast<std::size_t>(StickersPerFace(size_));
+    const int on_face = static_cast<int>(i) % StickersPerFace(size_);
+    const auto [right, down] = kUnfolded[face];
+    const float left = static_cast<float>(right) * (static_cast<float>(size_) + kGap);
+    picture.cells.push_back({.x = left + static_cast<float>(on_face % size_),
+                             .y = static_cast<float>(down * size_ + on_face / size_),
+                             .text = std::string(1, kFaces[state[i]]),
+                             .colour = kPalette[state[i]]});
   }
-  for (int row = 0; row < size_; ++row) picture += margin + row_of('D', row) + "\n";
   return picture;
 }
 

@@ -21,6 +21,9 @@ enum class Input {
               ///< have to work out of the stickers first, and so it learns several times as fast
 };
 
+/// What counts as one move.
+enum class Metric { kQuarterTurns, kHalfTurns };
+
 /// The parameter `input` of a cube, and its values.
 DomainParameter InputParameter();
 std::optional<Input> ParseInput(const std::string& argument);
@@ -34,10 +37,10 @@ class Cube : public PermutationDomain {
   std::string FormatState(std::span<const std::uint8_t> state) const override;
 
   /// The unfolded cube: U on top, L F R B in a row, D below.
-  std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
+  Picture Draw(std::span<const std::uint8_t> state) const override;
 
  protected:
-  /// `spec.action_names` are the quarter turns, `spec.name` the cube's without its input.
+  /// `spec.action_names` are as MoveNames makes them, `spec.name` the cube's without its input.
   Cube(const DomainSpec& spec, int size, Input input);
 
   const Pieces& pieces() const { return pieces_; }

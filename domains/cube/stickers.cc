@@ -80,11 +80,25 @@ std::vector<std::uint8_t> Solved(int size) {
   return solved;
 }
 
-std::vector<Permutation> QuarterTurns(int size, const std::vector<std::string>& moves) {
+std::vector<std::string> MoveNames(std::string_view faces, bool half_turns) {
+  std::vector<std::string> names;
+  for (const char face : faces) {
+    names.emplace_back(1, face);
+    if (half_turns) names.push_back(std::string(1, face) + "2");
+    names.push_back(std::string(1, face) + "'");
+  }
+  return names;
+}
+
+std::vector<Permutation> Turns(int size, const std::vector<std::string>& moves) {
   std::vector<Permutation> turns;
   for (const std::string& move : moves) {
     const Permutation clockwise = Clockwise(size, move[0], /*whole_cube=*/false);
-    turns.push_back(move.size() == 1 ? clockwise : Inverse(clockwise));
+    if (move.ends_with('2')) {
+      turns.push_back(Compose(clockwise, clockwise));
+    } else {
+      turns.push_back(move.ends_with('\'') ? Inverse(clockwise) : clockwise);
+    }
   }
   return turns;
 }

@@ -4,6 +4,7 @@
 // outside (U with the back at the top, D with the front at the top).
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,8 +38,11 @@ std::vector<Sticker> Stickers(int size);
 /// The colour of each sticker of the solved cube: the number of its face.
 std::vector<std::uint8_t> Solved(int size);
 
-/// For each move, such as "U" or "U'", the quarter turn of that face.
-std::vector<Permutation> QuarterTurns(int size, const std::vector<std::string>& moves);
+/// The names of the moves of these faces: "U" and "U'", with half turns also "U2", for each.
+std::vector<std::string> MoveNames(std::string_view faces, bool half_turns);
+
+/// For each move, such as "U", "U2" or "U'", what it does.
+std::vector<Permutation> Turns(int size, const std::vector<std::string>& moves);
 
 /// The 24 ways to take the whole cube into another position, of which one changes nothing.
 std::vector<Permutation> Rotations(int size);

@@ -1,4 +1,4 @@
-// The 2x2x2 cube, in the quarter-turn metric.
+// The 2x2x2 cube, in the quarter-turn metric and in the half-turn metric.
 //
 // It has no centres, so a turn of one face is a turn of the opposite one and of the whole cube.
 // Turns of U, R and F alone therefore do all that there is to do; they leave the corner at the
@@ -19,18 +19,18 @@ namespace {
 constexpr std::array<std::uint8_t, 3> kFixed = {14, 23, 18};
 constexpr std::string_view kFixedColours = "DBL";
 
-DomainSpec Spec() {
-  return {
-      .name = "cube2",
-      .summary =
-          "Pocket Cube 2x2x2, quarter turns of U, R and F; a state is 24 facelets, faces in the "
-          "order URFDLB",
-      .action_names = {"U", "U'", "R", "R'", "F", "F'"}};
+DomainSpec Spec(cube::Metric metric) {
+  const bool half_turns = metric == cube::Metric::kHalfTurns;
+  return {.name = half_turns ? "cube2_htm" : "cube2",
+          .summary = std::string("Pocket Cube 2x2x2, ") +
+                     (half_turns ? "quarter and half turns" : "quarter turns") +
+                     " of U, R and F; a state is 24 facelets, faces in the order URFDLB",
+          .action_names = cube::MoveNames("URF", half_turns)};
 }
 
 class Cube2 final : public cube::Cube {
  public:
-  explicit Cube2(cube::Input input) : Cube(Spec(), 2, input) {}
+  Cube2(cube::Metric metric, cube::Input input) : Cube(Spec(metric), 2, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -45,12 +45,14 @@ class Cube2 final : public cube::Cube {
   }
 };
 
+template <cube::Metric kMetric>
 std::unique_ptr<const Domain> Make(const std::string& argument) {
   const std::optional<cube::Input> input = cube::ParseInput(argument);
-  return input ? std::make_unique<const Cube2>(*input) : nullptr;
+  return input ? std::make_unique<const Cube2>(kMetric, *input) : nullptr;
 }
 
-TANDEM_REGISTER_DOMAIN(cube2, cube::InputParameter(), Make);
+TANDEM_REGISTER_DOMAIN(cube2, cube::InputParameter(), Make<cube::Metric::kQuarterTurns>);
+TANDEM_REGISTER_DOMAIN(cube2_htm, cube::InputParameter(), Make<cube::Metric::kHalfTurns>);
 
 }  // namespace
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Rubik's Cube, 3x3x3, in the quarter-turn metric. Nothing moves the six centres, so each stays on
-// its own face.
+// Rubik's Cube, 3x3x3, in the quarter-turn metric and in the half-turn metric. Nothing moves the
+// six centres, so each stays on its own face.
 #include <array>
 #include <memory>
 #include <string>
@@ -14,17 +14,18 @@ namespace {
 
 constexpr std::array<std::uint8_t, 6> kCentres = {4, 13, 22, 31, 40, 49};
 
-DomainSpec Spec() {
-  return {.name = "cube3",
-          .summary =
-              "Rubik's Cube 3x3x3, quarter turns; a state is 54 facelets, faces in the "
-              "order URFDLB",
-          .action_names = {"U", "U'", "D", "D'", "L", "L'", "R", "R'", "B", "B'", "F", "F'"}};
+DomainSpec Spec(cube::Metric metric) {
+  const bool half_turns = metric == cube::Metric::kHalfTurns;
+  return {.name = half_turns ? "cube3_htm" : "cube3",
+          .summary = std::string("Rubik's Cube 3x3x3, ") +
+                     (half_turns ? "quarter and half turns" : "quarter turns") +
+                     "; a state is 54 facelets, faces in the order URFDLB",
+          .action_names = cube::MoveNames("UDLRBF", half_turns)};
 }
 
 class Cube3 final : public cube::Cube {
  public:
-  explicit Cube3(cube::Input input) : Cube(Spec(), 3, input) {}
+  Cube3(cube::Metric metric, cube::Input input) : Cube(Spec(metric), 3, input) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
@@ -45,12 +46,14 @@ class Cube3 final : public cube::Cube {
   }
 };
 
+template <cube::Metric kMetric>
 std::unique_ptr<const Domain> Make(const std::string& argument) {
   const std::optional<cube::Input> input = cube::ParseInput(argument);
-  return input ? std::make_unique<const Cube3>(*input) : nullptr;
+  return input ? std::make_unique<const Cube3>(kMetric, *input) : nullptr;
 }
 
-TANDEM_REGISTER_DOMAIN(cube3, cube::InputParameter(), Make);
+TANDEM_REGISTER_DOMAIN(cube3, cube::InputParameter(), Make<cube::Metric::kQuarterTurns>);
+TANDEM_REGISTER_DOMAIN(cube3_htm, cube::InputParameter(), Make<cube::Metric::kHalfTurns>);
 
 }  // namespace
 }  // namespace tandem

@@ -100,7 +100,7 @@ class NPuzzle final : public Domain {
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override;
   std::string FormatState(std::span<const std::uint8_t> state) const override;
-  std::string Draw(std::span<const std::uint8_t> state, bool colour) const override;
+  Picture Draw(std::span<const std::uint8_t> state) const override;
 
  private:
   // Every state has a blank.
@@ -216,13 +216,15 @@ std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {
   return text;
 }
 
-std::string NPuzzle::Draw(std::span<const std::uint8_t> state, bool /*colour*/) const {
-  const std::size_t width = std::to_string(cells_ - 1).size() + 1;
-  std::string picture;
-  for (std::size_t cell = 0; cell < state.size(); ++cell) {
-    const std::string tile = state[cell] == 0 ? "." : std::to_string(state[cell]);
-    picture += std::string(width - tile.size(), ' ') + tile;
-    if ((cell + 1) % static_cast<std::size_t>(size_) == 0) picture += '\n';
+Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
+  constexpr std::int32_t kWood = 0xe8c88c;
+  Picture picture{.unit_width = 3};
+  for (int cell = 0; cell < cells_; ++cell) {
+    const bool blank = state[cell] == 0;
+    picture.cells.push_back({.x = static_cast<float>(cell % size_),
+                             .y = static_cast<float>(cell / size_),
+                             .text = blank ? "." : std::to_string(state[cell]),
+                             .colour = blank ? Cell::kPlain : kWood});
   }
   return picture;
 }

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tandem/picture.h"
 #include "tandem/rows.h"
 
 namespace tandem {
@@ -31,9 +33,13 @@ struct DomainSpec {
 
   std::vector<std::string> action_names;  ///< by action; the notation of solutions
   std::vector<Action> inverse_actions;    ///< by action; wherever action a applies,
-                                          ///< inverse_actions[a] applies after it and undoes it
-  float action_cost = 1.0F;               ///< the transition cost of every action
+                                          ///< inverse_actions[a] applies after it and undoes it;
+                                          ///< empty if some action cannot be undone: see StepBack
+  std::vector<float> action_costs;        ///< by action, the transition cost, above 0; if none are
+                                          ///< given, 1 each
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
+  bool goals_by_problem = false;          ///< each problem has a goal of its own: see DrawGoals
+  bool several_lines = false;             ///< the text of a state may have more than one line
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
 };
@@ -54,8 +60,13 @@ class Domain {
 
   const DomainSpec& spec() const { return spec_; }
 
-  /// Writes a goal state into every row.
+  /// Writes the same goal state into every row: the goal, or that of an example of a problem.
   virtual void WriteGoals(Rows states) const = 0;
+
+  /// Writes into row i the goal state of a problem drawn by seeds[i], such as a maze with the
+  /// walker at its exit; states reached from there are states of that problem. The default is
+  /// WriteGoals; a domain that overrides it says so with spec().goals_by_problem.
+  virtual void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const;
 
   /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().
   virtual void Apply(Rows states, std::span<const Action> actions) const = 0;
@@ -70,6 +81,11 @@ class Domain {
   /// skip the call where that is false.
   virtual void Mask(ConstRows states, std::span<std::uint8_t> applies) const;
 
+  /// Replaces `state` by one, drawn by `random`, from which a single action leads to it, and
+  /// returns that action; where there is none, leaves it and returns nothing. Called only where
+  /// spec().inverse_actions is empty, where it must be overridden: elsewhere inverses lead back.
+  virtual std::optional<Action> StepBack(std::span<std::uint8_t> state, std::uint64_t random) const;
+
   /// Sets is_goal[i] to 1 where row i is a goal, else 0.
   virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;
 
@@ -83,9 +99,8 @@ class Domain {
   /// The inverse of ParseState.
   virtual std::string FormatState(std::span<const std::uint8_t> state) const = 0;
 
-  /// A picture of several lines for a terminal, with ANSI colours if `colour`. The default is
-  /// FormatState.
-  virtual std::string Draw(std::span<const std::uint8_t> state, bool colour) const;
+  /// A picture for terminals and SVG. The default shows FormatState, word by word.
+  virtual Picture Draw(std::span<const std::uint8_t> state) const;
 
  protected:
   /// Throws Error if the facts contradict each other.

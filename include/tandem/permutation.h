@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tandem/domain.h"
@@ -18,9 +19,13 @@ Permutation Compose(const Permutation& first, const Permutation& second);
 /// The permutation that undoes `permutation`.
 Permutation Inverse(const Permutation& permutation);
 
+class PermutationTable;
+
 /// A domain with one goal and one permutation for each action. Subclasses add the notation.
+/// Rows are permuted by the widest instructions that the processor has.
 class PermutationDomain : public Domain {
  public:
+  ~PermutationDomain() override;
   void WriteGoals(Rows states) const override;
   void Apply(Rows states, std::span<const Action> actions) const override;
   void Expand(ConstRows states, Rows children) const override;
@@ -35,16 +40,8 @@ class PermutationDomain : public Domain {
                     const std::vector<Permutation>& permutations);
 
  private:
-  // Only the positions that an action changes: a quarter turn moves 20 of a cube's 54 stickers.
-  struct ByteMove {
-    std::uint8_t to;
-    std::uint8_t from;
-  };
-
-  void ApplyTo(std::uint8_t* state, Action action) const;
-
   std::vector<std::uint8_t> goal_;
-  std::vector<std::vector<ByteMove>> moves_;  // by action
+  std::unique_ptr<const PermutationTable> table_;
 };
 
 }  // namespace tandem

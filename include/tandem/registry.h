@@ -16,7 +16,17 @@
 
 #include "tandem/domain.h"
 
+/// Rises whenever a plug-in must be compiled anew: with any change to the public headers.
+#define TANDEM_INTERFACE_VERSION 1
+
 namespace tandem {
+
+// The version as text in every file that registers a domain, so that a plug-in for another version
+// can be refused before any of its code runs.
+#define TANDEM_TEXT_OF(version) #version
+#define TANDEM_INTERFACE_MARK(version) "tandem plug-in interface " TANDEM_TEXT_OF(version) ";"
+[[gnu::used]] inline constexpr char kInterfaceMark[] =
+    TANDEM_INTERFACE_MARK(TANDEM_INTERFACE_VERSION);
 
 /// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
 /// on the command line. A domain has at most one.
@@ -35,8 +45,8 @@ using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 using ParameterisedFactory =
     std::function<std::unique_ptr<const Domain>(const std::string& argument)>;
 
-/// Makes a factory known under `name`. Call before main or from one thread. Throws Error if the
-/// name is taken.
+/// Makes a factory known under `name`. Call before main, from one thread, or while a plug-in is
+/// loaded. Throws Error if the name is taken.
 void RegisterDomain(std::string name, DomainFactory factory);
 void RegisterDomain(std::string name, DomainParameter parameter, ParameterisedFactory factory);
 
@@ -56,6 +66,7 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name);
 
 }  // namespace tandem
 
+/// Registers the domain when the program starts, or when the plug-in is loaded.
 #define TANDEM_REGISTER_DOMAIN(name, ...)           \
   static const bool tandem_registered_##name = [] { \
     ::tandem::RegisterDomain(#name, __VA_ARGS__);   \

@@ -40,6 +40,8 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
                        chosen.value.substr(colon + 1));
   } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
     hint = fmt::format("; did you mean {}?", nearest);
+  } else {
+    hint = "; one of a plug-in's needs --plugin FILE";
   }
   throw InputError(fmt::format("`domain.name: {}` ({}): expected one of {}{}", chosen.value,
                                chosen.origin, fmt::join(known, ", "), hint));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "tandem/error.h"
@@ -18,18 +20,58 @@ void Check(const DomainSpec& spec) {
   if (spec.input.positions <= 0) fail("input.positions must be at least 1");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
   if (spec.action_names.empty()) fail("it has no actions");
-  if (spec.inverse_actions.size() != spec.action_names.size()) {
-    fail(fmt::format("{} inverse_actions for {} actions", spec.inverse_actions.size(),
-                     spec.action_names.size()));
-  }
+  const auto check_count = [&](std::size_t found, const char* what) {
+    if (found == 0 || found == spec.action_names.size()) return;
+    fail(fmt::format("{} {} for {} actions", found, what, spec.action_names.size()));
+  };
+  check_count(spec.inverse_actions.size(), "inverse_actions");
+  check_count(spec.action_costs.size(), "action_costs");
   for (const Action inverse : spec.inverse_actions) {
     if (inverse >= spec.num_actions()) fail(fmt::format("inverse action {} is none", inverse));
   }
+  for (std::size_t a = 0; a < spec.action_costs.size(); ++a) {
+    if (spec.action_costs[a] > 0 && std::isfinite(spec.action_costs[a])) continue;
+    fail(fmt::format("action {} costs {}, expected more than 0", spec.action_names[a],
+                     spec.action_costs[a]));
+  }
+}
+
+DomainSpec Checked(DomainSpec spec) {
+  Check(spec);
+  if (spec.action_costs.empty()) spec.action_costs.assign(spec.action_names.size(), 1.0F);
+  return spec;
+}
+
+// White space parts words; those of a line are laid out from left to right.
+Picture WordsOf(const std::string& text) {
+  Picture picture;
+  float y = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line); ++y) {
+    float x = 0;
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const float width = static_cast<float>(word.size() + 1) / 2;
+      picture.cells.push_back({.x = x, .y = y, .text = word, .width = width});
+      x += width;
+    }
+  }
+  return picture;
 }
 
 }  // namespace
 
-Domain::Domain(DomainSpec spec) : spec_(std::move(spec)) { Check(spec_); }
+Domain::Domain(DomainSpec spec) : spec_(Checked(std::move(spec))) {}
+
+void Domain::DrawGoals(Rows states, std::span<const std::uint64_t> /*seeds*/) const {
+  WriteGoals(states);
+}
+
+std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
+                                       std::uint64_t /*random*/) const {
+  throw Error(fmt::format("domain '{}': it has no inverse_actions, so it must override StepBack",
+                          spec_.name));
+}
 
 void Domain::Expand(ConstRows states, Rows children) const {
   const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
@@ -52,8 +94,8 @@ void Domain::Encode(ConstRows states, Rows inputs) const {
   std::ranges::copy(states.bytes(), inputs.data());
 }
 
-std::string Domain::Draw(std::span<const std::uint8_t> state, bool /*colour*/) const {
-  return FormatState(state) + "\n";
+Picture Domain::Draw(std::span<const std::uint8_t> state) const {
+  return WordsOf(FormatState(state));
 }
 
 std::string FormatActions(const DomainSpec& spec, std::span<const Action> actions) {

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <utility>
 
+#include "domain/permute.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -77,45 +78,27 @@ Permutation Inverse(const Permutation& permutation) {
 
 PermutationDomain::PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
                                      const std::vector<Permutation>& permutations)
-    : Domain(CompleteSpec(std::move(spec), goal, permutations)), goal_(std::move(goal)) {
-  for (const Permutation& permutation : permutations) {
-    std::vector<ByteMove>& moves = moves_.emplace_back();
-    for (std::size_t i = 0; i < permutation.size(); ++i) {
-      if (permutation[i] != i) moves.push_back({static_cast<std::uint8_t>(i), permutation[i]});
-    }
-  }
-}
+    : Domain(CompleteSpec(std::move(spec), goal, permutations)),
+      goal_(std::move(goal)),
+      table_(std::make_unique<const PermutationTable>(permutations)) {}
+
+PermutationDomain::~PermutationDomain() = default;
 
 void PermutationDomain::WriteGoals(Rows states) const {
   for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal_, states[i].begin());
 }
 
-void PermutationDomain::ApplyTo(std::uint8_t* state, Action action) const {
-  const std::vector<ByteMove>& moves = moves_[action];
-  std::array<std::uint8_t, kMaxPositions> moved;  // NOLINT: written before it is read
-  for (std::size_t j = 0; j < moves.size(); ++j) moved[j] = state[moves[j].from];
-  for (std::size_t j = 0; j < moves.size(); ++j) state[moves[j].to] = moved[j];
-}
-
 void PermutationDomain::Apply(Rows states, std::span<const Action> actions) const {
-  for (std::size_t i = 0; i < states.size(); ++i) ApplyTo(states[i].data(), actions[i]);
+  table_->Apply(states, actions);
 }
 
 void PermutationDomain::Expand(ConstRows states, Rows children) const {
-  std::uint8_t* child = children.data();
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const std::uint8_t* state = states[i].data();
-    for (const std::vector<ByteMove>& moves : moves_) {
-      std::copy_n(state, states.row_size(), child);
-      for (const ByteMove move : moves) child[move.to] = state[move.from];
-      child += states.row_size();
-    }
-  }
+  table_->Expand(states, children);
 }
 
 void PermutationDomain::IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const {
   for (std::size_t i = 0; i < states.size(); ++i) {
-    is_goal[i] = std::ranges::equal(states[i], goal_) ? 1 : 0;
+    is_goal[i] = std::memcmp(states[i].data(), goal_.data(), goal_.size()) == 0 ? 1 : 0;
   }
 }
 

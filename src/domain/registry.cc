@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "domain/plugin.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -24,9 +25,16 @@ Entries& Registry() {
   return registry;
 }
 
+// Where what RegisterDomain would throw is put instead, while a plug-in is loaded: an exception
+// cannot leave the loader.
+std::vector<std::string>* refusals = nullptr;
+
 void Register(std::string name, Entry entry) {
   const auto [at, is_new] = Registry().emplace(std::move(name), std::move(entry));
-  if (!is_new) throw Error(fmt::format("two domains are registered as '{}'", at->first));
+  if (is_new) return;
+  const std::string message = fmt::format("two domains are registered as '{}'", at->first);
+  if (refusals == nullptr) throw Error(message);
+  refusals->push_back(message);
 }
 
 const Entry& Find(std::string_view name) {
@@ -34,9 +42,9 @@ const Entry& Find(std::string_view name) {
   if (found != Registry().end()) return found->second;
   const std::vector<std::string> names = DomainNames();
   const std::string_view nearest = Nearest(name, names);
-  throw InputError(fmt::format("no domain is called '{}'{}; known: {}", name,
-                               nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
-                               fmt::join(names, ", ")));
+  throw InputError(fmt::format(
+      "no domain is called '{}'{}; known: {}; one of a plug-in's needs --plugin FILE", name,
+      nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")));
 }
 
 std::unique_ptr<const Domain> MakeWith(std::string_view name, const Entry& entry,
@@ -49,6 +57,14 @@ std::unique_ptr<const Domain> MakeWith(std::string_view name, const Entry& entry
 }
 
 }  // namespace
+
+std::vector<std::string> RefusedRegistrations(const std::function<void()>& load) {
+  std::vector<std::string> refused;
+  refusals = &refused;
+  load();
+  refusals = nullptr;
+  return refused;
+}
 
 void RegisterDomain(std::string name, DomainFactory factory) {
   Register(std::move(name),

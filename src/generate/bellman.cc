@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/timeline.h"
+#include "domain/random_walk.h"
 
 namespace tandem {
 
@@ -44,18 +45,19 @@ void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float>
   // A child by an action that does not apply is a copy of its parent. It is backed up like the
   // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
   // the fixed point, and masks need not be asked for.
-  const float cost = spec_.action_cost;
   const std::size_t num_actions = spec_.num_actions();
   const auto backup = [&](std::size_t action) {
     const std::size_t child = i * num_actions + action;
-    return cost + (batch.children.is_goal()[child] != 0
-                       ? 0.0F
-                       : std::max(batch.child_values[child], 0.0F));
+    return spec_.action_costs[action] + (batch.children.is_goal()[child] != 0
+                                             ? 0.0F
+                                             : std::max(batch.child_values[child], 0.0F));
   };
   const float most = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
-      label[action] = std::min(backup(action), most + 2 * cost);  // there and back
+      const float there = spec_.action_costs[action];
+      const float back = UndoCost(spec_, static_cast<Action>(action));
+      label[action] = std::min(backup(action), most + there + back);
     }
     return;
   }

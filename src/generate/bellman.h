@@ -26,7 +26,9 @@ struct Expanded {
   // Of each state.
   std::vector<std::uint8_t> states;
   std::vector<std::uint8_t> is_goal;
-  std::vector<float> bounds;  ///< no cost-to-go is more: what the way that led to the state costs
+  std::vector<float>
+      bounds;  ///< no cost-to-go is more: what the way back to a goal costs, infinite
+               ///< where an action on the way that led here cannot be undone
 
   // Of each child, by the numbers that `children` gives them.
   Children children;
@@ -63,10 +65,10 @@ class Lookahead {
 /// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
 /// of a state at once.
 ///
-/// The way that led to a state is a bound of its cost-to-go from above that needs no network, since
-/// every action can be undone at the same cost. Labels that are capped by it begin at least as near
-/// the truth as walk lengths, and a network that estimates too much cannot drive itself further up.
-/// A Q net's labels are capped by the action, the way back, and the bound.
+/// The way back to the goal that a state came from, where every action can be undone, is a bound of
+/// its cost-to-go from above that needs no network. Labels that are capped by it begin at least as
+/// near the truth as walk lengths, and a network that estimates too much cannot drive itself
+/// further up. A Q net's labels are capped by the action, the way back, and the bound.
 class BellmanLabels {
  public:
   /// `spec` must outlive this.

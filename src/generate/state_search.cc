@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "domain/random_walk.h"
 #include "search/astar_tree.h"
 
 namespace tandem {
@@ -20,13 +21,16 @@ class GreedyRollout final : public StateSearch {
     const std::size_t first_child = i * spec_.num_actions();
     FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return false;
-    const auto estimate = [&](Action action) { return batch.child_values[first_child + action]; };
+    const float least_cost = *std::ranges::min_element(spec_.action_costs);
+    const auto estimate = [&](Action action) {
+      return spec_.action_costs[action] - least_cost + batch.child_values[first_child + action];
+    };
     const Action action = random.Share() < epsilon_
                               ? choices_[random.Below(choices_.size())]
                               : *std::ranges::min_element(choices_, {}, estimate);
     std::ranges::copy(batch.children.rows()[first_child + action], batch.rows()[i].begin());
-    batch.bounds[i] += spec_.action_cost;
-    back_ = spec_.inverse_actions[action];
+    batch.bounds[i] += UndoCost(spec_, action);
+    if (!spec_.inverse_actions.empty()) back_ = spec_.inverse_actions[action];
     return true;
   }
 
@@ -69,7 +73,8 @@ class AStarSearch final : public StateSearch {
     tree_->Pop();
     if (tree_->num_popped() == 0) return false;
     tree_->CopyPopped(batch.rows().Slice(i, 1));
-    batch.bounds[i] = start_bound_ + tree_->popped_cost(0);
+    batch.bounds[i] = start_bound_;
+    for (const Action action : tree_->PathToPopped(0)) batch.bounds[i] += UndoCost(spec_, action);
     return true;
   }
 

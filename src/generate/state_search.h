@@ -33,9 +33,9 @@ class StateSearch {
 
 /// The search that `options` ask for; null for kNone. `spec` must outlive it.
 ///
-/// A greedy rollout steps to the child of least estimate, the first of equals; with probability
-/// `epsilon` to any, so that it leaves the circles into which a poor network leads it. Like a
-/// random walk, it steps straight back only out of a dead end.
+/// A greedy rollout steps to the child of least cost and estimate, the first of equals; with
+/// probability `epsilon` to any, so that it leaves the circles into which a poor network leads it.
+/// Like a random walk, it steps straight back only out of a dead end.
 ///
 /// A* expands the open state of least weight * cost + estimate.
 std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec,

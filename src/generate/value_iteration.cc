@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 
 namespace tandem {
 namespace {
@@ -114,9 +114,8 @@ void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::si
   };
   const bool goes_on = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
   if (goes_on && search->Next(batch, i, random(Purpose::kRollout))) return;
-  const std::int64_t length =
+  batch.bounds[i] =
       Scramble(domain_, random(Purpose::kScramble), options_.max_scramble, batch.rows()[i]);
-  batch.bounds[i] = static_cast<float>(length) * domain_.spec().action_cost;
   if (search != nullptr) search->Begin(batch, i);
 }
 

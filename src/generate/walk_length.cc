@@ -7,7 +7,8 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -36,8 +37,7 @@ class WalkLengthGenerator::Prefixes {
   }
 
   std::span<const std::uint8_t> state() const { return state_; }
-  std::int64_t length() const { return length_; }
-  Action back() const { return *steps_->back(); }
+  const RandomWalk& walk() const { return *steps_; }
 
  private:
   void StartWalk(std::int64_t walk) {
@@ -59,7 +59,15 @@ class WalkLengthGenerator::Prefixes {
 };
 
 WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, WalkLengthOptions options)
-    : domain_(domain), options_(options), arena_(options.workers) {}
+    : domain_(domain), options_(options), arena_(options.workers) {
+  if (options.head == Head::kQ && domain.spec().inverse_actions.empty()) {
+    throw InputError(
+        "generate.target walk_length knows of no other action than the one that leads back, and " +
+        domain.spec().name +
+        " has actions that cannot be undone: with network.head q, expected generate.target "
+        "value_iteration");
+  }
+}
 
 void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                const StopSignal& stop) {
@@ -98,20 +106,20 @@ void WalkLengthGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t firs
   for (std::size_t i = 0; i < states.size(); ++i) {
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
-    WriteLabel(prefixes.length(), prefixes.back(), targets.subspan((first + i) * width, width));
+    WriteLabel(prefixes.walk(), targets.subspan((first + i) * width, width));
   }
 }
 
-void WalkLengthGenerator::WriteLabel(std::int64_t length, Action back,
-                                     std::span<float> label) const {
-  const float cost = domain_.spec().action_cost;
-  const auto walk_cost = static_cast<float>(length) * cost;
+void WalkLengthGenerator::WriteLabel(const RandomWalk& walk, std::span<float> label) const {
   if (options_.head == Head::kV) {
-    label[0] = walk_cost;
+    label[0] = walk.cost_back();
     return;
   }
-  std::ranges::fill(label, walk_cost + 2 * cost);
-  label[back] = walk_cost;
+  const DomainSpec& spec = domain_.spec();
+  for (Action a = 0; a < label.size(); ++a) {
+    label[a] = walk.cost_back() + spec.action_costs[a] + UndoCost(spec, a);
+  }
+  if (walk.back()) label[*walk.back()] = walk.cost_back();
 }
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 
 #include <oneapi/tbb/task_arena.h>
 
+#include "domain/random_walk.h"
 #include "generate/chunks.h"
 #include "generate/generator.h"
 
@@ -28,7 +29,8 @@ struct WalkLengthOptions {
 /// chunks.
 class WalkLengthGenerator final : public Generator {
  public:
-  /// `domain` must outlive this.
+  /// `domain` must outlive this. Throws InputError for a Q net of a domain whose actions have no
+  /// inverses.
   WalkLengthGenerator(const Domain& domain, WalkLengthOptions options);
 
   bool asks_network() const override { return false; }
@@ -39,7 +41,7 @@ class WalkLengthGenerator final : public Generator {
 
   void FillChunk(const FillRequest& request, Chunk chunk, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
-  void WriteLabel(std::int64_t length, Action back, std::span<float> label) const;
+  void WriteLabel(const RandomWalk& walk, std::span<float> label) const;
 
   const Domain& domain_;
   const WalkLengthOptions options_;

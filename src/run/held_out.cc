@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "run/states_file.h"
 #include "tandem/error.h"
 
@@ -23,12 +25,14 @@ HeldOut Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scr
     held_out.lengths.push_back(length);
     RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
     for (std::int64_t step = 0; step < length; ++step) walk.Step();
+    held_out.costs.push_back(walk.cost_back());
   }
   return held_out;
 }
 
 HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
   HeldOut held_out;
+  const float least_cost = *std::ranges::min_element(domain.spec().action_costs);
   for (const StateLine& line : ReadStates(path, domain, count)) {
     if (!line.error.empty()) throw InputError(line.error);
     if (!line.optimal) {
@@ -39,6 +43,7 @@ HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t cou
     }
     held_out.states.insert(held_out.states.end(), line.state.begin(), line.state.end());
     held_out.lengths.push_back(*line.optimal);
+    held_out.costs.push_back(static_cast<float>(*line.optimal) * least_cost);
   }
   return held_out;
 }

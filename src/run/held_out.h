@@ -14,6 +14,7 @@ namespace tandem {
 struct HeldOut {
   std::vector<std::uint8_t> states;   ///< n x state_size
   std::vector<std::int64_t> lengths;  ///< n: of the scramble, or, from a file, of a shortest way
+  std::vector<float> costs;           ///< n: of the way back, or `optimal` times the least cost
 
   ConstRows rows() const { return {states.data(), lengths.size(), states.size() / lengths.size()}; }
 };

@@ -61,6 +61,47 @@ std::string Trimmed(const std::string& text) {
                                     : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+// A state that may have several lines ends before a blank line; lines that begin with ';' are
+// comments, as in collections of Sokoban levels.
+std::vector<StateLine> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
+                                  std::optional<std::int64_t> limit) {
+  std::vector<StateLine> states;
+  std::string block;
+  std::size_t first = 1;
+  const auto end_block = [&] {
+    if (!block.empty()) states.push_back(ReadLine(block, first, domain, file));
+    block.clear();
+  };
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (limit && std::ssize(states) == *limit) return states;
+    if (line.ends_with('\r')) line.pop_back();
+    const bool is_json = line.starts_with('{');
+    if (is_json || Trimmed(line).empty()) end_block();
+    if (is_json) {
+      states.push_back(ReadLine(line, number, domain, file));
+    } else if (!Trimmed(line).empty() && !line.starts_with(';')) {
+      if (block.empty()) first = number;
+      block += (block.empty() ? "" : "\n") + line;
+    }
+  }
+  if (!limit || std::ssize(states) < *limit) end_block();
+  return states;
+}
+
+std::vector<StateLine> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
+                                 std::optional<std::int64_t> limit) {
+  std::vector<StateLine> states;
+  std::string text;
+  for (std::size_t number = 1; std::getline(in, text); ++number) {
+    if (limit && std::ssize(states) == *limit) break;
+    text = Trimmed(text);
+    if (text.empty() || text.front() == '#') continue;
+    states.push_back(ReadLine(text, number, domain, file));
+  }
+  return states;
+}
+
 }  // namespace
 
 std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
@@ -68,14 +109,9 @@ std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domai
   std::string content = ReadFile(path);
   if (content.starts_with("\xEF\xBB\xBF")) content.erase(0, 3);  // a byte order mark
   std::istringstream in(content);
-  std::vector<StateLine> lines;
-  std::string text;
-  for (std::size_t number = 1; std::getline(in, text); ++number) {
-    if (limit && std::ssize(lines) == *limit) break;
-    text = Trimmed(text);
-    if (text.empty() || text.front() == '#') continue;
-    lines.push_back(ReadLine(text, number, domain, path.string()));
-  }
+  std::vector<StateLine> lines = domain.spec().several_lines
+                                     ? ReadBlocks(in, domain, path.string(), limit)
+                                     : ReadLines(in, domain, path.string(), limit);
   if (lines.empty()) throw InputError(fmt::format("{} holds no state", path.string()));
   return lines;
 }

@@ -22,8 +22,9 @@ struct StateLine {
 };
 
 /// Reads JSON lines with `id`, `state` and `optimal`, or one state a line in plain text; blank
-/// lines and lines that begin with '#' are skipped. At most `limit` states. Throws InputError if
-/// the file cannot be read or holds no state.
+/// lines and lines that begin with '#' are skipped. States that may have several lines (Sokoban)
+/// are parted by blank lines in plain text; lines that begin with ';' are skipped. At most `limit`
+/// states. Throws InputError if the file cannot be read or holds no state.
 std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                   std::optional<std::int64_t> limit);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "generate/generator.h"
 #include "nn/threads.h"
@@ -53,15 +54,19 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
 }
 
 void Validator::GroupStates() {
-  std::vector<std::int64_t> lengths = held_out_.lengths;
-  std::ranges::sort(lengths);
-  const auto [end, last] = std::ranges::unique(lengths);
-  lengths.erase(end, last);
-  for (const std::int64_t length : lengths) groups_.push_back({.length = length});
+  std::vector<std::pair<std::int64_t, float>> kinds;
+  const auto kind_of = [&](std::size_t i) {
+    return std::pair(held_out_.lengths[i], held_out_.costs[i]);
+  };
+  for (std::size_t i = 0; i < held_out_.lengths.size(); ++i) kinds.push_back(kind_of(i));
+  std::ranges::sort(kinds);
+  const auto [end, last] = std::ranges::unique(kinds);
+  kinds.erase(end, last);
+  for (const auto& [length, cost] : kinds) groups_.push_back({.length = length, .cost = cost});
   domain_.Encode(held_out_.rows(), rows_.column(kInputColumn));
   const std::span<float> numbers = rows_.floats(kTargetColumn);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto group = std::ranges::lower_bound(lengths, held_out_.lengths[i]) - lengths.begin();
+    const auto group = std::ranges::lower_bound(kinds, kind_of(i)) - kinds.begin();
     ++groups_[static_cast<std::size_t>(group)].states;
     numbers[i] = static_cast<float>(group);
   }
@@ -84,9 +89,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   const ScopedThreads threads(threads_);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   std::vector<float> costs;
-  for (const Group& group : groups_) {
-    costs.push_back(static_cast<float>(group.length) * domain_.spec().action_cost);
-  }
+  for (const Group& group : groups_) costs.push_back(group.cost);
   const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
   const std::unique_ptr<BatchSource> batches = loader_->Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
@@ -96,11 +99,17 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   }
   const std::vector<double> sums = errors->Sums();
   double all = 0;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    all += sums[g];
+  for (std::size_t g = 0; g < groups_.size();) {
+    const std::int64_t length = groups_[g].length;
+    double sum = 0;
+    std::int64_t states = 0;
+    for (; g < groups_.size() && groups_[g].length == length; ++g) {
+      sum += sums[g];
+      states += groups_[g].states;
+    }
+    all += sum;
     report.by_length.push_back(
-        {.length = groups_[g].length,
-         .value_error = std::sqrt(sums[g] / static_cast<double>(groups_[g].states))});
+        {.length = length, .value_error = std::sqrt(sum / static_cast<double>(states))});
   }
   report.value_error = std::sqrt(all / static_cast<double>(rows));
 }

@@ -49,9 +49,10 @@ class Validator {
   ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
 
  private:
-  // A group has the states of one length.
+  // A group has the states of one length and cost.
   struct Group {
     std::int64_t length = 0;
+    float cost = 0;
     std::int64_t states = 0;
   };
 

@@ -71,7 +71,7 @@ void AStarTree::Receive(const Children& step, std::size_t first) {
 }
 
 void AStarTree::Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action) {
-  const float cost = nodes_[parent].cost + spec_.action_cost;
+  const float cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= goal_->cost) return;
   if (step.is_goal()[child] != 0) {
     goal_ = {.parent = parent, .action = action, .cost = cost};

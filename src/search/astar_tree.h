@@ -41,9 +41,9 @@ class AStarTree {
   /// Chooses the states to expand next, or ends the search.
   void Pop();
 
-  /// The states chosen, what the path to each costs, and a copy of them.
+  /// The states chosen, the cheapest known path to each, and a copy of them.
   std::size_t num_popped() const { return popped_.size(); }
-  float popped_cost(std::size_t i) const { return nodes_[popped_[i]].cost; }
+  std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
   void CopyPopped(Rows into) const;
 
   /// Takes in their children: those that `step` has from number `first` on.

@@ -1,13 +1,19 @@
 #include "search/beam_search.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/stopwatch.h"
 
 namespace tandem {
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options)
-    : domain_(domain), options_(options), expander_(domain, evaluator, options.evaluate_rows) {}
+    : domain_(domain),
+      options_(options),
+      costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
+                    domain.spec().action_costs.end()),
+      expander_(domain, evaluator, options.evaluate_rows) {}
 
 void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -24,6 +30,8 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
   kept_.clear();
   nearest_.reset();
   frontier_.assign(start.begin(), start.end());
+  costs_ = {0};
+  least_cost_ = 0;
   kept_.insert(HashState(start));
 
   SearchResult result;
@@ -38,14 +46,11 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
       break;
     }
     expander_.Expand(frontier());
-    const std::span<const std::uint8_t> is_goal = expander_.is_goal();
-    result.nodes += std::ssize(is_goal);
+    result.nodes += static_cast<std::int64_t>(expander_.expanded().size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
-    const auto goal = std::ranges::find(is_goal, 1);
-    if (goal != is_goal.end()) {
+    if (const std::optional<std::size_t> goal = CheapestGoal()) {
       result.solved = true;
-      result.actions =
-          PathTo(steps_.size(), StepTo(static_cast<std::size_t>(goal - is_goal.begin())));
+      result.actions = PathTo(steps_.size(), StepTo(*goal));
     } else {
       Keep(Choose(stop));
     }
@@ -70,7 +75,33 @@ bool BeamSearch::MarkKept(std::uint32_t child) {
   return expander_.unchanged()[child] == 0 && kept_.insert(expander_.hashes()[child]).second;
 }
 
-// The first of each group of equal children, less those kept before.
+// The first of equals.
+std::optional<std::size_t> BeamSearch::CheapestGoal() const {
+  std::optional<std::size_t> cheapest;
+  for (std::size_t i = 0; i < expander_.is_goal().size(); ++i) {
+    if (expander_.is_goal()[i] == 0) continue;
+    if (!cheapest || CostTo(i) < CostTo(*cheapest)) cheapest = i;
+  }
+  return cheapest;
+}
+
+float BeamSearch::CostTo(std::size_t child) const {
+  const Step step = StepTo(child);
+  return costs_[step.parent] + domain_.spec().action_costs[step.action];
+}
+
+// The children in the order in which equal ones are looked at, of which the first is kept.
+std::vector<std::uint32_t> BeamSearch::CheapestFirst() const {
+  std::vector<std::uint32_t> order(expander_.expanded().size());
+  std::iota(order.begin(), order.end(), 0U);
+  if (costs_differ_) {
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
+  }
+  return order;
+}
+
+// The cheapest of each group of equal children, less those kept before, in the order of their
+// numbers.
 std::vector<std::uint32_t> BeamSearch::NewChildren() {
   const std::span<const std::uint64_t> hashes = expander_.hashes();
   const std::span<const std::uint8_t> unchanged = expander_.unchanged();
@@ -78,30 +109,37 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   fresh.reserve(hashes.size());
   seen_.clear();
   seen_.reserve(hashes.size());
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
+  for (const std::uint32_t i : CheapestFirst()) {
     if (unchanged[i] == 0 && !kept_.contains(hashes[i]) && seen_.insert(hashes[i]).second) {
-      fresh.push_back(static_cast<std::uint32_t>(i));
+      fresh.push_back(i);
     }
   }
+  if (costs_differ_) std::ranges::sort(fresh);
   return fresh;
 }
 
-// The `width` new children of least estimate.
+// The `width` new children of least cost and estimate.
 std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
-  std::vector<std::uint32_t> candidates = NewChildren();
+  const std::vector<std::uint32_t> candidates = NewChildren();
   if (candidates.size() <= options_.width) return candidates;
   const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
   std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
-  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = {values[i], candidates[i]};
+  const float least_action = *std::ranges::min_element(domain_.spec().action_costs);
+  for (std::uint32_t i = 0; i < ranked.size(); ++i) {
+    const Step step = StepTo(candidates[i]);
+    const float more = domain_.spec().action_costs[step.action] - least_action;
+    ranked[i] = {values[i] + Excess(step.parent) + more, i};
+  }
   // Ties go to the lower index, so that the result does not depend on the library's algorithm.
   std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
   ranked.resize(options_.width);
-  const auto [least, child] = *std::ranges::min_element(ranked);
-  NoteEstimate(child, least);
-  candidates.resize(options_.width);
-  for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i] = ranked[i].second;
-  std::ranges::sort(candidates);
-  return candidates;
+  std::ranges::sort(ranked, {}, &std::pair<float, std::uint32_t>::second);
+  std::vector<std::uint32_t> chosen;
+  for (const auto& [rank, i] : ranked) {
+    NoteEstimate(candidates[i], values[i]);
+    chosen.push_back(candidates[i]);
+  }
+  return chosen;
 }
 
 void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
@@ -113,12 +151,17 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
   std::vector<Step>& steps = steps_.emplace_back();
   steps.reserve(children.size());
   frontier_.clear();
+  std::vector<float> costs;
+  costs.reserve(children.size());
   for (const std::uint32_t child : children) {
     steps.push_back(StepTo(child));
+    costs.push_back(CostTo(child));
     const std::span<const std::uint8_t> state = expander_.children()[child];
     frontier_.insert(frontier_.end(), state.begin(), state.end());
     kept_.insert(expander_.hashes()[child]);
   }
+  costs_ = std::move(costs);
+  least_cost_ = costs_.empty() ? 0 : *std::ranges::min_element(costs_);
 }
 
 BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {

@@ -23,11 +23,11 @@ struct BeamOptions {
   std::size_t evaluate_rows = 4096;  ///< states that the evaluator gets at once
 };
 
-/// Keeps, at each depth, the `width` states of least estimated cost-to-go among all children of
-/// the depth before; a state that was kept at an earlier depth, or stands twice in this one, is
-/// dropped, and so is what an action makes that does not apply, a copy of the parent. Ends at the
-/// first depth with a goal. States are told apart by 64-bit hashes: with a million states kept,
-/// the chance that any two collide is about 3e-8.
+/// Keeps, at each depth, the `width` states of least cost and estimated cost-to-go among all
+/// children of the depth before; a state that was kept at an earlier depth, or stands twice in this
+/// one, is dropped, and so is what an action makes that does not apply, a copy of the parent. Ends
+/// at the first depth with a goal, with the cheapest there. States are told apart by 64-bit hashes:
+/// with a million states kept, the chance that any two collide is about 3e-8.
 ///
 /// Solves one puzzle after the other.
 class BeamSearch : public Search {
@@ -46,6 +46,10 @@ class BeamSearch : public Search {
   const BeamOptions& options() const { return options_; }
   Expander& expander() { return expander_; }
   ConstRows frontier() const;
+
+  /// By how much the path to a state of the frontier costs more than the cheapest to any: 0 for all
+  /// where all actions cost the same.
+  float Excess(std::size_t parent) const { return costs_[parent] - least_cost_; }
 
   /// Keeps a child from being chosen again, and says whether it was not yet.
   bool MarkKept(std::uint32_t child);
@@ -69,6 +73,9 @@ class BeamSearch : public Search {
 
   SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
   std::optional<Ended> LimitReached(double seconds) const;
+  std::optional<std::size_t> CheapestGoal() const;
+  float CostTo(std::size_t child) const;
+  std::vector<std::uint32_t> CheapestFirst() const;
   std::vector<std::uint32_t> NewChildren();
   void Keep(const std::vector<std::uint32_t>& children);
   Step StepTo(std::size_t child) const;
@@ -78,7 +85,10 @@ class BeamSearch : public Search {
   const Domain& domain_;
   const BeamOptions options_;
 
+  const bool costs_differ_;
   std::vector<std::uint8_t> frontier_;    // the states of this depth
+  std::vector<float> costs_;              // of the paths to them
+  float least_cost_ = 0;                  // of these
   std::vector<std::vector<Step>> steps_;  // by depth, beginning with depth 1
   absl::flat_hash_set<std::uint64_t> kept_;
   std::optional<Nearest> nearest_;

@@ -24,17 +24,21 @@ std::vector<std::uint32_t> ChildrenWorthAsking(const Expander& expander) {
   return chosen;
 }
 
-// For each parent its child of least estimate, the first of equals; nothing where none was asked.
-std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, std::size_t num_actions,
+// For each parent its child of least cost and estimate, the first of equals; nothing where none was
+// asked.
+std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, const DomainSpec& spec,
                                                        std::span<const std::uint32_t> asked,
                                                        std::span<const float> estimates) {
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  const float least_cost = *std::ranges::min_element(spec.action_costs);
   std::vector<std::optional<std::uint32_t>> best(parents);
   std::vector<float> least(parents, std::numeric_limits<float>::infinity());
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const std::size_t parent = asked[i] / num_actions;
-    if (!best[parent] || estimates[i] < least[parent]) {
+    const float value = estimates[i] + (spec.action_costs[asked[i] % num_actions] - least_cost);
+    if (!best[parent] || value < least[parent]) {
       best[parent] = asked[i];
-      least[parent] = estimates[i];
+      least[parent] = value;
     }
   }
   return best;
@@ -64,7 +68,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
   for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
     expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));
     const std::vector<std::uint32_t> asked = ChildrenWorthAsking(expander);
-    const auto best = BestChildren(walkers.starts.size(), num_actions, asked,
+    const auto best = BestChildren(walkers.starts.size(), domain.spec(), asked,
                                    expander.Estimate(expander.children(), asked, stop));
     Walkers left;
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {

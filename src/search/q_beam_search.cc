@@ -7,11 +7,11 @@ namespace tandem {
 
 std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
   const std::span<const float> values = expander().EstimateActions(q_net_, frontier(), stop);
+  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
   std::vector<std::pair<float, std::uint32_t>> ranked(values.size());
   for (std::size_t i = 0; i < ranked.size(); ++i) {
-    ranked[i] = {values[i], static_cast<std::uint32_t>(i)};
+    ranked[i] = {values[i] + Excess(i / num_actions), static_cast<std::uint32_t>(i)};
   }
-  const float action_cost = domain().spec().action_cost;
   // As many of the best as are still wanted, again and again, since some are not new.
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
@@ -22,7 +22,8 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
     for (; best != end; ++best) {
       if (!MarkKept(best->second)) continue;
       chosen.push_back(best->second);
-      NoteEstimate(best->second, best->first - action_cost);
+      const std::uint32_t child = best->second;
+      NoteEstimate(child, values[child] - domain().spec().action_costs[child % num_actions]);
     }
   }
   std::ranges::sort(chosen);

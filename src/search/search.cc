@@ -26,7 +26,9 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
-  return spec.action_cost * static_cast<float>(actions.size());
+  float cost = 0;
+  for (const Action action : actions) cost += spec.action_costs[action];
+  return cost;
 }
 
 }  // namespace tandem

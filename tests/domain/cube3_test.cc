@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -186,10 +186,10 @@ TEST_F(Cube3, FaultsThatCancelAreNone) {
 TEST_F(Cube3, DrawsTheUnfoldedCube) {
   std::vector<std::uint8_t> state = Goal();
   Move(state, "R");
-  const std::string picture = cube_->Draw(state, /*colour=*/false);
-  EXPECT_EQ(picture.substr(0, picture.find('\n')), "       U U F ");
-  EXPECT_NE(picture.find("L L L  F F D  R R R  U B B "), std::string::npos);
-  EXPECT_NE(cube_->Draw(state, /*colour=*/true).find("\x1b[48;5;"), std::string::npos);
+  const std::string picture = ToTerminal(cube_->Draw(state), /*colour=*/false);
+  EXPECT_EQ(picture.substr(0, picture.find('\n')), "        U U F");
+  EXPECT_NE(picture.find("\n L L L  F F D  R R R  U B B\n"), std::string::npos);
+  EXPECT_NE(ToTerminal(cube_->Draw(state), /*colour=*/true).find("\x1b[48;2;"), std::string::npos);
 }
 
 TEST_F(Cube3, ReadsThePublishedStates) {

@@ -111,7 +111,7 @@ TEST(NPuzzle, DrawsAGrid) {
   const auto domain = MakeDomain("npuzzle:4");
   std::vector<std::uint8_t> goal(16);
   domain->WriteGoals(Rows(std::span(goal)));
-  EXPECT_EQ(domain->Draw(goal, /*colour=*/false),
+  EXPECT_EQ(ToTerminal(domain->Draw(goal), /*colour=*/false),
             "  1  2  3  4\n"
             "  5  6  7  8\n"
             "  9 10 11 12\n"

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "base/random.h"
+#include "domain/permute.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
 
@@ -38,6 +42,41 @@ TEST(Permutation, WorksOutInversesAndTheInputLayout) {
   EXPECT_EQ(ring.spec().state_size, 8);
   EXPECT_EQ(ring.spec().input.positions, 8);
   EXPECT_EQ(ring.spec().input.depth, 2);
+}
+
+// Every way to permute rows, of every length, against the definition.
+TEST(PermutationTable, EveryWayMakesTheSame) {
+  for (const std::size_t positions :
+       {1, 15, 24, 31, 32, 33, 54, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256}) {
+    Random random(positions, Purpose::kShuffle);
+    std::vector<Permutation> permutations(5, Permutation(positions));
+    for (Permutation& permutation : permutations) {
+      std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
+      for (std::size_t i = positions; i-- > 1;) {
+        std::swap(permutation[i], permutation[random.Below(i + 1)]);
+      }
+    }
+    constexpr std::size_t kRows = 7;
+    std::vector<std::uint8_t> before(kRows * positions);
+    for (std::uint8_t& byte : before) byte = static_cast<std::uint8_t>(random.Next());
+    const ConstRows states(before.data(), kRows, positions);
+    for (const PermuteWith with : PermutationTable::Available(positions)) {
+      const PermutationTable table(permutations, with);
+      std::vector<std::uint8_t> children(kRows * 5 * positions);
+      table.Expand(states, {children.data(), kRows * 5, positions});
+      const std::vector<Action> actions = {0, 1, 2, 3, 4, 0, 1};
+      std::vector<std::uint8_t> after = before;
+      table.Apply({after.data(), kRows, positions}, actions);
+      for (std::size_t i = 0; i < kRows; ++i) {
+        for (std::size_t p = 0; p < positions; ++p) {
+          for (std::size_t a = 0; a < 5; ++a) {
+            ASSERT_EQ(children[(i * 5 + a) * positions + p], states[i][permutations[a][p]]);
+          }
+          ASSERT_EQ(after[i * positions + p], states[i][permutations[actions[i]][p]]);
+        }
+      }
+    }
+  }
 }
 
 TEST(Permutation, NamesTheActionThatIsWrong) {

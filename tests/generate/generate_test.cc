@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 #include "support/path_domain.h"

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "config/load.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "run/calibrate.h"
 #include "run/model.h"
 #include "run/resolve.h"

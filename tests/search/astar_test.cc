@@ -24,7 +24,7 @@ struct Whole {
   ConstRows rows() const { return {starts.data(), distances.size(), size}; }
 
   float Exact(std::span<const std::uint8_t> state) const {
-    return domain.spec().action_cost *
+    return domain.spec().action_costs[0] *
            static_cast<float>(distances.at(State(state.begin(), state.end())));
   }
 
@@ -32,7 +32,7 @@ struct Whole {
   float Erratic(std::span<const std::uint8_t> state) const {
     const auto distance = static_cast<std::uint64_t>(distances.at({state.begin(), state.end()}));
     Random random(HashState(state), Purpose::kShuffle);
-    return domain.spec().action_cost * static_cast<float>(random.Below(distance + 1));
+    return domain.spec().action_costs[0] * static_cast<float>(random.Below(distance + 1));
   }
 
   const Domain& domain;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"

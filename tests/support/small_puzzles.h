@@ -38,7 +38,7 @@ class RowPuzzle : public PermutationDomain {
       : PermutationDomain({.name = std::move(name),
                            .summary = "for tests",
                            .action_names = Names(moves.size()),
-                           .action_cost = action_cost},
+                           .action_costs = std::vector<float>(moves.size(), action_cost)},
                           InOrder(numbers), moves) {}
 
   static State InOrder(int numbers) {
@@ -111,6 +111,41 @@ inline StateMap Distances(const Domain& domain) {
     frontier = std::move(next);
   }
   return distances;
+}
+
+/// A shortest way from a state to a goal, by breadth-first search; none within `most` actions.
+inline std::vector<Action> ShortestWay(const Domain& domain, const State& start, int most) {
+  struct From {
+    const State* parent;
+    Action action;
+  };
+  std::map<State, From, ByBytes> known = {{start, {nullptr, 0}}};
+  std::vector<const State*> frontier = {&known.begin()->first};
+  for (int depth = 0; depth <= most; ++depth) {
+    std::vector<const State*> next;
+    for (const State* state : frontier) {
+      std::uint8_t is_goal = 0;
+      domain.IsGoal(ConstRows(std::span(*state)), {&is_goal, 1});
+      if (is_goal != 0) {
+        std::vector<Action> way;
+        for (const From* from = &known.at(*state); from->parent != nullptr;
+             from = &known.at(*from->parent)) {
+          way.push_back(from->action);
+        }
+        std::ranges::reverse(way);
+        return way;
+      }
+      for (int a = 0; a < domain.spec().num_actions(); ++a) {
+        const auto action = static_cast<Action>(a);
+        State child = *state;
+        domain.Apply(Rows(std::span(child)), {&action, 1});
+        const auto [at, is_new] = known.emplace(std::move(child), From{state, action});
+        if (is_new) next.push_back(&at->first);
+      }
+    }
+    frontier = std::move(next);
+  }
+  return {};
 }
 
 /// What becomes of a state.

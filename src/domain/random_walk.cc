@@ -1,37 +1,57 @@
-#include "generate/random_walk.h"
+#include "domain/random_walk.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tandem {
 
+float UndoCost(const DomainSpec& spec, Action action) {
+  if (spec.inverse_actions.empty()) return std::numeric_limits<float>::infinity();
+  return spec.action_costs[spec.inverse_actions[action]];
+}
+
 RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state)
     : domain_(domain), random_(random), state_(state) {
-  domain_.WriteGoals(Rows(state_));
   const DomainSpec& spec = domain_.spec();
+  if (spec.goals_by_problem) {
+    const std::uint64_t seed = random_.Next();
+    domain_.DrawGoals(Rows(state_), {&seed, 1});
+  } else {
+    domain_.WriteGoals(Rows(state_));
+  }
   if (spec.masks_actions) applies_.resize(static_cast<std::size_t>(spec.num_actions()));
 }
 
 void RandomWalk::Step() {
+  if (!domain_.spec().inverse_actions.empty()) return StepByAction();
+  const std::optional<Action> back = domain_.StepBack(state_, random_.Next());
+  if (!back) return;
+  back_ = back;
+  cost_back_ += domain_.spec().action_costs[*back];
+}
+
+void RandomWalk::StepByAction() {
   const std::optional<Action> action =
       applies_.empty() ? DrawAmongAll() : DrawAmongThoseThatApply();
   if (!action) return;
   domain_.Apply(Rows(state_), {&*action, 1});
-  forbidden_ = domain_.spec().inverse_actions[*action];
+  back_ = domain_.spec().inverse_actions[*action];
+  cost_back_ += domain_.spec().action_costs[*back_];
 }
 
 Action RandomWalk::DrawAmongAll() {
   const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
   // A puzzle with a single action has no other way than back.
-  const bool skip = forbidden_.has_value() && num_actions > 1;
+  const bool skip = back_.has_value() && num_actions > 1;
   const auto action = static_cast<Action>(random_.Below(skip ? num_actions - 1 : num_actions));
-  return skip && action >= *forbidden_ ? action + 1 : action;
+  return skip && action >= *back_ ? action + 1 : action;
 }
 
 std::optional<Action> RandomWalk::DrawAmongThoseThatApply() {
   domain_.Mask(ConstRows(state_), applies_);
   auto choices = static_cast<std::uint64_t>(std::ranges::count(applies_, 1));
-  if (forbidden_ && applies_[*forbidden_] != 0 && choices > 1) {
-    applies_[*forbidden_] = 0;
+  if (back_ && applies_[*back_] != 0 && choices > 1) {
+    applies_[*back_] = 0;
     --choices;
   }
   if (choices == 0) return std::nullopt;
@@ -41,13 +61,13 @@ std::optional<Action> RandomWalk::DrawAmongThoseThatApply() {
   return static_cast<Action>(chosen - applies_.begin());
 }
 
-std::int64_t Scramble(const Domain& domain, Random random, std::int64_t max_length,
-                      std::span<std::uint8_t> state) {
+float Scramble(const Domain& domain, Random random, std::int64_t max_length,
+               std::span<std::uint8_t> state) {
   const auto length =
       static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(max_length) + 1));
   RandomWalk walk(domain, random, state);
   for (std::int64_t step = 0; step < length; ++step) walk.Step();
-  return length;
+  return walk.cost_back();
 }
 
 }  // namespace tandem

@@ -1,0 +1,183 @@
+// A walk through a maze: eight directions, of which the slanting ones cost more; walls, start and
+// goal are the problem's own. A slanting step needs both cells that it passes between.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "board/board.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr int kKinds = 5;  // no boxes
+constexpr int kDirections = 8;
+constexpr int kMinSize = 5;
+constexpr int kMaxSize = 16;
+constexpr float kSlanting = 1.41421356F;
+
+struct Step {
+  int down, right;
+};
+constexpr std::array<Step, kDirections> kSteps = {
+    {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {-1, -1}, {-1, 1}, {1, -1}, {1, 1}}};
+
+DomainSpec Spec(int size) {
+  return {.name = "grid:" + std::to_string(size),
+          .summary =
+              "a walk through a maze, in eight directions; a state is SIZE lines: # wall, @ "
+              "walker, . goal, + both",
+          .state_size = size * size,
+          .input = {.positions = size * size, .depth = kKinds},
+          .action_names = {"u", "d", "l", "r", "ul", "ur", "dl", "dr"},
+          .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
+          .action_costs = {1, 1, 1, 1, kSlanting, kSlanting, kSlanting, kSlanting},
+          .masks_actions = true,
+          .goals_by_problem = true,
+          .several_lines = true};
+}
+
+class Grid final : public Domain {
+ public:
+  explicit Grid(int size) : Domain(Spec(size)), size_(size) {}
+
+  void WriteGoals(Rows states) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) DrawMaze(states[i], 0);
+  }
+
+  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) DrawMaze(states[i], seeds[i]);
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::uint8_t* state = states[i].data();
+      Walk(state, board::PlayerOf(state), kSteps[actions[i]]);
+    }
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const int walker = board::PlayerOf(states[i].data());
+      for (std::size_t a = 0; a < kDirections; ++a) {
+        const std::span<std::uint8_t> child = children[kDirections * i + a];
+        std::ranges::copy(states[i], child.begin());
+        Walk(child.data(), walker, kSteps[a]);
+      }
+    }
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const int walker = board::PlayerOf(states[i].data());
+      for (std::size_t a = 0; a < kDirections; ++a) {
+        applies[kDirections * i + a] = Applies(states[i].data(), walker, kSteps[a]) ? 1 : 0;
+      }
+    }
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = std::ranges::find(states[i], board::kPlayerOnGoal) != states[i].end() ? 1 : 0;
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    board::Parse(text, size_, kKinds, state);
+    const auto goals =
+        std::ranges::count(state, board::kGoal) + std::ranges::count(state, board::kPlayerOnGoal);
+    if (goals != 1) {
+      throw InputError("there are " + std::to_string(goals) + " goals, expected one '.' or '+'");
+    }
+    if (ReachesGoal(state)) return;
+    throw InputError("the goal cannot be reached: walls are all around it or the walker");
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return board::Format(state, size_);
+  }
+
+  Picture Draw(std::span<const std::uint8_t> state) const override {
+    return board::Draw(state, size_);
+  }
+
+ private:
+  // Beyond the board is wall.
+  bool IsOpen(const std::uint8_t* state, int row, int column) const {
+    return row >= 0 && row < size_ && column >= 0 && column < size_ &&
+           state[row * size_ + column] != board::kWall;
+  }
+
+  bool Applies(const std::uint8_t* state, int from, Step step) const {
+    const int row = from / size_;
+    const int column = from % size_;
+    return IsOpen(state, row + step.down, column + step.right) &&
+           IsOpen(state, row + step.down, column) && IsOpen(state, row, column + step.right);
+  }
+
+  void Walk(std::uint8_t* state, int walker, Step step) const {
+    if (!Applies(state, walker, step)) return;
+    std::uint8_t& to = state[walker + step.down * size_ + step.right];
+    to = board::WithPlayer(to);
+    state[walker] = board::Without(state[walker]);
+  }
+
+  // The cells that can be reached from one; slanting steps lead to no others.
+  std::vector<int> ReachableFrom(const std::uint8_t* state, int from) const {
+    std::vector<int> reached = {from};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      for (std::size_t a = 0; a < 4; ++a) {
+        if (!Applies(state, reached[i], kSteps[a])) continue;
+        const int to = reached[i] + kSteps[a].down * size_ + kSteps[a].right;
+        if (std::ranges::find(reached, to) == reached.end()) reached.push_back(to);
+      }
+    }
+    return reached;
+  }
+
+  bool ReachesGoal(std::span<const std::uint8_t> state) const {
+    const std::vector<int> reached = ReachableFrom(state.data(), board::PlayerOf(state.data()));
+    return std::ranges::any_of(reached, [&](int cell) {
+      return state[cell] == board::kGoal || state[cell] == board::kPlayerOnGoal;
+    });
+  }
+
+  // The outermost cells are walls, and a quarter of the others; fewer where these leave the walker
+  // in too small a room.
+  void DrawMaze(std::span<std::uint8_t> state, std::uint64_t seed) const {
+    board::Randomness random(seed);
+    const int inner = size_ - 2;
+    for (std::uint64_t walls_in_100 = 25;; --walls_in_100) {
+      std::ranges::fill(state, board::kWall);
+      for (int cell = 0; cell < inner * inner; ++cell) {
+        if (random() % 100 < walls_in_100) continue;
+        state[(cell / inner + 1) * size_ + cell % inner + 1] = board::kFloor;
+      }
+      const auto cell = static_cast<int>(random() % (inner * inner));
+      const int goal = (cell / inner + 1) * size_ + cell % inner + 1;
+      state[goal] = board::kPlayerOnGoal;
+      if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner * inner / 2)) return;
+    }
+  }
+
+  const int size_;
+};
+
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const int size = board::ParseSize(argument, kMinSize, kMaxSize);
+  return size < 0 ? nullptr : std::make_unique<const Grid>(size);
+}
+
+TANDEM_REGISTER_DOMAIN(grid,
+                       DomainParameter{.key = "size",
+                                       .meaning = "cells along a side of the board",
+                                       .expected = "a whole number from 5 to 16",
+                                       .default_value = "10"},
+                       Make);
+
+}  // namespace
+}  // namespace tandem

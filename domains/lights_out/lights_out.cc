@@ -1,0 +1,153 @@
+// Lights Out on a square board: pressing a cell switches it and its neighbours above, below, left
+// and right. All lights must go out. A press is its own inverse.
+#include <algorithm>
+#include <bitset>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tandem/error.h"
+#include "tandem/puzzle.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr int kMinSize = 2;
+constexpr int kMaxSize = 9;
+using Cells = std::bitset<std::size_t{kMaxSize} * kMaxSize>;
+
+DomainSpec Spec(int size) {
+  DomainSpec spec{.name = "lights_out:" + std::to_string(size),
+                  .summary =
+                      "Lights Out; a state is the cells row by row, 1 is lit; a move is the "
+                      "number of the cell pressed, from 0",
+                  .state_size = size * size,
+                  .input = {.positions = size * size, .depth = 2}};
+  for (int cell = 0; cell < size * size; ++cell) {
+    spec.action_names.push_back(std::to_string(cell));
+    spec.inverse_actions.push_back(static_cast<Action>(cell));
+  }
+  return spec;
+}
+
+// The cells that pressing each switches.
+std::vector<std::vector<std::uint8_t>> Switched(int size) {
+  std::vector<std::vector<std::uint8_t>> switched;
+  for (int cell = 0; cell < size * size; ++cell) {
+    const int row = cell / size;
+    const int column = cell % size;
+    std::vector<std::uint8_t>& cells = switched.emplace_back();
+    cells.push_back(static_cast<std::uint8_t>(cell));
+    if (row > 0) cells.push_back(static_cast<std::uint8_t>(cell - size));
+    if (row + 1 < size) cells.push_back(static_cast<std::uint8_t>(cell + size));
+    if (column > 0) cells.push_back(static_cast<std::uint8_t>(cell - 1));
+    if (column + 1 < size) cells.push_back(static_cast<std::uint8_t>(cell + 1));
+  }
+  return switched;
+}
+
+// A basis of the sets of presses that together switch nothing, by Gaussian elimination. What a
+// press switches is symmetric, so a state can be solved just if it has an even number of lights in
+// common with each of them.
+std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& switched) {
+  std::vector<std::pair<Cells, Cells>> rows;  // what is switched, and by which presses
+  std::vector<Cells> silent;
+  for (std::size_t cell = 0; cell < switched.size(); ++cell) {
+    std::pair<Cells, Cells> row;
+    for (const std::uint8_t light : switched[cell]) row.first.set(light);
+    row.second.set(cell);
+    for (const auto& [lights, presses] : rows) {
+      if (!row.first[lights._Find_first()]) continue;
+      row.first ^= lights;
+      row.second ^= presses;
+    }
+    if (row.first.none()) {
+      silent.push_back(row.second);
+    } else {
+      rows.push_back(row);
+    }
+  }
+  return silent;
+}
+
+class LightsOut final : public Domain {
+ public:
+  explicit LightsOut(int size)
+      : Domain(Spec(size)),
+        size_(size),
+        switched_(Switched(size)),
+        silent_(SilentPresses(switched_)) {}
+
+  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) Press(states[i].data(), actions[i]);
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      std::ranges::copy(states[i / switched_.size()], children[i].begin());
+      Press(children[i].data(), static_cast<Action>(i % switched_.size()));
+    }
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = std::ranges::find(states[i], 1) == states[i].end() ? 1 : 0;
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    ParseNumbers(text, 2, state);
+    const auto lit_in = [&](const Cells& presses) {
+      std::size_t lit = 0;
+      for (std::size_t cell = 0; cell < state.size(); ++cell) lit += presses[cell] & state[cell];
+      return lit;
+    };
+    if (std::ranges::all_of(silent_, [&](const Cells& p) { return lit_in(p) % 2 == 0; })) return;
+    throw InputError("no presses put out all lights of this board: check the cells");
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return FormatNumbers(state);
+  }
+
+  Picture Draw(std::span<const std::uint8_t> state) const override {
+    Picture picture{.unit_width = 3};
+    for (int cell = 0; cell < size_ * size_; ++cell) {
+      picture.cells.push_back({.x = static_cast<float>(cell % size_),
+                               .y = static_cast<float>(cell / size_),
+                               .text = state[cell] != 0 ? std::to_string(cell) : ".",
+                               .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b});
+    }
+    return picture;
+  }
+
+ private:
+  void Press(std::uint8_t* state, Action cell) const {
+    for (const std::uint8_t light : switched_[cell]) state[light] ^= 1;
+  }
+
+  const int size_;
+  const std::vector<std::vector<std::uint8_t>> switched_;  // by press
+  const std::vector<Cells> silent_;
+};
+
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  if (argument.size() != 1) return nullptr;
+  const int size = argument[0] - '0';
+  if (size < kMinSize || size > kMaxSize) return nullptr;
+  return std::make_unique<const LightsOut>(size);
+}
+
+TANDEM_REGISTER_DOMAIN(lights_out,
+                       DomainParameter{.key = "size",
+                                       .meaning = "cells along a side of the board",
+                                       .expected = "a whole number from 2 to 9",
+                                       .default_value = "7"},
+                       Make);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,124 @@
+// A puzzle that a YAML file describes by its permutations. A state is the labels by position,
+// separated by spaces.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "permutation/puzzle_file.h"
+#include "permutation/shipped.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle) {
+  return {
+      .name = "permutation:" + name,
+      .summary = puzzle.summary.empty() ? "a puzzle of permutations, from " + name : puzzle.summary,
+      .action_names = puzzle.names,
+      .action_costs = puzzle.costs};
+}
+
+class PermutationPuzzle final : public PermutationDomain {
+ public:
+  PermutationPuzzle(const std::string& name, PuzzleFile puzzle)
+      : PermutationDomain(Spec(name, puzzle), puzzle.goal, puzzle.permutations),
+        puzzle_(std::move(puzzle)) {}
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    std::istringstream words{std::string(text)};
+    std::size_t count = 0;
+    for (std::string word; words >> word; ++count) {
+      const auto at = std::ranges::find(puzzle_.labels, word) - puzzle_.labels.begin();
+      if (std::cmp_equal(at, puzzle_.labels.size())) {
+        throw InputError("position " + std::to_string(count) + " is no label of the goal");
+      }
+      if (count < state.size()) state[count] = static_cast<std::uint8_t>(at);
+    }
+    if (count != state.size()) {
+      throw InputError("expected " + std::to_string(state.size()) +
+                       " labels separated by spaces, found " + std::to_string(count));
+    }
+    CheckCounts(state);
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    std::string text;
+    for (const std::uint8_t label : state) {
+      if (!text.empty()) text += ' ';
+      text += puzzle_.labels[label];
+    }
+    return text;
+  }
+
+  Picture Draw(std::span<const std::uint8_t> state) const override {
+    if (puzzle_.layout.empty()) return Domain::Draw(state);
+    Picture picture;
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      const auto [x, y] = puzzle_.layout[i];
+      const std::int32_t colour =
+          puzzle_.colours.empty() ? Cell::kPlain : puzzle_.colours[state[i]];
+      const std::string& label = puzzle_.labels[state[i]];
+      picture.cells.push_back({.x = x, .y = y, .text = label, .colour = colour});
+      picture.unit_width = std::max(picture.unit_width, static_cast<int>(label.size()) + 1);
+    }
+    return picture;
+  }
+
+ private:
+  // That moves lead from a state to the goal is more than is checked here: labels must be there as
+  // often as in the goal.
+  void CheckCounts(std::span<const std::uint8_t> state) const {
+    for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
+      const auto found = std::ranges::count(state, label);
+      const auto expected = std::ranges::count(puzzle_.goal, label);
+      if (found == expected) continue;
+      throw InputError("label " + puzzle_.labels[label] + " stands " + std::to_string(found) +
+                       " times, expected " + std::to_string(expected) + " as in the goal");
+    }
+  }
+
+  const PuzzleFile puzzle_;
+};
+
+std::string ShippedNames() {
+  std::string names;
+  for (const ShippedPuzzle& puzzle : kShippedPuzzles) {
+    names += (names.empty() ? "" : ", ") + std::string(puzzle.name);
+  }
+  return names;
+}
+
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  if (argument.empty()) return nullptr;
+  for (const ShippedPuzzle& puzzle : kShippedPuzzles) {
+    if (argument != puzzle.name) continue;
+    return std::make_unique<const PermutationPuzzle>(
+        argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
+  }
+  std::ifstream in(argument);
+  if (!in || std::filesystem::is_directory(argument)) {
+    throw InputError(argument + " cannot be read: expected a YAML file, or one of " +
+                     ShippedNames());
+  }
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return std::make_unique<const PermutationPuzzle>(argument, ParsePuzzle(text, argument));
+}
+
+TANDEM_REGISTER_DOMAIN(permutation,
+                       DomainParameter{.key = "file",
+                                       .meaning = "a YAML file that lists the permutations, or the "
+                                                  "name of a puzzle that comes with Tandem",
+                                       .expected = "a file, or one of " + ShippedNames(),
+                                       .default_value = "lrx"},
+                       Make);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,229 @@
+#include "permutation/puzzle_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "permutation/cycles.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kMaxPositions = 256;
+
+// Where an error is: the file, and the line of a node.
+class Place {
+ public:
+  explicit Place(std::string file) : file_(std::move(file)) {}
+
+  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& what) const {
+    const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
+    throw InputError(file_ + line + ": " + what);
+  }
+  [[noreturn]] void Fail(const YAML::Node& node, const std::string& what) const {
+    Fail(node.Mark(), what);
+  }
+
+  std::string Word(const YAML::Node& node, const std::string& what) const {
+    const bool word = node.IsScalar() && !node.Scalar().empty() &&
+                      node.Scalar().find_first_of(" \t\r\n") == std::string::npos;
+    if (!word) Fail(node, what + ": expected a word without white space");
+    return node.Scalar();
+  }
+
+  std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const {
+    if (!node.IsSequence()) Fail(node, what + ": expected a list");
+    return {node.begin(), node.end()};
+  }
+
+  float Number(const YAML::Node& node, const std::string& what) const {
+    float number = 0;
+    if (!node.IsScalar() || !YAML::convert<float>::decode(node, number) || !std::isfinite(number)) {
+      Fail(node, what + ": expected a number");
+    }
+    return number;
+  }
+
+ private:
+  std::string file_;
+};
+
+void CheckKeys(const Place& place, const YAML::Node& map, std::span<const char* const> known,
+               const std::string& of) {
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    const std::string key = place.Word(entry.first, of + " key");
+    if (!seen.insert(key).second) place.Fail(entry.first, of + " `" + key + "` stands twice");
+    if (std::ranges::find(known, key) != known.end()) continue;
+    std::string keys;
+    for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
+    place.Fail(entry.first, "unknown " + of + " key `" + key + "`; the keys are " + keys);
+  }
+}
+
+void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
+  const std::vector<YAML::Node> list = place.List(node, "goal");
+  if (list.empty() || list.size() > kMaxPositions) {
+    place.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to 256");
+  }
+  for (const YAML::Node& each : list) {
+    const std::string label = place.Word(each, "goal");
+    const auto at = std::ranges::find(puzzle.labels, label);
+    puzzle.goal.push_back(static_cast<std::uint8_t>(at - puzzle.labels.begin()));
+    if (at == puzzle.labels.end()) puzzle.labels.push_back(label);
+  }
+}
+
+// What a generator does, in either notation.
+Permutation ReadPermutation(const Place& place, const std::string& name, const YAML::Node& node,
+                            std::size_t positions) {
+  try {
+    if (node.IsScalar()) return ParseCycles(node.Scalar(), positions);
+    std::vector<std::string> numbers;
+    for (const YAML::Node& each : place.List(node, "generator " + name)) {
+      numbers.push_back(each.IsScalar() ? each.Scalar() : "no number");
+    }
+    return ParseArray(numbers, positions);
+  } catch (const std::invalid_argument& wrong) {
+    place.Fail(node, "generator " + name + ": " + wrong.what());
+  }
+}
+
+struct Generator {
+  YAML::Mark mark;
+  std::string name;
+  Permutation permutation;
+  float cost = 1;
+  std::string inverse_name;
+};
+
+// `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: either, cost: 2, inverse: NAME}`.
+Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::Node& value,
+                        std::size_t positions) {
+  Generator generator{.mark = key.Mark(),
+                      .name = place.Word(key, "a generator's name"),
+                      .permutation = {},
+                      .inverse_name = ""};
+  generator.inverse_name = generator.name + "'";
+  if (!value.IsMap()) {
+    generator.permutation = ReadPermutation(place, generator.name, value, positions);
+    return generator;
+  }
+  constexpr std::array<const char*, 3> kKeys = {"moves", "cost", "inverse"};
+  const std::string of = "generator " + generator.name;
+  CheckKeys(place, value, kKeys, of);
+  if (!value["moves"]) place.Fail(value, of + ": expected `moves`, cycles or an array");
+  generator.permutation = ReadPermutation(place, generator.name, value["moves"], positions);
+  if (value["cost"]) generator.cost = place.Number(value["cost"], of + ": cost");
+  if (generator.cost <= 0) place.Fail(value["cost"], of + ": cost: expected more than 0");
+  if (value["inverse"]) {
+    generator.inverse_name = place.Word(value["inverse"], of + ": inverse");
+  }
+  return generator;
+}
+
+void AddAction(const Place& place, const Generator& generator, const std::string& name,
+               const Permutation& permutation, PuzzleFile& puzzle) {
+  if (std::ranges::find(puzzle.names, name) != puzzle.names.end()) {
+    place.Fail(generator.mark, "two moves are called " + name);
+  }
+  puzzle.names.push_back(name);
+  puzzle.permutations.push_back(permutation);
+  puzzle.costs.push_back(generator.cost);
+}
+
+void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverses,
+                    PuzzleFile& puzzle) {
+  if (!node.IsMap() || node.size() == 0) place.Fail(node, "generators: expected names and moves");
+  std::vector<Generator> generators;
+  for (const auto& entry : node) {
+    generators.push_back(ReadGenerator(place, entry.first, entry.second, puzzle.goal.size()));
+  }
+  for (const Generator& generator : generators) {
+    AddAction(place, generator, generator.name, generator.permutation, puzzle);
+    const Permutation inverse = Inverse(generator.permutation);
+    if (std::ranges::find(generators, inverse, &Generator::permutation) != generators.end()) {
+      continue;
+    }
+    if (!add_inverses) {
+      place.Fail(generator.mark, "generator " + generator.name +
+                                     " has no inverse among the generators; `inverses: added` "
+                                     "adds it");
+    }
+    AddAction(place, generator, generator.inverse_name, inverse, puzzle);
+  }
+}
+
+void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
+  for (const YAML::Node& each : place.List(node, "layout")) {
+    const std::vector<YAML::Node> cell = place.List(each, "layout");
+    if (cell.size() != 2) place.Fail(each, "layout: expected [x, y] for each position");
+    puzzle.layout.emplace_back(place.Number(cell[0], "layout"), place.Number(cell[1], "layout"));
+  }
+  if (puzzle.layout.size() == puzzle.goal.size()) return;
+  place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
+                       std::to_string(puzzle.goal.size()) + " as in the goal");
+}
+
+void ReadColours(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
+  if (!node.IsMap()) place.Fail(node, "colours: expected a colour for each label");
+  puzzle.colours.assign(puzzle.labels.size(), Cell::kPlain);
+  for (const auto& entry : node) {
+    const std::string label = place.Word(entry.first, "colours");
+    const auto at = std::ranges::find(puzzle.labels, label) - puzzle.labels.begin();
+    if (std::cmp_equal(at, puzzle.labels.size())) {
+      place.Fail(entry.first, "colours: " + label + " is no label of the goal");
+    }
+    const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
+    const bool right = text.size() == 7 && text[0] == '#' &&
+                       text.find_first_not_of("0123456789abcdefABCDEF", 1) == std::string::npos;
+    if (!right) place.Fail(entry.second, "colours: expected \"#rrggbb\" for " + label);
+    puzzle.colours[static_cast<std::size_t>(at)] = std::stoi(text.substr(1), nullptr, 16);
+  }
+}
+
+PuzzleFile Read(const Place& place, const YAML::Node& document) {
+  constexpr std::array<const char*, 6> kKeys = {"summary",  "goal",   "generators",
+                                                "inverses", "layout", "colours"};
+  if (!document.IsMap()) place.Fail(document, "expected `goal` and `generators`");
+  CheckKeys(place, document, kKeys, "puzzle");
+  for (const char* key : {"goal", "generators"}) {
+    if (!document[key]) place.Fail(document, std::string("expected `") + key + "`");
+  }
+  PuzzleFile puzzle;
+  if (document["summary"]) {
+    if (!document["summary"].IsScalar())
+      place.Fail(document["summary"], "summary: expected a text");
+    puzzle.summary = document["summary"].Scalar();
+  }
+  ReadGoal(place, document["goal"], puzzle);
+  std::string inverses = "added";
+  if (document["inverses"]) inverses = place.Word(document["inverses"], "inverses");
+  if (inverses != "added" && inverses != "given") {
+    place.Fail(document["inverses"], "inverses: expected added or given");
+  }
+  ReadGenerators(place, document["generators"], inverses == "added", puzzle);
+  if (document["layout"]) ReadLayout(place, document["layout"], puzzle);
+  if (document["colours"]) ReadColours(place, document["colours"], puzzle);
+  return puzzle;
+}
+
+}  // namespace
+
+PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
+  const Place place(file);
+  try {
+    return Read(place, YAML::Load(text));
+  } catch (const YAML::Exception& error) {
+    place.Fail(error.mark, "not valid YAML: " + error.msg);
+  }
+}
+
+}  // namespace tandem

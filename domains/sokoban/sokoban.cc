@@ -1,0 +1,212 @@
+// Sokoban on a square board: the player walks, and pushes one box at a time; every box must come to
+// a goal. A step against a wall, or a box that cannot move, does not apply. Pushes cannot be
+// undone, so problems are made backwards: from a level in which every box is on a goal, by pulling.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "board/board.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+using board::Randomness;
+
+constexpr int kKinds = 7;
+constexpr int kDirections = 4;
+constexpr int kMinSize = 5;
+constexpr int kMaxSize = 16;
+
+DomainSpec Spec(int size) {
+  return {.name = "sokoban:" + std::to_string(size),
+          .summary =
+              "Sokoban; a state is lines of XSB, at most SIZE of them: # wall, @ player, $ "
+              "box, . goal, + and * player and box on a goal",
+          .state_size = size * size,
+          .input = {.positions = size * size, .depth = kKinds},
+          .action_names = {"u", "d", "l", "r"},
+          .masks_actions = true,
+          .goals_by_problem = true,
+          .several_lines = true};
+}
+
+class Sokoban final : public Domain {
+ public:
+  explicit Sokoban(int size) : Domain(Spec(size)), size_(size), steps_{-size, size, -1, 1} {}
+
+  void WriteGoals(Rows states) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) DrawLevel(states[i], 0);
+  }
+
+  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) DrawLevel(states[i], seeds[i]);
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::uint8_t* state = states[i].data();
+      Step(state, board::PlayerOf(state), steps_[actions[i]]);
+    }
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const int player = board::PlayerOf(states[i].data());
+      for (std::size_t a = 0; a < kDirections; ++a) {
+        const std::span<std::uint8_t> child = children[kDirections * i + a];
+        std::ranges::copy(states[i], child.begin());
+        Step(child.data(), player, steps_[a]);
+      }
+    }
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::uint8_t* state = states[i].data();
+      const int player = board::PlayerOf(state);
+      for (std::size_t a = 0; a < kDirections; ++a) {
+        applies[kDirections * i + a] = Applies(state, player, steps_[a]) ? 1 : 0;
+      }
+    }
+  }
+
+  // Pulls a box rather than walks, most of the time, where it can.
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    constexpr std::uint64_t kWalksInFour = 1;
+    const int player = board::PlayerOf(state.data());
+    std::array<Action, kDirections> walks{}, pulls{};
+    std::size_t num_walks = 0;
+    std::size_t num_pulls = 0;
+    for (Action a = 0; a < kDirections; ++a) {
+      if (!board::IsFree(At(state.data(), player, -steps_[a]))) continue;
+      walks[num_walks++] = a;
+      if (board::IsBox(At(state.data(), player, steps_[a]))) pulls[num_pulls++] = a;
+    }
+    if (num_walks == 0) return std::nullopt;
+    const bool pull = num_pulls > 0 && random % 4 >= kWalksInFour;
+    const Action action = pull ? pulls[random / 4 % num_pulls] : walks[random / 4 % num_walks];
+    StepBackFrom(state.data(), player, steps_[action], pull);
+    return action;
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = std::ranges::find(states[i], board::kBox) == states[i].end() ? 1 : 0;
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    board::Parse(text, size_, kKinds, state);
+    const auto count = [&](int a, int b) {
+      return std::ranges::count(state, a) + std::ranges::count(state, b);
+    };
+    const auto boxes = count(board::kBox, board::kBoxOnGoal);
+    const auto goals =
+        count(board::kGoal, board::kPlayerOnGoal) + std::ranges::count(state, board::kBoxOnGoal);
+    if (boxes == 0) throw InputError("there is no box, expected at least one '$' or '*'");
+    if (boxes > goals) {
+      throw InputError("there are " + std::to_string(boxes) + " boxes and " +
+                       std::to_string(goals) + " goals, expected a goal for every box");
+    }
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return board::Format(state, size_);
+  }
+
+  Picture Draw(std::span<const std::uint8_t> state) const override {
+    return board::Draw(state, size_);
+  }
+
+ private:
+  // Beyond the board is wall. Two columns may be next to each other in memory and not on the board.
+  std::uint8_t At(const std::uint8_t* state, int from, int step) const {
+    const int to = from + step;
+    const bool sideways = step == 1 || step == -1;
+    if (to < 0 || to >= size_ * size_ || (sideways && to / size_ != from / size_)) {
+      return board::kWall;
+    }
+    return state[to];
+  }
+
+  bool Applies(const std::uint8_t* state, int player, int step) const {
+    const std::uint8_t next = At(state, player, step);
+    return board::IsFree(next) ||
+           (board::IsBox(next) && board::IsFree(At(state, player + step, step)));
+  }
+
+  void Step(std::uint8_t* state, int player, int step) const {
+    if (!Applies(state, player, step)) return;
+    std::uint8_t& next = state[player + step];
+    if (board::IsBox(next)) {
+      std::uint8_t& behind = state[player + 2 * step];
+      behind = board::WithBox(behind);
+      next = board::Without(next);
+    }
+    next = board::WithPlayer(next);
+    state[player] = board::Without(state[player]);
+  }
+
+  static void StepBackFrom(std::uint8_t* state, int player, int step, bool pull) {
+    std::uint8_t& before = state[player - step];
+    before = board::WithPlayer(before);
+    state[player] = board::Without(state[player]);
+    if (!pull) return;
+    state[player] = board::WithBox(state[player]);
+    state[player + step] = board::Without(state[player + step]);
+  }
+
+  // A cave with every box on a goal, dug by a walk that leaves the outermost cells as walls.
+  void DrawLevel(std::span<std::uint8_t> state, std::uint64_t seed) const {
+    Randomness random(seed);
+    std::ranges::fill(state, board::kWall);
+    const int inner = size_ - 2;
+    const auto anywhere = [&] {
+      return (1 + static_cast<int>(random() % inner)) * size_ + 1 +
+             static_cast<int>(random() % inner);
+    };
+    int digger = anywhere();
+    const int wanted = inner * inner * 11 / 20;
+    for (int dug = 0; dug < wanted;) {
+      if (state[digger] == board::kWall) {
+        state[digger] = board::kFloor;
+        ++dug;
+      }
+      const int to = digger + steps_[random() % kDirections];
+      const int row = to / size_;
+      const int column = to % size_;
+      if (row > 0 && row <= inner && column > 0 && column <= inner) digger = to;
+    }
+    const auto place = [&](std::uint8_t what) {
+      int at = anywhere();
+      while (state[at] != board::kFloor) at = anywhere();
+      state[at] = what;
+    };
+    const int boxes = size_ < 7 ? 2 : 4;
+    for (int i = 0; i < boxes; ++i) place(board::kBoxOnGoal);
+    place(board::kPlayer);
+  }
+
+  const int size_;
+  const std::array<int, kDirections> steps_;  // u d l r
+};
+
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const int size = board::ParseSize(argument, kMinSize, kMaxSize);
+  return size < 0 ? nullptr : std::make_unique<const Sokoban>(size);
+}
+
+TANDEM_REGISTER_DOMAIN(sokoban,
+                       DomainParameter{.key = "size",
+                                       .meaning = "cells along a side of the board",
+                                       .expected = "a whole number from 5 to 16",
+                                       .default_value = "10"},
+                       Make);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,260 @@
+// A puzzle in forty lines: a struct that knows one state at a time, made a Domain by one line.
+//
+//     struct Pancake {
+//       static constexpr int kActions = 4;              // actions 0, 1, 2, 3
+//       static constexpr int kDepth = 5;                // every byte of a state is below it
+//       using State = std::array<std::uint8_t, 5>;
+//       static State Goal() { return {0, 1, 2, 3, 4}; }
+//       static bool IsGoal(const State& state) { return state == Goal(); }
+//       static void Apply(State& state, int action) {
+//         std::reverse(state.begin(), state.begin() + action + 2);
+//       }
+//     };
+//     TANDEM_REGISTER_PUZZLE(pancake, Pancake);
+//
+// Where Apply returns a bool, false says that the action does not apply in this state. Besides, a
+// struct may have
+//
+//     static constexpr const char* kSummary           one line for people
+//     std::string ActionName(int action)              a word; without it, the action's number
+//     float Cost(int action)                          above 0; without it, 1
+//     State Goal(std::uint64_t seed)                  the goal of the problem drawn by `seed`
+//     int Inverse(int action)                         without it, found by trying
+//     std::optional<int> StepBack(State&, std::uint64_t random)
+//                                                     where actions have no inverses: see Domain
+//     std::string Fault(const State&)                 why no actions solve it, or ""
+//     std::string Format(const State&), State Parse(std::string_view)
+//                                                     without them, numbers parted by spaces
+//     Picture Draw(const State&)                      without it, what Format writes
+//
+// Members may be static or const; many threads call them at once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tandem/domain.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+
+/// Numbers parted by spaces, as many as `state` has bytes, each below `depth`. Throws InputError
+/// that names the number that is wrong.
+void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state);
+
+/// The inverse of ParseNumbers.
+std::string FormatNumbers(std::span<const std::uint8_t> state);
+
+/// A struct as described above.
+template <class P>
+concept Puzzle = requires(const P puzzle, typename P::State state) {
+  { P::kActions } -> std::convertible_to<int>;
+  { P::kDepth } -> std::convertible_to<int>;
+  { puzzle.Goal() } -> std::same_as<typename P::State>;
+  { puzzle.IsGoal(state) } -> std::convertible_to<bool>;
+  puzzle.Apply(state, 0);
+};
+
+/// The Domain of a puzzle. States are the bytes of P::State.
+template <Puzzle P>
+class PuzzleDomain final : public Domain {
+ public:
+  using State = typename P::State;
+
+  /// Throws Error that names the action which nothing undoes, where P has no StepBack.
+  explicit PuzzleDomain(std::string name) : Domain(Spec(std::move(name))) {}
+
+  void WriteGoals(Rows states) const override {
+    const State goal = puzzle_.Goal();
+    for (std::size_t i = 0; i < states.size(); ++i) Write(goal, states[i]);
+  }
+
+  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    if constexpr (kGoalsByProblem) {
+      for (std::size_t i = 0; i < states.size(); ++i) Write(puzzle_.Goal(seeds[i]), states[i]);
+    } else {
+      WriteGoals(states);
+    }
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      State state = Read(states[i]);
+      if (ApplyTo(state, actions[i])) Write(state, states[i]);
+    }
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const State parent = Read(states[i]);
+      for (int a = 0; a < P::kActions; ++a) {
+        State child = parent;
+        const bool applies = ApplyTo(child, a);
+        Write(applies ? child : parent, children[i * P::kActions + static_cast<std::size_t>(a)]);
+      }
+    }
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    if constexpr (!kMasks) return Domain::Mask(states, applies);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for (int a = 0; a < P::kActions; ++a) {
+        State child = Read(states[i]);
+        applies[i * P::kActions + static_cast<std::size_t>(a)] = ApplyTo(child, a) ? 1 : 0;
+      }
+    }
+  }
+
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    if constexpr (kStepsBack) {
+      State before = Read(state);
+      const std::optional<int> action = puzzle_.StepBack(before, random);
+      if (!action) return std::nullopt;
+      Write(before, state);
+      return static_cast<Action>(*action);
+    } else {
+      return Domain::StepBack(state, random);
+    }
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = puzzle_.IsGoal(Read(states[i])) ? 1 : 0;
+    }
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    if constexpr (requires { puzzle_.Parse(text); }) {
+      Write(puzzle_.Parse(text), state);
+    } else {
+      ParseNumbers(text, P::kDepth, state);
+    }
+    if constexpr (requires(State s) { puzzle_.Fault(s); }) {
+      const std::string fault = puzzle_.Fault(Read(state));
+      if (!fault.empty()) throw InputError(fault);
+    }
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    if constexpr (requires(State s) { puzzle_.Format(s); }) return puzzle_.Format(Read(state));
+    return FormatNumbers(state);
+  }
+
+  Picture Draw(std::span<const std::uint8_t> state) const override {
+    if constexpr (requires(State s) { puzzle_.Draw(s); }) return puzzle_.Draw(Read(state));
+    return Domain::Draw(state);
+  }
+
+ private:
+  static constexpr std::size_t kSize = std::tuple_size_v<State>;
+  static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
+  static constexpr bool kMasks =
+      std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
+  static constexpr bool kGoalsByProblem = requires(const P p) { p.Goal(std::uint64_t{0}); };
+  static constexpr bool kStepsBack = requires(const P p, State s) { p.StepBack(s, 0); };
+
+  static State Read(std::span<const std::uint8_t> row) {
+    State state;
+    std::copy_n(row.data(), kSize, state.data());
+    return state;
+  }
+
+  static void Write(const State& state, std::span<std::uint8_t> row) {
+    std::copy_n(state.data(), kSize, row.data());
+  }
+
+  // Whether it applies; if not, what it left of `state` does not count.
+  static bool ApplyTo(State& state, int action) {
+    if constexpr (kMasks) return puzzle_.Apply(state, action);
+    puzzle_.Apply(state, action);
+    return true;
+  }
+
+  static DomainSpec Spec(std::string name) {
+    DomainSpec spec{.name = std::move(name),
+                    .state_size = static_cast<int>(kSize),
+                    .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
+                    .masks_actions = kMasks,
+                    .goals_by_problem = kGoalsByProblem};
+    if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
+    for (int a = 0; a < P::kActions; ++a) {
+      if constexpr (requires { puzzle_.ActionName(a); }) {
+        spec.action_names.push_back(puzzle_.ActionName(a));
+      } else {
+        spec.action_names.push_back(std::to_string(a));
+      }
+      if constexpr (requires { puzzle_.Cost(a); }) spec.action_costs.push_back(puzzle_.Cost(a));
+    }
+    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec);
+    return spec;
+  }
+
+  static std::vector<Action> Inverses(const DomainSpec& spec) {
+    std::vector<Action> inverses;
+    for (int a = 0; a < P::kActions; ++a) {
+      if constexpr (requires { puzzle_.Inverse(a); }) {
+        inverses.push_back(static_cast<Action>(puzzle_.Inverse(a)));
+      } else {
+        const std::optional<int> inverse = FindInverse(a);
+        if (!inverse) {
+          throw Error("puzzle '" + spec.name + "': no action undoes action " +
+                      spec.action_names[static_cast<std::size_t>(a)] +
+                      ", so the struct must have StepBack");
+        }
+        inverses.push_back(static_cast<Action>(*inverse));
+      }
+    }
+    return inverses;
+  }
+
+  // The first action that undoes `action` in every state near the goal.
+  static std::optional<int> FindInverse(int action) {
+    static const std::vector<State> near_goal = NearGoal();
+    for (int inverse = 0; inverse < P::kActions; ++inverse) {
+      if (std::ranges::all_of(near_goal, [&](const State& state) {
+            State other = state;
+            if (!ApplyTo(other, action)) return true;
+            return ApplyTo(other, inverse) && other == state;
+          })) {
+        return inverse;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static std::vector<State> NearGoal() {
+    constexpr std::size_t kEnough = 300;
+    std::vector<State> states = {puzzle_.Goal()};
+    for (std::size_t i = 0; i < states.size() && states.size() < kEnough; ++i) {
+      for (int a = 0; a < P::kActions; ++a) {
+        State child = states[i];
+        if (ApplyTo(child, a) && std::ranges::find(states, child) == states.end()) {
+          states.push_back(child);
+        }
+      }
+    }
+    return states;
+  }
+
+  static constexpr P puzzle_{};
+};
+
+}  // namespace tandem
+
+/// Registers a puzzle as a domain of that name, as TANDEM_REGISTER_DOMAIN does.
+#define TANDEM_REGISTER_PUZZLE(name, ...) \
+  TANDEM_REGISTER_DOMAIN(                 \
+      name, [] { return std::make_unique<const ::tandem::PuzzleDomain<__VA_ARGS__>>(#name); })

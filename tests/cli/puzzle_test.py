@@ -1,0 +1,77 @@
+"""The subcommands that show puzzles, which need no network: show, apply, domains, check-domain."""
+
+import json
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from harness import AFTER_R, SOLVED, CliTest
+
+
+class Show(CliTest):
+    def test_draws_and_ends_with_the_state(self):
+        out, _ = self.run_tandem("show", "cube3", "--scramble", "R")
+        self.assertIn("L L L  F F D  R R R  U B B\n", out)
+        self.assertEqual(out.splitlines()[-1], AFTER_R)
+        self.assertNotIn("\x1b", out)
+        self.assertEqual(self.run_tandem("show", "cube3")[0].splitlines()[-1], SOLVED)
+
+    def test_writes_an_svg(self):
+        self.run_tandem("show", "npuzzle:3", "1 2 3 4 5 6 7 0 8", "--svg", "board.svg")
+        root = xml.etree.ElementTree.parse(self.folder / "board.svg").getroot()
+        texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertEqual(texts, ["1", "2", "3", "4", "5", "6", "7", ".", "8"])
+
+    def test_random_states_are_a_function_of_the_seed(self):
+        once, again, other = (
+            self.run_tandem("show", "npuzzle:4", "--random", "30", "--seed", seed)[0]
+            for seed in (1, 1, 2))
+        self.assertEqual(once, again)
+        self.assertNotEqual(once, other)
+
+    def test_names_what_is_wrong(self):
+        for args, message in [
+                (["show", "cube3", "--scramble", "R X"], "move 2 is 'X', expected one of U U' "),
+                (["show", "cube3", "UUU"], "a cube has 54 facelets, found 3"),
+                (["show", "cube3", SOLVED, "--random", "3"], "expected no STATE with it"),
+        ]:
+            self.assertIn(message, self.run_tandem(*args, code=2)[1])
+
+
+class Apply(CliTest):
+    def test_prints_the_state_alone(self):
+        self.assertEqual(self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves", "R")[0],
+                         AFTER_R + "\n")
+        self.assertEqual(self.run_tandem("apply", "cube3", "--state", AFTER_R, "--moves", "R'")[0],
+                         SOLVED + "\n")
+
+    def test_a_move_that_does_not_apply_changes_nothing(self):
+        goal = "1 2 3 4 5 6 7 8 0"
+        self.assertEqual(self.run_tandem("apply", "npuzzle:3", "--state", goal, "--moves", "U")[0],
+                         goal + "\n")
+
+
+class Domains(CliTest):
+    def test_json_tells_names_and_facts(self):
+        facts = {each["name"]: each for each in json.loads(self.run_tandem("domains", "--json")[0])}
+        self.assertEqual(facts["cube3"]["state_size"], 54)
+        self.assertEqual(facts["npuzzle"]["parameter"]["default"], "4")
+        self.assertTrue(facts["npuzzle"]["masks_actions"])
+        one = json.loads(self.run_tandem("domains", "cube3", "--json")[0])
+        self.assertEqual(one, facts["cube3"])
+        self.assertEqual([one["actions"][i] for i in one["inverse_actions"][:2]], ["U'", "U"])
+
+
+class CheckDomain(CliTest):
+    def test_all_promises_are_kept(self):
+        out, _ = self.run_tandem("check-domain", "npuzzle:3")
+        self.assertNotIn("WRONG", out)
+        self.assertRegex(out, r"npuzzle:3: (\d+) of \1 promises kept\n$")
+        self.assertIn("million actions a second", out)
+
+    def test_an_unknown_puzzle_is_bad_input(self):
+        self.assertIn("did you mean 'cube3'?", self.run_tandem("check-domain", "cub3", code=2)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,157 @@
+// Lights Out, the Towers of Hanoi, the maze and Sokoban: known states, known numbers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "support/breadth_first.h"
+#include "support/published_states.h"
+#include "support/small_puzzles.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+std::string After(const std::string& domain_name, const std::string& state,
+                  std::string_view moves) {
+  const auto domain = MakeDomain(domain_name);
+  State bytes(static_cast<std::size_t>(domain->spec().state_size));
+  domain->ParseState(state, bytes);
+  return domain->FormatState(After(*domain, bytes, ParseActions(domain->spec(), moves)));
+}
+
+std::string ErrorFor(const std::string& domain_name, const std::string& text) {
+  const auto domain = MakeDomain(domain_name);
+  State state(static_cast<std::size_t>(domain->spec().state_size));
+  try {
+    domain->ParseState(text, state);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LightsOut, APressSwitchesItsNeighbours) {
+  EXPECT_EQ(After("lights_out:3", "0 0 0 0 0 0 0 0 0", "4"), "0 1 0 1 1 1 0 1 0");
+  EXPECT_EQ(After("lights_out:3", "0 0 0 0 0 0 0 0 0", "0"), "1 1 0 1 0 0 0 0 0");
+  EXPECT_EQ(After("lights_out:3", "0 0 0 0 0 0 0 0 0", "8 8"), "0 0 0 0 0 0 0 0 0");
+}
+
+// Of 4 x 4 boards one in 16 can be solved, of 3 x 3 boards all.
+TEST(LightsOut, RefusesJustWhatNoPressesSolve) {
+  for (const auto& [size, solvable] : {std::pair{3, 512}, {4, 4096}}) {
+    const std::string name = "lights_out:" + std::to_string(size);
+    const auto levels =
+        CountLevels(*MakeDomain(name), 30, [](auto state) { return KeyInBase(state, 2); });
+    EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), solvable);
+    int accepted = 0;
+    for (int bits = 0; bits < 1 << (size * size); ++bits) {
+      std::string text;
+      for (int i = 0; i < size * size; ++i) text += (bits >> i & 1) != 0 ? "1 " : "0 ";
+      if (ErrorFor(name, text).empty()) ++accepted;
+    }
+    EXPECT_EQ(accepted, solvable);
+  }
+}
+
+// On 7 x 7 cells the presses of a solution are unique, so that a published length can be checked:
+// each row of presses is what the row above leaves lit, once the first row is guessed.
+TEST(LightsOut, PublishedLengthsAreThoseOfTheOnlySolution) {
+  const auto domain = MakeDomain("lights_out:7");
+  for (const auto& [text, optimal] : PublishedLengths("lightsout7")) {
+    State start(49);
+    domain->ParseState(text, start);
+    int solutions = 0;
+    for (int guess = 0; guess < 128; ++guess) {
+      State state = start;
+      std::vector<Action> presses;
+      for (std::size_t cell = 0; cell < 49; ++cell) {
+        const bool press = cell < 7 ? (guess >> cell & 1) != 0 : state[cell - 7] != 0;
+        if (!press) continue;
+        presses.push_back(static_cast<Action>(cell));
+        domain->Apply(Rows(std::span(state)), {&presses.back(), 1});
+      }
+      if (!Solves(*domain, start, presses)) continue;
+      ++solutions;
+      EXPECT_EQ(std::ssize(presses), optimal) << text;
+    }
+    EXPECT_EQ(solutions, 1) << text;
+  }
+}
+
+TEST(Hanoi, TheTowerTakesAsManyMovesAsIsKnown) {
+  for (const int discs : {3, 6}) {
+    const auto domain = MakeDomain("hanoi:" + std::to_string(discs));
+    const StateMap distances = Distances(*domain);
+    EXPECT_EQ(distances.size(), static_cast<std::size_t>(std::pow(3, discs)));
+    EXPECT_EQ(distances.at(State(static_cast<std::size_t>(discs), 0)), (1 << discs) - 1);
+  }
+}
+
+TEST(Hanoi, NoDiscLiesOnASmallerOne) {
+  EXPECT_EQ(After("hanoi:3", "0 0 0", "02 01"), "2 1 0");
+  EXPECT_EQ(After("hanoi:3", "2 0 0", "02"), "2 0 0");
+  EXPECT_EQ(ErrorFor("hanoi:3", "0 3 0"), "number 2 is '3', expected a whole number from 0 to 2");
+  EXPECT_EQ(ErrorFor("hanoi:3", "0 1"), "expected 3 numbers separated by spaces, found 2");
+}
+
+TEST(Grid, WalksInEightDirectionsAndCutsNoCorners) {
+  const std::string start = "#####\n#@ .#\n# # #\n#   #\n#####";
+  EXPECT_EQ(After("grid:5", start, "r r"), "#####\n#  +#\n# # #\n#   #\n#####");
+  EXPECT_EQ(After("grid:5", start, "dr"), start);
+  EXPECT_EQ(After("grid:5", start, "r dr"), "#####\n# @.#\n# # #\n#   #\n#####");
+  EXPECT_EQ(After("grid:5", "#####\n#@  #\n#  .#\n#   #\n#####", "dr"),
+            "#####\n#   #\n# @.#\n#   #\n#####");
+}
+
+TEST(Grid, NamesWhatIsWrong) {
+  EXPECT_EQ(ErrorFor("grid:5", "#####\n#@x.#"),
+            "line 2, column 3 is 'x', expected one of ' ' '#' '.' '@' '+'");
+  EXPECT_EQ(ErrorFor("grid:5", "######"), "line 1 has 6 cells, expected at most 5");
+  EXPECT_EQ(ErrorFor("grid:5", "#@.@#"), "line 1, column 4 has a second player, expected one");
+  EXPECT_EQ(ErrorFor("grid:5", "#..@#"), "there are 2 goals, expected one '.' or '+'");
+  EXPECT_EQ(ErrorFor("grid:5", "#. @#\n#####\n"), "");
+  EXPECT_EQ(ErrorFor("grid:5", "#.#@#"),
+            "the goal cannot be reached: walls are all around it or the walker");
+}
+
+TEST(Sokoban, PushesOneBox) {
+  EXPECT_EQ(After("sokoban:5", "#####\n#@$.#\n#####", "r"), "#####\n# @*#\n#####\n#####\n#####");
+  EXPECT_EQ(After("sokoban:5", "#####\n#@$.#\n#####", "r r l"),
+            "#####\n#@ *#\n#####\n#####\n#####");
+  const std::string two = "#####\n@$$.#\n#. ##\n#####\n#####";
+  EXPECT_EQ(After("sokoban:5", two, "r"), two);
+  EXPECT_EQ(After("sokoban:5", "#####\n#+$ #\n#####", "r"), "#####\n#.@$#\n#####\n#####\n#####");
+  // The edge of the board is wall, and a line does not go on in the next.
+  EXPECT_EQ(After("sokoban:5", "    @\n$   .\n#####", "r"), "    @\n$   .\n#####\n#####\n#####");
+}
+
+TEST(Sokoban, NamesWhatIsWrong) {
+  EXPECT_EQ(ErrorFor("sokoban:5", "#@ .#"), "there is no box, expected at least one '$' or '*'");
+  EXPECT_EQ(ErrorFor("sokoban:5", "#@$$.\n"),
+            "there are 2 boxes and 1 goals, expected a goal for every box");
+  EXPECT_EQ(ErrorFor("sokoban:5", "#$ .#"), "there is no player, expected one '@' or '+'");
+  EXPECT_EQ(ErrorFor("sokoban:5", "#\n#\n#\n#\n#\n#"),
+            "line 6 is one too many, expected at most 5");
+}
+
+// The published lengths are the best known, so that a shortest solution may be shorter.
+TEST(Sokoban, NoShortestSolutionIsLongerThanThePublishedOne) {
+  const auto domain = MakeDomain("sokoban:10");
+  int tried = 0;
+  for (const auto& [text, best_known] : PublishedLengths("sokoban")) {
+    if (best_known > 20) continue;
+    State start(100);
+    domain->ParseState(text, start);
+    const std::vector<Action> shortest = ShortestWay(*domain, start, best_known);
+    EXPECT_TRUE(Solves(*domain, start, shortest)) << text;
+    EXPECT_LE(std::ssize(shortest), best_known) << text;
+    ++tried;
+  }
+  EXPECT_TRUE(tried > 20 || PublishedLengths("sokoban").empty());
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,97 @@
+// Wrong domains are told what is wrong with them, with the state and the action that show it.
+#include "tandem/check_domain.h"
+
+#include <gtest/gtest.h>
+
+#include "domain/wrong_domains.h"
+
+namespace tandem {
+namespace {
+
+// What CheckDomain says first.
+std::string FirstBroken(const Domain& domain) {
+  for (const DomainCheck& check : CheckDomain(domain)) {
+    if (!check.broken.empty()) return check.promise + ": " + check.broken;
+  }
+  return "";
+}
+
+TEST(CheckDomain, FindsNoFaultWithWhatIsRight) {
+  EXPECT_EQ(FirstBroken(Walker()), "");
+  EXPECT_EQ(FirstBroken(OneWay()), "");
+}
+
+TEST(CheckDomain, ComparesInversesMasksAndActions) {
+  EXPECT_EQ(FirstBroken(WrongInverse()),
+            "inverses undo what applies: action r in state 4: l does not undo it, but leads to "
+            "state 5");
+  EXPECT_EQ(FirstBroken(ForgottenMask()),
+            "inverses undo what applies: action l in state 0: r does not undo it, but leads to "
+            "state 1");
+  EXPECT_EQ(FirstBroken(MaskThatForbidsTooMuch()),
+            "Mask tells which actions change a state: action l in state 3: Mask says that it does "
+            "not apply, yet Apply changes the state");
+  EXPECT_EQ(FirstBroken(MaskThatAllowsTooMuch()),
+            "Mask tells which actions change a state: action l in state 0: Mask says that it "
+            "applies, yet Apply leaves the state as it is");
+}
+
+TEST(CheckDomain, LooksAtGoals) {
+  EXPECT_EQ(FirstBroken(GoalThatIsNone()),
+            "goals are goals, and DrawGoals draws them: WriteGoals writes what IsGoal refuses: "
+            "state 1");
+  EXPECT_EQ(FirstBroken(SaysThatGoalsDiffer()),
+            "goals are goals, and DrawGoals draws them: DrawGoals writes the one goal for every "
+            "seed, yet goals_by_problem is true");
+}
+
+TEST(CheckDomain, ComparesBatchesWithSingleStates) {
+  EXPECT_EQ(FirstBroken(ExpandInAnotherOrder()),
+            "Expand makes what Apply makes: action l in state 0: Expand makes state 1, Apply makes "
+            "state 0");
+  const std::string last = FirstBroken(BatchThatForgetsTheLast());
+  EXPECT_TRUE(last.starts_with("batches are treated row by row: Apply of action r in state "))
+      << last;
+  EXPECT_TRUE(last.ends_with(" differs in a batch from alone")) << last;
+  EXPECT_EQ(FirstBroken(WritesBeyondTheRows()),
+            "nothing is written outside the rows: some method writes before the first row or "
+            "behind the last of a batch");
+  const std::string twice = FirstBroken(NotTheSameTwice());
+  EXPECT_TRUE(twice.starts_with("methods give the same each time: Encode of state ")) << twice;
+}
+
+TEST(CheckDomain, LooksAtInputs) {
+  EXPECT_EQ(FirstBroken(InputTooDeep()),
+            "what the network reads stays below its depth: state 9: position 0 of its input is 9, "
+            "expected below 9");
+  const std::string confused = FirstBroken(InputThatConfuses());
+  EXPECT_TRUE(confused.starts_with("different states have different inputs: state ")) << confused;
+  EXPECT_TRUE(confused.ends_with(" have the same input")) << confused;
+}
+
+TEST(CheckDomain, ReadsWhatIsWritten) {
+  EXPECT_EQ(FirstBroken(TextThatIsReadOtherwise()),
+            "states and actions survive the round trip through text: state 9: of the "
+            "bytes 8, but its text is read as 9");
+  EXPECT_EQ(FirstBroken(OneNameTwice()),
+            "action names are different words: two actions are called l");
+  EXPECT_EQ(FirstBroken(EverythingIsAState()),
+            "what is no state is refused with InputError: ParseState takes '' for a state");
+  EXPECT_EQ(FirstBroken(AnotherException()),
+            "what is no state is refused with InputError: ParseState of '' throws something else "
+            "than InputError: stoi");
+}
+
+TEST(CheckDomain, TakesStepsBackForward) {
+  const std::string wrong = FirstBroken(StepsBackWrongly());
+  EXPECT_TRUE(
+      wrong.starts_with("StepBack leads to where an action leads back from: StepBack from "
+                        "state "))
+      << wrong;
+  EXPECT_EQ(FirstBroken(NoWayBack()),
+            "random walks can be taken: an exception: domain 'walker': it has no inverse_actions, "
+            "so it must override StepBack");
+}
+
+}  // namespace
+}  // namespace tandem

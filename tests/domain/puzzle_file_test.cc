@@ -1,0 +1,135 @@
+// Puzzles that a file describes.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "base/file.h"
+#include "search/children.h"
+#include "support/breadth_first.h"
+#include "support/small_puzzles.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+std::unique_ptr<const Domain> Make(const std::string& yaml) {
+  const TempFolder temp;
+  const std::filesystem::path file = temp.path() / "my.yaml";
+  std::ofstream(file) << yaml;
+  return MakeDomain("permutation:" + file.string());
+}
+
+// Without the folder.
+std::string ErrorFor(const std::string& yaml) {
+  try {
+    Make(yaml);
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    return message.substr(message.find("my.yaml"));
+  }
+  return "";
+}
+
+std::string After(const Domain& domain, std::string_view moves) {
+  State state(static_cast<std::size_t>(domain.spec().state_size));
+  domain.WriteGoals(Rows(std::span(state)));
+  return domain.FormatState(After(domain, state, ParseActions(domain.spec(), moves)));
+}
+
+TEST(PuzzleFile, CyclesAndArraysSayTheSame) {
+  const auto cycles = Make("goal: [a, b, c, d]\ngenerators: {R: \"(0 1 2)\"}\n");
+  const auto array = Make("goal: [a, b, c, d]\ngenerators: {R: [2, 0, 1, 3]}\n");
+  EXPECT_EQ(After(*cycles, "R"), "c a b d");
+  EXPECT_EQ(After(*array, "R"), "c a b d");
+  EXPECT_EQ(cycles->spec().action_names, (std::vector<std::string>{"R", "R'"}));
+  EXPECT_EQ(After(*cycles, "R R'"), "a b c d");
+}
+
+TEST(PuzzleFile, AnInverseThatIsGivenIsNotAdded) {
+  const auto puzzle = Make(
+      "goal: [1, 2, 3]\ngenerators: {L: \"(0 2 1)\", R: {moves: \"(0 1 2)\", cost: 2.5}, X: \"(0 "
+      "1)\"}\n");
+  EXPECT_EQ(puzzle->spec().action_names, (std::vector<std::string>{"L", "R", "X"}));
+  EXPECT_EQ(puzzle->spec().inverse_actions, (std::vector<Action>{1, 0, 2}));
+  EXPECT_EQ(puzzle->spec().action_costs, (std::vector<float>{1, 2.5F, 1}));
+}
+
+TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
+  const std::string goal = "goal: [1, 2, 3]\n";
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1]\n"),
+            "my.yaml:3: generator R: 2 positions, expected 3 as in the goal");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1, 1]\n"),
+            "my.yaml:3: generator R: position 2 takes from 1, as position 1 does: no permutation");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 3, 1]\n"),
+            "my.yaml:3: generator R: position 1 is '3', expected a position from 0 to 2");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  L: \"(0 1)\"\n  R: \"(0 1)(1 2)\"\n"),
+            "my.yaml:4: generator R: position 1 stands twice in its cycles: no permutation");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1)(2 7)\"\n"),
+            "my.yaml:3: generator R: in cycle 2, number 2 is '7', expected a position from 0 to 2");
+  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1\"\n"),
+            "my.yaml:3: generator R: the last cycle is not closed: expected ')'");
+  EXPECT_EQ(
+      ErrorFor(goal + "inverses: given\ngenerators:\n  R: \"(0 1 2)\"\n"),
+      "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds it");
+  EXPECT_EQ(ErrorFor(goal + "generators: {R: {moves: \"(0 1)\", cost: 0}}\n"),
+            "my.yaml:2: generator R: cost: expected more than 0");
+}
+
+TEST(PuzzleFile, NamesOtherMistakes) {
+  EXPECT_EQ(ErrorFor("goal: [1]\ngenerator: {}\n"),
+            "my.yaml:2: unknown puzzle key `generator`; the keys are summary, goal, generators, "
+            "inverses, layout, colours");
+  EXPECT_EQ(ErrorFor("goal: [1, 2\n").substr(0, 26), "my.yaml:2: not valid YAML:");
+  EXPECT_EQ(ErrorFor("goal: [1]\n"), "my.yaml:1: expected `generators`");
+  EXPECT_EQ(ErrorFor("goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\nlayout: [[0, 0]]\n"),
+            "my.yaml:3: layout: 1 positions, expected 2 as in the goal");
+  EXPECT_EQ(ErrorFor("goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\ncolours: {3: \"#ffffff\"}\n"),
+            "my.yaml:3: colours: 3 is no label of the goal");
+  EXPECT_THROW(MakeDomain("permutation:no-such.yaml"), InputError);
+  EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
+}
+
+TEST(PuzzleFile, AStateHasTheLabelsOfTheGoal) {
+  const auto puzzle = MakeDomain("permutation:lrx");
+  State state(8);
+  const auto error_for = [&](const char* text) -> std::string {
+    try {
+      puzzle->ParseState(text, state);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_for("7 6 5 4 3 2 1 0"), "");
+  EXPECT_EQ(error_for("7 6 5"), "expected 8 labels separated by spaces, found 3");
+  EXPECT_EQ(error_for("7 6 5 4 3 2 1 x"), "position 7 is no label of the goal");
+  EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 stands 0 times, expected 1 as in the goal");
+}
+
+TEST(Shipped, LrxHasEveryOrderOfItsNumbers) {
+  const auto levels = CountLevels(*MakeDomain("permutation:lrx"), 100, HashState);
+  EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), 40'320);  // 8!
+}
+
+// With moves of tips alone left out, the numbers of states by distance are known (OEIS A079745).
+TEST(Shipped, ThePyraminxHasItsStates) {
+  std::istringstream lines(ReadFile(TANDEM_SOURCE_DIR "/puzzles/pyraminx.yaml"));
+  std::string without_tips;
+  for (std::string line; std::getline(lines, line);) {
+    const bool tip = line.size() > 3 && line[3] == ':' && std::islower(line[2]) != 0;
+    if (!tip) without_tips += line + "\n";
+  }
+  const auto pyraminx = Make(without_tips);
+  EXPECT_EQ(pyraminx->spec().num_actions(), 8);
+  EXPECT_EQ(CountLevels(*pyraminx, 20, HashState),
+            (std::vector<std::size_t>{1, 8, 48, 288, 1728, 9896, 51'808, 220'111, 480'467, 166'276,
+                                      2457, 32}));
+}
+
+}  // namespace
+}  // namespace tandem

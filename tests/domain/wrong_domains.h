@@ -1,0 +1,250 @@
+// A right domain, and what becomes of it when one thing is wrong.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <stdexcept>
+#include <string>
+
+#include "tandem/domain.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+/// A marker on a path of ten cells steps left or right, but not off either end; the goal is cell 0.
+class Walker : public Domain {
+ public:
+  static constexpr int kCells = 10;
+
+  static DomainSpec Spec() {
+    return {.name = "walker",
+            .summary = "for tests",
+            .state_size = 1,
+            .input = {.positions = 1, .depth = kCells},
+            .action_names = {"l", "r"},
+            .inverse_actions = {1, 0},
+            .masks_actions = true};
+  }
+
+  explicit Walker(DomainSpec spec = Spec()) : Domain(std::move(spec)) {}
+
+  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::uint8_t& cell = states[i][0];
+      if (Applies(cell, actions[i])) cell = Next(cell, actions[i]);
+    }
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    for (std::size_t i = 0; i < applies.size(); ++i) {
+      applies[i] = Applies(states[i / 2][0], static_cast<Action>(i % 2)) ? 1 : 0;
+    }
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    int cell = -1;
+    std::from_chars(text.data(), text.data() + text.size(), cell);
+    if (cell < 0 || cell >= kCells) throw InputError("expected a cell");
+    state[0] = static_cast<std::uint8_t>(cell);
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return std::to_string(state[0]);
+  }
+
+ protected:
+  virtual std::uint8_t Next(std::uint8_t cell, Action action) const {
+    return action == 0 ? cell - 1 : cell + 1;
+  }
+  static bool Applies(std::uint8_t cell, Action action) {
+    return action == 0 ? cell > 0 : cell + 1 < kCells;
+  }
+};
+
+struct WrongInverse final : Walker {
+  std::uint8_t Next(std::uint8_t cell, Action action) const override {
+    return action == 1 && cell == 4 ? 6 : Walker::Next(cell, action);
+  }
+};
+
+struct ForgottenMask final : Walker {
+  ForgottenMask()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.masks_actions = false;
+          return spec;
+        }()) {}
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    Domain::Mask(states, applies);
+  }
+};
+
+struct MaskThatForbidsTooMuch final : Walker {
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    Walker::Mask(states, applies);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (states[i][0] == 3) applies[2 * i] = 0;
+    }
+  }
+};
+
+struct MaskThatAllowsTooMuch final : Walker {
+  void Mask(ConstRows /*states*/, std::span<std::uint8_t> applies) const override {
+    std::ranges::fill(applies, 1);
+  }
+};
+
+struct GoalThatIsNone final : Walker {
+  void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 1); }
+};
+
+struct ExpandInAnotherOrder final : Walker {
+  void Expand(ConstRows states, Rows children) const override {
+    Domain::Expand(states, children);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      std::swap(children[2 * i][0], children[2 * i + 1][0]);
+    }
+  }
+};
+
+struct InputTooDeep final : Walker {
+  InputTooDeep()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.input.depth = kCells - 1;
+          return spec;
+        }()) {}
+};
+
+struct InputThatConfuses final : Walker {
+  void Encode(ConstRows states, Rows inputs) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      inputs[i][0] = std::min<std::uint8_t>(states[i][0], 7);
+    }
+  }
+};
+
+struct TextThatIsReadOtherwise final : Walker {
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return std::to_string(state[0] == 8 ? 9 : state[0]);
+  }
+};
+
+struct EverythingIsAState final : Walker {
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    state[0] = 0;
+    std::from_chars(text.data(), text.data() + text.size(), state[0]);
+  }
+};
+
+struct AnotherException final : Walker {
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    state[0] = static_cast<std::uint8_t>(std::stoi(std::string(text)));
+  }
+};
+
+struct NotTheSameTwice final : Walker {
+  void Encode(ConstRows states, Rows inputs) const override {
+    Domain::Encode(states, inputs);
+    if (++calls % 2 == 0) inputs.bytes().back() ^= 1;
+  }
+  mutable std::atomic<int> calls = 0;
+};
+
+struct BatchThatForgetsTheLast final : Walker {
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    const std::size_t done = states.size() == 1 ? 1 : states.size() - 1;
+    Walker::Apply(states.Slice(0, done), actions);
+  }
+  void Expand(ConstRows states, Rows children) const override {
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      const auto action = static_cast<Action>(i % 2);
+      children[i][0] = states[i / 2][0];
+      Walker::Apply(children.Slice(i, 1), {&action, 1});
+    }
+  }
+};
+
+struct WritesBeyondTheRows final : Walker {
+  void Encode(ConstRows states, Rows inputs) const override {
+    Domain::Encode(states, inputs);
+    if (states.size() > 1) inputs.data()[inputs.size()] = 0;
+  }
+};
+
+/// Steps right only, and so cannot be undone.
+class OneWay : public Walker {
+ public:
+  OneWay()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.action_names = {"down2", "down1"};
+          spec.inverse_actions = {};
+          spec.action_costs = {3, 2};
+          return spec;
+        }()) {}
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    for (std::size_t i = 0; i < applies.size(); ++i) {
+      applies[i] = states[i / 2][0] >= 2 - i % 2 ? 1 : 0;
+    }
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const int by = 2 - actions[i];
+      if (states[i][0] >= by) states[i][0] -= static_cast<std::uint8_t>(by);
+    }
+  }
+
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    const auto action = static_cast<Action>(random % 2);
+    const int by = 2 - action;
+    if (state[0] + by >= kCells) return std::nullopt;
+    state[0] += static_cast<std::uint8_t>(by);
+    return action;
+  }
+};
+
+struct StepsBackWrongly final : OneWay {
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    const std::optional<Action> action = OneWay::StepBack(state, random);
+    return action && state[0] == 5 ? static_cast<Action>(1 - *action) : action;
+  }
+};
+
+struct NoWayBack final : OneWay {
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    return Domain::StepBack(state, random);
+  }
+};
+
+struct OneNameTwice final : Walker {
+  OneNameTwice()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.action_names = {"l", "l"};
+          return spec;
+        }()) {}
+};
+
+struct SaysThatGoalsDiffer final : Walker {
+  SaysThatGoalsDiffer()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.goals_by_problem = true;
+          return spec;
+        }()) {}
+};
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+#include "run/states_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "support/temp_folder.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+std::vector<StateLine> Read(const char* domain, const char* text,
+                            std::optional<std::int64_t> limit = std::nullopt) {
+  const TempFolder temp;
+  const std::filesystem::path file = temp.path() / "states.txt";
+  std::ofstream(file) << text;
+  return ReadStates(file, *MakeDomain(domain), limit);
+}
+
+TEST(StatesFile, BlankLinesPartLevels) {
+  const auto lines = Read("sokoban:5",
+                          "; the first\n#####\n#@$.#\r\n#####\n\n\n#####\n#.$@#\n#####\n"
+                          "{\"id\": \"x\", \"state\": \"#@$.#\", \"optimal\": 1}\n\n#@.#\n");
+  ASSERT_EQ(lines.size(), 4);
+  EXPECT_EQ(lines[0].id, 2);
+  EXPECT_EQ(lines[0].text, "#####\n#@$.#\n#####");
+  EXPECT_EQ(lines[1].text, "#####\n#.$@#\n#####");
+  EXPECT_EQ(lines[2].id, "x");
+  EXPECT_EQ(lines[2].optimal, 1);
+  EXPECT_NE(lines[3].error.find("states.txt:12: there is no box"), std::string::npos);
+  EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
+}
+
+TEST(StatesFile, OtherPuzzlesHaveAStateALine) {
+  const auto lines = Read("npuzzle:3", "# a comment\n 1 2 3 4 5 6 7 0 8 \n\n1 2 3\n");
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_EQ(lines[0].text, "1 2 3 4 5 6 7 0 8");
+  EXPECT_NE(lines[1].error.find("states.txt:4: a 3x3 board has 9 numbers"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,108 @@
+// Searches and labels where actions cost different amounts, against Dijkstra's algorithm.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/random.h"
+#include "domain/random_walk.h"
+#include "search/astar.h"
+#include "search/beam_search.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// The least cost from `start` to every state that it leads to. In a maze every step can be taken
+// back at its cost, so from a goal these are the costs-to-go.
+std::map<State, float, ByBytes> CostsFrom(const Domain& domain, const State& start) {
+  std::map<State, float, ByBytes> costs = {{start, 0}};
+  std::multimap<float, State> open = {{0, start}};
+  while (!open.empty()) {
+    const auto [cost, state] = *open.begin();
+    open.erase(open.begin());
+    if (cost > costs.at(state)) continue;
+    for (int a = 0; a < domain.spec().num_actions(); ++a) {
+      State child = After(domain, state, {static_cast<Action>(a)});
+      const float through = cost + domain.spec().action_costs[static_cast<std::size_t>(a)];
+      const auto [at, is_new] = costs.emplace(child, through);
+      if (!is_new && at->second <= through) continue;
+      at->second = through;
+      open.emplace(through, std::move(child));
+    }
+  }
+  return costs;
+}
+
+class UnequalCosts : public testing::TestWithParam<int> {
+ protected:
+  UnequalCosts() : goal_(100) {
+    const auto seed = static_cast<std::uint64_t>(GetParam());
+    maze_->DrawGoals(Rows(std::span(goal_)), {&seed, 1});
+    costs_ = CostsFrom(*maze_, goal_);
+  }
+
+  const std::unique_ptr<const Domain> maze_ = MakeDomain("grid:10");
+  State goal_;
+  std::map<State, float, ByBytes> costs_;
+};
+
+TEST_P(UnequalCosts, AStarFindsTheCheapestWays) {
+  StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar search(*maze_, ignorant, {.weight = 1});
+  for (const auto& [state, cost] : costs_) {
+    const SearchResult result = search.Solve(state, StopSignal());
+    ASSERT_TRUE(result.solved);
+    EXPECT_TRUE(Solves(*maze_, state, result.actions));
+    EXPECT_NEAR(result.cost, cost, 1e-4);
+    EXPECT_FLOAT_EQ(result.cost, CostOf(maze_->spec(), result.actions));
+  }
+}
+
+// With true costs-to-go, a beam of one follows a cheapest way only if it counts what steps cost.
+TEST_P(UnequalCosts, ABeamOfOneFollowsTheTruth) {
+  StandInEvaluator truth([&](std::span<const std::uint8_t> state) {
+    return costs_.at(State(state.begin(), state.end()));
+  });
+  BeamSearch search(*maze_, truth, {.width = 1});
+  for (const auto& [state, cost] : costs_) {
+    const SearchResult result = search.Solve(state, StopSignal());
+    ASSERT_TRUE(result.solved);
+    EXPECT_NEAR(result.cost, cost, 1e-4);
+  }
+}
+
+TEST_P(UnequalCosts, WalksTellWhatTheWayBackCosts) {
+  State state(100);
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    RandomWalk walk(*maze_, Random(GetParam(), Purpose::kScramble, 0, i), state);
+    const auto costs = CostsFrom(*maze_, state);  // each walk is in a maze of its own
+    for (int step = 0; step < 30; ++step) {
+      walk.Step();
+      EXPECT_GE(walk.cost_back(), costs.at(state) - 1e-4);
+      EXPECT_LE(walk.cost_back(), 1.4143F * static_cast<float>(step + 1));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Mazes, UnequalCosts, testing::Range(1, 6));
+
+// A puzzle whose pushes cannot be undone: walks are made backwards, and lead to a goal again.
+TEST(Costs, SokobanLevelsAreMadeBackwards) {
+  const auto sokoban = MakeDomain("sokoban:7");
+  State state(49);
+  int unsolved = 0;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    RandomWalk walk(*sokoban, Random(1, Purpose::kScramble, 0, i), state);
+    for (int step = 0; step < 8; ++step) walk.Step();
+    const std::vector<Action> way = ShortestWay(*sokoban, state, 8);
+    EXPECT_TRUE(Solves(*sokoban, state, way));
+    EXPECT_LE(static_cast<float>(way.size()), walk.cost_back());
+    unsolved += way.empty() ? 0 : 1;
+  }
+  EXPECT_GT(unsolved, 20);
+}
+
+}  // namespace
+}  // namespace tandem
