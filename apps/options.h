@@ -16,6 +16,8 @@ struct Arguments {
   TrainArgs train;
   SolveArgs solve;
   CompareArgs compare;
+  GenerateArgs generate;
+  ShardsArgs shards;
   ConfigArgs config;
   std::string domain;
 };
