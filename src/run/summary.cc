@@ -37,7 +37,7 @@ nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig&
 void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
                   const TrainConfig& config, const std::string& device) {
   constexpr const char* kEnds[] = {"max_updates", "max_seconds", "stopped"};
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"schema", 1},
       {"ended_by", kEnds[static_cast<int>(summary.end)]},
       {"mode", ValueText(config, "pipeline.mode")},
@@ -63,6 +63,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"generate_critical_s", summary.time.generate_critical_s},
       {"train_critical_s", summary.time.train_critical_s},
       {"time", ToJson(summary.time.threads)}};
+  if (summary.data) json["data"] = ToJson(*summary.data);
   WriteFileAtomically(path, json.dump(2) + "\n");
 }
 
