@@ -69,6 +69,27 @@ struct CompareArgs {
 
 int RunCompare(const CompareArgs& args);
 
+struct GenerateArgs {
+  std::string config;
+  std::int64_t examples = 0;
+  std::string out;
+  std::string share = "0/1";  ///< process I of N
+  std::string compression = "none";
+  std::int64_t chunk_rows = std::int64_t{1} << 18;
+  std::int64_t shard_chunks = 4;
+  std::vector<Override> overrides;
+};
+
+int RunGenerate(const GenerateArgs& args);
+
+struct ShardsArgs {
+  std::string folder;
+  bool list = false;  ///< without reading the chunks
+  bool json = false;
+};
+
+int RunShards(const ShardsArgs& args);
+
 struct SolveArgs {
   std::string model;
   std::string checkpoint = "last";  ///< or "best", or a file
@@ -80,6 +101,7 @@ struct SolveArgs {
 
 // In libtandem_torch; torch_library.h opens it.
 extern "C" int tandem_run_train(const TrainArgs& args);
+extern "C" int tandem_run_generate(const GenerateArgs& args);
 extern "C" int tandem_run_solve(const SolveArgs& args);
 
 }  // namespace tandem

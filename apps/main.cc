@@ -17,6 +17,8 @@ namespace {
 int Dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("config")) return RunConfig(arguments.config);
   if (app.got_subcommand("compare")) return RunCompare(arguments.compare);
+  if (app.got_subcommand("generate")) return RunGenerate(arguments.generate);
+  if (app.got_subcommand("shards")) return RunShards(arguments.shards);
   if (app.got_subcommand("train")) return RunTrain(arguments.train);
   if (app.got_subcommand("solve")) return RunSolve(arguments.solve);
   if (app.got_subcommand("show")) return RunShow(arguments.show);

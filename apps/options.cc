@@ -145,12 +145,64 @@ void AddCompare(CLI::App& app, CompareArgs& args) {
       "The folder holds the runs, compare.json and compare.svg.");
 }
 
+void AddGenerate(CLI::App& app, GenerateArgs& args) {
+  CLI::App& generate =
+      *app.add_subcommand("generate", "Write examples to disk, to train from them later");
+  const auto many = CLI::Range(std::int64_t{1}, std::int64_t{1} << 50);
+  generate.add_option("config", args.config, "The YAML config, such as configs/quickstart.yaml")
+      ->required()
+      ->type_name("CONFIG");
+  generate.add_option("--examples", args.examples, "Rows of the whole set")
+      ->required()
+      ->type_name("N")
+      ->check(many);
+  generate.add_option("--out", args.out, "Folder of the shards; those that are there are kept")
+      ->required()
+      ->type_name("DIR");
+  generate.add_option("--share", args.share, "Make process I's shards only, of N from 0 on (0/1)")
+      ->type_name("I/N");
+  generate.add_option("--compression", args.compression, "none or zstd (none)")->type_name("HOW");
+  generate.add_option("--chunk-rows", args.chunk_rows, "Rows that are read at once")
+      ->type_name("N")
+      ->check(many)
+      ->capture_default_str();
+  generate.add_option("--shard-chunks", args.shard_chunks, "Chunks of one file")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->capture_default_str();
+  AddSetOption(generate, args.overrides, "Change a key of the config; may be repeated");
+  AddKeyOption(generate, args.overrides, "seed", "seed", "Seed of every random number");
+  generate.footer(
+      "Rows are a function of the config and their number: however often it is stopped and begun\n"
+      "again, and however many processes share the work, the files are the same. Targets that\n"
+      "ask a network need network.init_from.\n\n"
+      "  tandem generate configs/quickstart.yaml --examples 1000000 --out shards/cube3\n"
+      "  tandem train configs/quickstart.yaml --set data.source=shards --set "
+      "data.path=shards/cube3\n"
+      "\n" +
+      std::string(kExitCodes));
+}
+
+void AddShards(CLI::App& app, ShardsArgs& args) {
+  CLI::App& shards =
+      *app.add_subcommand("shards", "List the shards of a folder, and verify that they are whole");
+  shards.add_option("folder", args.folder, "What `tandem generate` wrote")
+      ->required()
+      ->type_name("DIR");
+  shards.add_flag("--list", args.list, "Only list them: do not read their chunks");
+  shards.add_flag("--json", args.json, "Print JSON");
+  shards.footer(
+      "Exit code 0 means that the set is whole, 1 that some of it is missing or damaged.");
+}
+
 }  // namespace
 
 void AddCommands(CLI::App& app, Arguments& arguments) {
   AddTrain(app, arguments.train);
   AddSolve(app, arguments.solve);
   AddCompare(app, arguments.compare);
+  AddGenerate(app, arguments.generate);
+  AddShards(app, arguments.shards);
   AddConfig(app, arguments.config);
   AddPuzzleCommands(app, arguments);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {

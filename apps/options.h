@@ -17,6 +17,8 @@ struct Arguments {
   TrainArgs train;
   SolveArgs solve;
   CompareArgs compare;
+  GenerateArgs generate;
+  ShardsArgs shards;
   ConfigArgs config;
   DomainsArgs domains;
   ShowArgs show;

@@ -35,7 +35,7 @@ Function* Find(const char* symbol) {
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);
   void* found = library == nullptr ? nullptr : ::dlsym(library, symbol);
   if (found == nullptr) {
-    throw Error(std::string("training and solving need LibTorch, which does not load: ") +
+    throw Error(std::string("training, solving and networks need LibTorch, which does not load: ") +
                 ::dlerror());
   }
   return reinterpret_cast<Function*>(found);
@@ -49,6 +49,10 @@ int RunTrain(const TrainArgs& args) {
 
 int RunSolve(const SolveArgs& args) {
   return Find<decltype(tandem_run_solve)>("tandem_run_solve")(args);
+}
+
+int RunGenerateWithNetwork(const GenerateArgs& args) {
+  return Find<decltype(tandem_run_generate)>("tandem_run_generate")(args);
 }
 
 }  // namespace tandem

@@ -10,4 +10,7 @@ namespace tandem {
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 
+/// `tandem generate` for targets that ask a network.
+int RunGenerateWithNetwork(const GenerateArgs& args);
+
 }  // namespace tandem

@@ -19,6 +19,7 @@
 #include "run/memory_plan.h"
 #include "run/resolve.h"
 #include "run/train_run.h"
+#include "shards/shard_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -33,13 +34,14 @@ std::string DescribeNetwork(const NetworkConfig& network) {
   return fmt::format("{}, {} residual blocks", widths, network.blocks);
 }
 
-std::string DescribeMemory(const MemoryPlan& plan) {
-  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
-  std::string memory = size(plan.buffers) + " for two buffers";
-  if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
-  if (plan.search > 0) memory += fmt::format(", at most {} for searches", size(plan.search));
-  return memory + fmt::format(", {} for batches, {} for the network", size(plan.batches),
-                              size(plan.network));
+std::string DescribeShards(const TrainConfig& c) {
+  const ShardSetSpec set = ShardSet(c.data.path).spec();
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
+  return fmt::format(
+      "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
+      WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
+      live > 0 ? fmt::format("; of each batch {} rows are generated meanwhile", live) : "");
 }
 
 // Before anything large is allocated.
@@ -63,8 +65,10 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
                       *c.train.threads, value("train.precision"), *c.generate.workers));
   LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
-  LogInfo(fmt::format("  memory    {}", DescribeMemory(plan)));
+  LogInfo(fmt::format("  memory    {}", Describe(plan)));
+  if (c.data.source == DataSource::kShards) LogInfo("  data      " + DescribeShards(c));
   LogInfo(fmt::format("  folder    {}", out.string()));
+  CheckLimits(plan, c);
 }
 
 void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
@@ -78,6 +82,9 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
                   WithThousands(static_cast<long long>(rate)), summary.final_loss,
                   HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
+  if (summary.data) {
+    for (const std::string& line : DescribeData(*summary.data)) LogInfo("  " + line);
+  }
   LogInfo(DescribeBottleneck(summary.time, config, std::thread::hardware_concurrency()));
   if (summary.validation) {
     LogInfo(fmt::format(
@@ -144,7 +151,11 @@ void CheckMayChange(const std::vector<Override>& overrides) {
                                        "train.threads",     "generate.workers",
                                        "evaluate.threads",  "prefetch.",
                                        "checkpoint.",       "search.",
-                                       "diagnose.",         "device"};
+                                       "diagnose.",         "device",
+                                       "data.path",         "data.on_damage",
+                                       "data.reading",      "data.cpu_prefetch",
+                                       "data.gpu_prefetch", "memory.",
+                                       "replay.map_to"};
   for (const Override& override : overrides) {
     const auto covers = [&](std::string_view key) { return override.key.starts_with(key); };
     if (std::ranges::none_of(kMay, covers)) {

@@ -56,6 +56,14 @@ void AtomicFile::Write(std::string_view content) {
   if (!out_) FailToWrite(path_, errno);
 }
 
+void AtomicFile::Overwrite(std::int64_t offset, std::string_view content) {
+  errno = 0;
+  out_.seekp(offset);
+  Write(content);
+  out_.seekp(0, std::ios::end);
+  if (!out_) FailToWrite(path_, errno);
+}
+
 void AtomicFile::Commit() {
   errno = 0;
   out_.close();

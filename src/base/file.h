@@ -1,6 +1,7 @@
 // Files that appear whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -21,6 +22,9 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void Write(std::string_view content);
+
+  /// Writes over what was written before: bytes [offset, offset + content.size()) of it.
+  void Overwrite(std::int64_t offset, std::string_view content);
   void Commit();
 
  private:

@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, kNumPhases> kNames = {
     "wait_for_answer", "wait_for_free_slot",
     "shuffle",         "gather",
     "host_to_device",  "wait_for_room",
+    "disk_load",       "wait_for_chunk",
+    "gpu_transfer",    "gpu_queue_wait",
     "wait_for_rows",   "answer",
     "replay",          "wait_for_batch",
     "forward",         "backward",
@@ -27,6 +29,9 @@ static_assert(!kNames.back().empty(), "a phase has no name");
 
 std::string_view PhaseName(Phase phase) { return kNames[static_cast<std::size_t>(phase)]; }
 
-bool IsWait(Phase phase) { return phase == Phase::kIdle || PhaseName(phase).starts_with("wait_"); }
+bool IsWait(Phase phase) {
+  return phase == Phase::kIdle || phase == Phase::kGpuQueueWait ||
+         PhaseName(phase).starts_with("wait_");
+}
 
 }  // namespace tandem

@@ -30,6 +30,12 @@ enum class Phase : std::uint8_t {
   kHostToDevice,  ///< handing a batch to the device
   kWaitForRoom,   ///< until the trainer has given a batch back
 
+  // Bringing chunks of shards to the device.
+  kDiskLoad,      ///< reading a chunk from disk and checking it
+  kWaitForChunk,  ///< until the next chunk is read, of the thread that transfers it
+  kGpuTransfer,   ///< handing a chunk to the device, until it is there
+  kGpuQueueWait,  ///< until a chunk is on the device, of the thread that trains
+
   // Training.
   kWaitForRows,   ///< until a buffer is full
   kAnswer,        ///< evaluating for searches, in sync_main

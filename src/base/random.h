@@ -21,6 +21,8 @@ enum class Purpose : std::uint64_t {
   kValidation = 4,
   kRollout = 5,
   kReplay = 6,
+  kChunkOrder = 7,
+  kRowOrder = 8,
 };
 
 /// One stream. Not thread-safe; cheap to make.

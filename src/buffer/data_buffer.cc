@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/mapped_file.h"
 #include "base/text.h"
 #include "tandem/error.h"
 
@@ -38,6 +39,17 @@ class HostStorage final : public Storage {
   std::unique_ptr<void, void (*)(void*)> data_;
 };
 
+class MappedStorage final : public Storage {
+ public:
+  MappedStorage(const std::filesystem::path& folder, std::size_t bytes)
+      : file_(folder, RoundUp(bytes)) {}
+
+  std::span<std::byte> bytes() override { return file_.bytes(); }
+
+ private:
+  MappedFile file_;
+};
+
 }  // namespace
 
 std::size_t ElementSize(ElementType type) {
@@ -52,6 +64,10 @@ std::size_t Schema::row_bytes() const {
 
 std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes) {
   return std::make_unique<HostStorage>(bytes);
+}
+
+std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes) {
+  return std::make_unique<MappedStorage>(folder, bytes);
 }
 
 std::size_t DataBuffer::BytesFor(const Schema& schema, std::size_t rows) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +47,11 @@ class Storage {
 /// if there is not enough.
 std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes);
 
+/// A file of that size in `folder`, mapped into memory: what does not fit into memory goes to its
+/// disk and comes back when it is used. The file has no name and goes with the storage. Throws
+/// Error that names the folder.
+std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes);
+
 /// A table of `rows` rows. Each column is contiguous and starts on a multiple of 64 bytes.
 ///
 /// Has no locks: threads may write different rows, or read, at the same time; DoubleBuffer keeps
@@ -62,6 +68,16 @@ class DataBuffer {
 
   const Schema& schema() const { return schema_; }
   std::size_t rows() const { return rows_; }
+
+  /// All columns, with what lies between them.
+  std::span<const std::byte> bytes() const {
+    return storage_->bytes().first(BytesFor(schema_, rows_));
+  }
+
+  /// Where column `index` begins in bytes().
+  std::size_t offset(std::size_t index) const {
+    return static_cast<std::size_t>(starts_[index] - starts_.front());
+  }
 
   /// Column `index` as bytes, one row each. Requires index < schema().columns.size().
   Rows column(std::size_t index);

@@ -26,13 +26,17 @@ void CopyRows(const DataBuffer& from, const std::vector<std::uint32_t>& rows, Da
 }  // namespace
 
 ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
-                           std::uint64_t seed)
+                           std::uint64_t seed, const std::filesystem::path& map_to)
     : seed_(seed), sample_(schema, rows) {
-  for (std::int64_t i = 0; i <= earlier; ++i) buffers_.emplace_back(schema, rows);
+  const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
+  for (std::int64_t i = 0; i <= earlier; ++i) {
+    buffers_.emplace_back(
+        schema, rows, map_to.empty() ? MakeHostStorage(bytes) : MakeMappedStorage(map_to, bytes));
+  }
 }
 
 std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier) {
-  return (static_cast<std::size_t>(earlier) + 2) * DataBuffer::BytesFor(schema, rows);
+  return (static_cast<std::size_t>(earlier) + 1) * DataBuffer::BytesFor(schema, rows);
 }
 
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "buffer/data_buffer.h"
@@ -15,13 +16,16 @@ namespace tandem {
 /// is held. So with 0 earlier updates the sample is the buffer itself, and before `earlier` updates
 /// are there it is drawn from fewer.
 ///
-/// All memory is taken at once. Has no locks: one thread at a time.
+/// All memory is taken at once; that of the buffers may be a file that is mapped into memory. Has
+/// no locks: one thread at a time.
 class ReplayBuffer {
  public:
-  /// Buffers are of `schema` and have `rows` rows.
-  ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed);
+  /// Buffers are of `schema` and have `rows` rows. With `map_to`, they lie in files in that folder
+  /// (MakeMappedStorage), else on the heap.
+  ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
+               const std::filesystem::path& map_to = {});
 
-  /// What the constructor allocates.
+  /// What the constructor takes for the buffers; besides, the sample takes as much as one of them.
   static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
 
   /// Copies the buffer of `update` in, in place of the oldest once there is no more room. Updates

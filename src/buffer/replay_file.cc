@@ -1,17 +1,16 @@
 #include "buffer/replay_file.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <memory>
 #include <string>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -34,25 +33,6 @@ std::string Header(const ReplayBuffer& replay, std::int64_t next) {
   return fmt::format("tandem replay {}\ncolumns{}\nrows {}\nupdates {} {}\n", kReplaySchema,
                      columns, replay.rows(), FirstNeeded(replay, next), next);
 }
-
-// The hash of what passes by.
-class Hash {
- public:
-  Hash() { XXH3_128bits_reset(state_.get()); }
-
-  void Add(std::string_view bytes) {
-    XXH3_128bits_update(state_.get(), bytes.data(), bytes.size());
-  }
-
-  std::string Hex() const {
-    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_{XXH3_createState(),
-                                                                         &XXH3_freeState};
-};
 
 // The bytes of a column as a file holds them.
 std::string_view TextOf(ConstRows column) {

@@ -47,10 +47,43 @@ void CheckExamples(const TrainConfig& c, const Contradiction& contradiction) {
                   "a search leaves the walk, whose length then says nothing of its states; the "
                   "others of `generate.target` do");
   }
-  if (searches && c.generate.search_iterations > c.rows_of(0)) {
-    contradiction(
-        "generate.search_iterations", "train.iterations_per_update",
-        fmt::format("a search would not end within a buffer, which has {} rows", c.rows_of(0)));
+  const bool generates = c.live_rows_of(0) > 0;
+  if (searches && generates && c.generate.search_iterations > c.live_rows_of(0)) {
+    contradiction("generate.search_iterations", "train.iterations_per_update",
+                  fmt::format("a search would not end within a buffer, which has {} rows",
+                              c.live_rows_of(0)));
+  }
+}
+
+// Where rows come from shards, how many are generated besides.
+void CheckData(const TrainConfig& c, const Contradiction& contradiction) {
+  if (c.data.source == DataSource::kLive) {
+    if (!c.data.path.empty()) {
+      contradiction("data.path", "data.source", "only `shards` are read from a folder");
+    }
+    return;
+  }
+  if (c.data.path.empty()) {
+    contradiction("data.source", "data.path", "shards are read from a folder");
+  }
+  if (c.live_part_of(c.train.batch_size) == c.train.batch_size) {
+    contradiction("data.live_share", "data.source", "of a batch no row would come from the shards");
+  }
+  if (c.diagnose.timing_breakdown) {
+    contradiction("diagnose.timing_breakdown", "data.source",
+                  "phases are measured one at a time, and shards are read meanwhile");
+  }
+  if (c.live_part_of(c.train.batch_size) > 0) return;
+  if (c.data.live_share > 0) {
+    contradiction("data.live_share", "train.batch_size", "it is less than one row of a batch");
+  }
+  if (c.replay.updates > 0) {
+    contradiction("replay.updates", "data.live_share",
+                  "replay keeps rows that are generated while the run goes on");
+  }
+  if (c.pipeline.mode == Mode::kSyncMain) {
+    contradiction("pipeline.mode", "data.live_share",
+                  "sync_main labels rows that are generated while the run goes on");
   }
 }
 
@@ -113,6 +146,7 @@ void CheckSizes(const TrainConfig& c, const Contradiction& contradiction) {
 void CheckTogether(const TrainConfig& config, const Contradiction& contradiction) {
   CheckSyncMain(config, contradiction);
   CheckExamples(config, contradiction);
+  CheckData(config, contradiction);
   CheckTraining(config, contradiction);
   CheckSchedule(config, contradiction);
   CheckSizes(config, contradiction);

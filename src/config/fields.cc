@@ -68,10 +68,35 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"generate.chunk_rows", "rows that are generated together, a unit of work",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
+      {"data.source",
+       "live: examples are generated while the run goes on; shards: they come from files that "
+       "`tandem generate` made",
+       Choice(c.data.source, {"live", "shards"})},
+      {"data.path", "the folder of the shards", NullTextField{&c.data.path}},
+      {"data.live_share",
+       "with shards: share of each batch that is generated while the run goes on, as without them",
+       RealField{&c.data.live_share, 0, 1}},
+      {"data.on_damage",
+       "a chunk of a shard that is missing, torn or altered ends the run (stop), or is left out "
+       "and counted (skip)",
+       Choice(c.data.on_damage, {"stop", "skip"})},
+      {"data.reading",
+       "read: chunks are read into memory; map: they are copied from a map of their file, which "
+       "only shards without compression have",
+       Choice(c.data.reading, {"read", "map"})},
+      {"data.cpu_prefetch", "chunks that wait in the host's memory, read from disk",
+       IntField{&c.data.cpu_prefetch, 1, 1024}},
+      {"data.gpu_prefetch", "chunks that wait on the device for training",
+       IntField{&c.data.gpu_prefetch, 1, 1024}},
+
       {"replay.updates",
        "earlier updates whose rows are kept: each update trains on as many rows as a buffer has, "
        "drawn from its own and theirs; 0: on its own alone",
        IntField{&c.replay.updates, 0, 10'000}},
+      {"replay.map_to",
+       "folder on whose disk the rows of earlier updates are kept, in a file that goes with the "
+       "run, where memory is too small for them; null: in memory",
+       NullTextField{&c.replay.map_to}},
 
       {"network.head",
        "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
@@ -206,6 +231,16 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
+      {"memory.allocated_limit_gib",
+       "a run that would allocate more memory of the host than this is refused before it does; 0: "
+       "no limit",
+       RealField{&c.memory.allocated_limit_gib, 0, 1e9}},
+      {"memory.mapped_limit_gib", "the same, of files mapped into memory",
+       RealField{&c.memory.mapped_limit_gib, 0, 1e9}},
+      {"memory.pinned_limit_gib",
+       "the same, of the memory allocated that is pinned for copies to a GPU",
+       RealField{&c.memory.pinned_limit_gib, 0, 1e9}},
+
       {"diagnose.timing_breakdown",
        "true: measure each phase of an iteration by itself: the device is waited for after each, "
        "and "
@@ -222,6 +257,9 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        IntField{&c.diagnose.trace_from, 0, kMany}},
       {"diagnose.trace_updates", "how many updates are traced",
        IntField{&c.diagnose.trace_updates, 1, kMany}},
+      {"diagnose.trace_epochs",
+       "with data.source shards: the trace goes on until so many epochs are done, if that is later",
+       IntField{&c.diagnose.trace_epochs, 0, kMany}},
 
       {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
        TextField{&c.device, "auto, cpu, cuda or cuda:N"}},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,9 @@ enum class Schedule { kConstant, kLinear, kCosine, kExponential };
 enum class Loss { kSquared, kHuber };
 enum class Measure { kSolveRate, kValueError };
 enum class SearchMethod { kBeam, kAStar };
+enum class DataSource { kLive, kShards };
+enum class OnDamage { kStop, kSkip };
+enum class ChunkReading { kRead, kMap };
 enum class MetricsPlace { kCpu, kDevice };
 enum class Precision { kAuto, kFp32, kBf16 };
 
@@ -54,8 +58,25 @@ struct GenerateConfig {
   std::int64_t chunk_rows = 4096;
 };
 
+struct DataConfig {
+  DataSource source = DataSource::kLive;
+  std::string path;
+  double live_share = 0;
+  OnDamage on_damage = OnDamage::kStop;
+  ChunkReading reading = ChunkReading::kRead;
+  std::int64_t cpu_prefetch = 2;
+  std::int64_t gpu_prefetch = 2;
+};
+
 struct ReplayConfig {
   std::int64_t updates = 0;
+  std::string map_to;
+};
+
+struct MemoryConfig {
+  double allocated_limit_gib = 0;
+  double mapped_limit_gib = 0;
+  double pinned_limit_gib = 0;
 };
 
 struct NetworkConfig {
@@ -139,12 +160,14 @@ struct DiagnoseConfig {
   bool trace = false;
   std::int64_t trace_from = 0;
   std::int64_t trace_updates = 5;
+  std::int64_t trace_epochs = 5;
 };
 
 struct TrainConfig {
   DomainConfig domain;
   PipelineConfig pipeline;
   GenerateConfig generate;
+  DataConfig data;
   ReplayConfig replay;
   NetworkConfig network;
   OptimizerConfig optimizer;
@@ -154,6 +177,7 @@ struct TrainConfig {
   SearchConfig search;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
+  MemoryConfig memory;
   DiagnoseConfig diagnose;
   std::string device = "auto";
   std::int64_t seed = 1;
@@ -168,6 +192,16 @@ struct TrainConfig {
   /// And of the whole buffer that the update trains on.
   std::int64_t rows_of(std::int64_t update) const {
     return batch_size_of(update) * train.iterations_per_update;
+  }
+
+  /// Of a batch of that size, and of the buffer that an update trains on: the rows that are
+  /// generated while the run goes on; the rest comes from shards.
+  std::int64_t live_part_of(std::int64_t batch) const {
+    if (data.source == DataSource::kLive) return batch;
+    return std::llround(data.live_share * static_cast<double>(batch));
+  }
+  std::int64_t live_rows_of(std::int64_t update) const {
+    return live_part_of(batch_size_of(update)) * train.iterations_per_update;
   }
 };
 

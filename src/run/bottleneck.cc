@@ -76,10 +76,24 @@ std::string AdviceForTraining(const ThreadTimes& times, const TrainConfig& c, st
         "network.width (now {})",
         c.train.batch_size, c.network.width);
   }
+  if (c.live_rows_of(0) == 0) {
+    return fmt::format("lower network.width (now {})", c.network.width);
+  }
   return fmt::format(
       "lower network.width (now {}) or, as both sides share the cores, "
       "generate.workers (now {})",
       c.network.width, *c.generate.workers);
+}
+
+// Of the stages between shards and training, the slower is to blame.
+std::string DescribeReading(const ThreadTimes& times) {
+  const bool disk = times.disk.Work() > times.transfer.Work();
+  return fmt::format(
+      "{} is the bottleneck: training waited {} for chunks of shards; {}",
+      disk ? "reading shards" : "copying to the device",
+      HumanSeconds(times.main[Phase::kGpuQueueWait]),
+      disk ? "move data.path to a faster disk, or raise data.live_share"
+           : "set prefetch.pinned and prefetch.copy_stream to true, or raise data.live_share");
 }
 
 std::string Ideal(double ideal, double measured) {
@@ -93,6 +107,8 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   std::vector<std::string> lines = {DescribeThread("main", times.main),
                                     DescribeThread("generator", times.generator)};
   if (times.prefetch.wall_s > 0) lines.push_back(DescribeThread("prefetch", times.prefetch));
+  if (times.disk.wall_s > 0) lines.push_back(DescribeThread("disk", times.disk));
+  if (times.transfer.wall_s > 0) lines.push_back(DescribeThread("transfer", times.transfer));
   if (times.worker_count > 0) {
     lines.push_back(DescribeThread(
         fmt::format("{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
@@ -103,6 +119,14 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
 
 std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& config,
                                std::int64_t cores) {
+  if (report.threads.main[Phase::kGpuQueueWait] > kNegligible * report.wall_s) {
+    return DescribeReading(report.threads);
+  }
+  if (config.live_rows_of(0) == 0) {
+    return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
+                       HumanSeconds(report.threads.main[Phase::kGpuQueueWait]),
+                       AdviceForTraining(report.threads, config, cores));
+  }
   const double generate = report.generate_critical_s;
   const double train = report.train_critical_s;
   const double wait = report.wait_for_rows_s;

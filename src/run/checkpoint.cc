@@ -47,9 +47,19 @@ TensorDict ToDict(const TargetState& target) {
   return dict;
 }
 
+TensorDict ToDict(const ShardPosition& position) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("set", position.set);
+  dict.insert("rows", position.rows);
+  dict.insert("skipped_chunks", position.skipped_chunks);
+  dict.insert("skipped_rows", position.skipped_rows);
+  return dict;
+}
+
 TensorDict ToDict(const RunState& state) {
   TensorDict dict = MakeTensorDict();
   dict.insert("counters", ToDict(state.counters));
+  if (state.position) dict.insert("position", ToDict(*state.position));
   dict.insert("target", ToDict(state.target));
   dict.insert("model", ToTensorDict(state.model));
   dict.insert("optimizer", ToTensorDict(state.optimizer));
@@ -120,6 +130,16 @@ RunCounters Checkpoint::Counters() const {
           .best = ResultIn(dict, "best"),
           .validated_iterations = number("validated_iterations"),
           .best_update = number("best_update")};
+}
+
+std::optional<ShardPosition> Checkpoint::Position() const {
+  const TensorDict resume = Resume();
+  if (!resume.contains("position")) return std::nullopt;
+  const TensorDict dict = resume.at("position").toGenericDict();
+  return ShardPosition{.set = dict.at("set").toStringRef(),
+                       .rows = dict.at("rows").toInt(),
+                       .skipped_chunks = dict.at("skipped_chunks").toInt(),
+                       .skipped_rows = dict.at("skipped_rows").toInt()};
 }
 
 TargetState Checkpoint::Target() const {

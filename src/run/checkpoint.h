@@ -18,6 +18,7 @@
 #include "nn/tensor_file.h"
 #include "pipeline/target_books.h"
 #include "run/validation.h"
+#include "train/shard_loader.h"
 
 namespace tandem {
 
@@ -45,6 +46,7 @@ struct RunCounters {
 /// All that a run needs between two updates to go on as if it had never been away.
 struct RunState {
   RunCounters counters;
+  std::optional<ShardPosition> position;  ///< in the shards, if it reads any
   TargetState target;
   StateDict model;
   StateDict optimizer;
@@ -71,6 +73,7 @@ class Checkpoint {
 
   /// Throws InputError if this is no checkpoint to go on from.
   RunCounters Counters() const;
+  std::optional<ShardPosition> Position() const;
   TargetState Target() const;
 
   /// Copies the state before the next update into these tensors.

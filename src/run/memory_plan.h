@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "config/train_config.h"
 
@@ -13,15 +14,29 @@ struct MemoryPlan {
   // In bytes.
   std::int64_t buffers = 0;  ///< both, on the host
   std::int64_t replay = 0;   ///< what is kept of earlier updates, and the sample (in sync_main also
-                             ///< as examples), on the host
+                             ///< as examples), on the host; the former is mapped if that is asked
+                             ///< for
   std::int64_t search = 0;   ///< at most, of the states that the generator's A* has met
   std::int64_t batches = 0;  ///< the prefetch ring: on the host (pinned, for a GPU), and as much
                              ///< again on a GPU
+  std::int64_t shards = 0;   ///< chunks on their way from disk: likewise
   std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies to
                              ///< go on from after an interruption, and those that are evaluated
+
+  // The same by where it is.
+  std::int64_t allocated = 0;  ///< of the host's memory, with what is pinned
+  std::int64_t pinned = 0;     ///< of which for copies to a GPU
+  std::int64_t mapped = 0;     ///< of files on disk, of which the system keeps in memory what fits
 };
 
-/// `config` has no `auto` left.
+/// `config` has no `auto` left. Throws InputError if the shards that it names cannot be read.
 MemoryPlan PlanMemory(const TrainConfig& config);
+
+/// Throws InputError that names the limit of `config` that the plan exceeds, what takes most of it,
+/// and the keys to change.
+void CheckLimits(const MemoryPlan& plan, const TrainConfig& config);
+
+/// For people: what takes how much, and where.
+std::string Describe(const MemoryPlan& plan);
 
 }  // namespace tandem

@@ -64,6 +64,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"train_critical_s", summary.time.train_critical_s},
       {"time", ToJson(summary.time.threads)}};
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
+  if (summary.data) json["data"] = ToJson(*summary.data);
   WriteFileAtomically(path, json.dump(2) + "\n");
 }
 

@@ -45,6 +45,8 @@ ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
   times.generator -= earlier.generator;
   times.prefetch -= earlier.prefetch;
   times.validation_prefetch -= earlier.validation_prefetch;
+  times.disk -= earlier.disk;
+  times.transfer -= earlier.transfer;
   times.workers -= earlier.workers;
   return times;
 }
@@ -64,6 +66,8 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   if (times.validation_prefetch.wall_s > 0) {
     json[kValidationPrefetch] = ToJson(times.validation_prefetch);
   }
+  if (times.disk.wall_s > 0) json["disk"] = ToJson(times.disk);
+  if (times.transfer.wall_s > 0) json["transfer"] = ToJson(times.transfer);
   json["workers"] = {{"count", times.worker_count},
                      {"wall_s", Rounded(times.workers.wall_s)},
                      {"busy_s", Rounded(times.workers.Work())},
@@ -105,6 +109,10 @@ ThreadTimes TimeBooks::Times() const {
       all.prefetch += track.times;
     } else if (track.name == kValidationPrefetch) {
       all.validation_prefetch += track.times;
+    } else if (track.name == "disk") {
+      all.disk += track.times;
+    } else if (track.name == "transfer") {
+      all.transfer += track.times;
     } else {
       all.main += track.times;
     }

@@ -19,6 +19,7 @@ inline constexpr const char* kValidationPrefetch = "val_prefetch";
 struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes validation_prefetch;
+  PhaseTimes disk, transfer;  ///< the stages of shards
   PhaseTimes workers;  ///< TBB's threads together, without those above, which work beside them
   std::size_t worker_count = 0;
 };

@@ -1,6 +1,7 @@
 // trace.json: what a run's threads, and its GPU, did and when.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -26,6 +27,9 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
+  /// Goes on recording until `end` updates are done, if that is later. Before the first update.
+  void CoverUpdatesUpTo(std::int64_t end) { end_ = std::max(end_, end); }
+
   void UpdateStarts(std::int64_t update);
 
   /// `updates` are done.
@@ -44,7 +48,8 @@ class Tracer {
 
   Timeline& timeline_;
   Device& device_;
-  const std::int64_t first_, end_;  // updates
+  const std::int64_t first_;  // update
+  std::int64_t end_;          // the one after the last
   const std::filesystem::path path_;
   std::optional<KernelTrace> kernels_;  // while recording on a GPU
   Track::Clock::time_point recording_since_;

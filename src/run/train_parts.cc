@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "generate/value_iteration.h"
-#include "generate/walk_length.h"
+#include "generate/make_generator.h"
 #include "tandem/registry.h"
 #include "train/loader.h"
+#include "train/mixed.h"
 
 namespace tandem {
 namespace {
@@ -39,10 +39,14 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   net.to(device->torch());
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
-  generator = MakeGenerator(config);
+  // Whom sync_main's generator asks, the network in training, labels nothing.
+  const bool answered = questions != nullptr;
+  Evaluator* asked = answered ? static_cast<Evaluator*>(questions.get()) : evaluator.get();
+  generator = MakeGenerator(*domain, config, {.network = asked, .labels = !answered});
   const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
   batch_size = config.batch_size_of(update);
-  MakeLoader(config);
+  if (config.data.source == DataSource::kShards) MakeShards(config, from);
+  MakeLoaders(config);
   trainer = MakeTrainer(config);
   if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
@@ -63,16 +67,42 @@ void TrainRun::Parts::UseBatchSizeOf(std::int64_t update, const TrainConfig& con
   const TargetState target_state = pipeline->target();
   pipeline.reset();
   batch_size = config.batch_size_of(update);
-  MakeLoader(config);
-  trainer->UseLoader(*loader);
+  MakeLoaders(config);
+  trainer->UseLoader(loader());
   pipeline = MakePipeline(config, stop, update, target_state);
 }
 
-void TrainRun::Parts::MakeLoader(const TrainConfig& config) {
-  loader.reset();  // one at a time
-  loader = tandem::MakeLoader(
-      *device, schema, config.prefetch.enabled,
-      LoaderOptionsFor(config.prefetch, batch_size, static_cast<std::uint64_t>(config.seed)));
+void TrainRun::Parts::MakeShards(const TrainConfig& config, const Checkpoint* from) {
+  ShardSet set(config.data.path);
+  set.CheckFits(domain->spec(), schema);
+  shards = std::make_unique<ShardLoader>(
+      *device, std::move(set),
+      ShardLoaderOptions{.seed = static_cast<std::uint64_t>(config.seed),
+                         .depths = DepthsFor(config.data),
+                         .reading = config.data.reading,
+                         .on_damage = config.data.on_damage,
+                         .slots = SlotOptionsFor(config.prefetch)},
+      from != nullptr ? from->Position() : std::nullopt);
+}
+
+// For batches of `batch_size`.
+void TrainRun::Parts::MakeLoaders(const TrainConfig& config) {
+  mixed.reset();
+  live.reset();  // one at a time
+  const std::int64_t live_rows = config.live_part_of(batch_size);
+  if (live_rows > 0) {
+    live = MakeLoader(
+        *device, schema, config.prefetch.enabled,
+        LoaderOptionsFor(config.prefetch, live_rows, static_cast<std::uint64_t>(config.seed)));
+  }
+  if (shards == nullptr) return;
+  shards->UseBatchSize(batch_size - live_rows);
+  if (live != nullptr) mixed = std::make_unique<MixedLoader>(*live, *shards);
+}
+
+BatchLoader& TrainRun::Parts::loader() const {
+  if (mixed != nullptr) return *mixed;
+  return live != nullptr ? *live : *shards;
 }
 
 void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
@@ -92,38 +122,9 @@ void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
                       .workers = static_cast<int>(*config.generate.workers)});
 }
 
-std::unique_ptr<Generator> TrainRun::Parts::MakeGenerator(const TrainConfig& config) {
-  const auto seed = static_cast<std::uint64_t>(config.seed);
-  const int workers = static_cast<int>(*config.generate.workers);
-  if (config.generate.target == Target::kWalkLength) {
-    return std::make_unique<WalkLengthGenerator>(
-        *domain, WalkLengthOptions{.head = config.network.head,
-                                   .seed = seed,
-                                   .length = config.generate.max_scramble,
-                                   .chunk_rows = config.generate.chunk_rows,
-                                   .workers = workers});
-  }
-  const GenerateConfig& generate = config.generate;
-  const bool searches = generate.search != GenerateSearch::kNone;
-  const bool answered = questions != nullptr;  // by the network in training, which labels nothing
-  return std::make_unique<ValueIterationGenerator>(
-      *domain, answered ? static_cast<Evaluator&>(*questions) : *evaluator,
-      ValueIterationOptions{.head = config.network.head,
-                            .capped = generate.target == Target::kCappedValueIteration,
-                            .seed = seed,
-                            .max_scramble = generate.max_scramble,
-                            .chunk_rows = generate.chunk_rows,
-                            .workers = workers,
-                            .search = {.method = generate.search,
-                                       .epsilon = generate.search_epsilon,
-                                       .weight = static_cast<float>(generate.search_weight)},
-                            .search_iterations = searches ? generate.search_iterations : 1,
-                            .labelled = !answered});
-}
-
 std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {
   return std::make_unique<TorchTrainer>(
-      net, target.get(), *loader, *device,
+      net, target.get(), loader(), *device,
       TorchTrainerOptions{
           .optimizer = config.optimizer,
           .loss = config.train.loss,
@@ -138,8 +139,9 @@ std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& co
 void TrainRun::Parts::MakeReplay(const TrainConfig& config) {
   const bool of_states = config.pipeline.mode == Mode::kSyncMain;
   replay = std::make_unique<ReplayBuffer>(
-      of_states ? StateSchema(domain->spec()) : schema, static_cast<std::size_t>(config.rows_of(0)),
-      config.replay.updates, static_cast<std::uint64_t>(config.seed));
+      of_states ? StateSchema(domain->spec()) : schema,
+      static_cast<std::size_t>(config.live_rows_of(0)), config.replay.updates,
+      static_cast<std::uint64_t>(config.seed), config.replay.map_to);
   if (!of_states) replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
 }
 
@@ -152,7 +154,7 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
   if (const std::int64_t every = config.train.batch_doubles_every; every > 0) {
     end = std::min(end, (first_update / every + 1) * every);
   }
-  const PipelineOptions options{.rows_per_update = config.rows_of(first_update),
+  const PipelineOptions options{.rows_per_update = config.live_rows_of(first_update),
                                 .max_updates = end,
                                 .policy_lag = *config.pipeline.policy_lag,
                                 .loss_thresh = config.pipeline.loss_thresh,
@@ -173,6 +175,7 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
 
 RunState TrainRun::Parts::State(const RunCounters& counters) const {
   return {.counters = counters,
+          .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,
           .target = pipeline != nullptr ? pipeline->target() : TargetState{},
           .model = StateDictOf(net),
           .optimizer = trainer->optimizer().State(ParameterNames(net)),

@@ -14,6 +14,7 @@
 #include "run/checkpoint.h"
 #include "run/train_run.h"
 #include "train/current_net.h"
+#include "train/shard_loader.h"
 #include "train/torch_trainer.h"
 
 namespace tandem {
@@ -44,7 +45,9 @@ struct TrainRun::Parts {
   std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
   std::int64_t batch_size = 0;
-  std::unique_ptr<BatchLoader> loader;
+  std::unique_ptr<ShardLoader> shards;  // null where no rows come from shards
+  std::unique_ptr<BatchLoader> live;    // null where all do
+  std::unique_ptr<BatchLoader> mixed;   // null where not both are there
   std::unique_ptr<TorchTrainer> trainer;
   std::unique_ptr<ReplayBuffer> replay;           // null without replay
   std::unique_ptr<ReplayTrainer> replay_trainer;  // likewise, and in sync_main
@@ -53,10 +56,11 @@ struct TrainRun::Parts {
 
  private:
   void MakeEvaluators(const TrainConfig& config);
-  std::unique_ptr<Generator> MakeGenerator(const TrainConfig& config);
+  void MakeShards(const TrainConfig& config, const Checkpoint* from);
+  void MakeLoaders(const TrainConfig& config);
+  BatchLoader& loader() const;
   void MakeReplay(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
-  void MakeLoader(const TrainConfig& config);
   std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, const StopSignal& stop,
                                          std::int64_t first_update,
                                          const TargetState& target_state);

@@ -1,69 +1,25 @@
 #include "run/train_run.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/peak_memory.h"
 #include "base/timeline.h"
 #include "buffer/replay_file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
+#include "run/metrics_line.h"
 #include "run/train_parts.h"
 
 namespace tandem {
 namespace {
 
-std::int64_t PeakRssBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
-
-nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
-                                   const RunCounters& counters,
-                                   const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times) {
-  const TrainStats& train = record.train;
-  const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
-    return counters.wall_s - std::chrono::duration<double>(Stopwatch().start() - time).count();
-  };
-  nlohmann::ordered_json line = {
-      {"update", record.update},
-      {"elapsed_s", counters.wall_s},
-      {"iterations", train.iterations},
-      {"examples", train.examples},
-      {"examples_per_s", static_cast<double>(train.examples) / record.seconds},
-      {"loss", train.loss},
-      {"learning_rate", train.learning_rate},
-      {"update_s", record.seconds},
-      {"generate_began_s", seconds_at(record.fill.began)},
-      {"generate_s", record.fill.seconds},
-      {"generator_wait_s", record.fill.wait_s},
-      {"train_began_s", seconds_at(train.began)},
-      {"train_s", train.seconds},
-      {"wait_for_rows_s", record.wait_for_rows_s},
-      {"wait_for_batch_s", train.wait_for_batch_s},
-      {"label_s", record.label_s},
-      {"answer_s", record.answer_s},
-      {"lag_updates", record.lag_updates},
-      {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
-  if (validation) {
-    line["solve_rate"] = validation->solve_rate;
-    line["value_error"] = validation->value_error;
-    for (const auto& [length, error] : validation->by_length) {
-      line["value_error_by_length"][std::to_string(length)] = error;
-    }
-  }
-  line["time"] = ToJson(times);
-  return line;
-}
-
 RunState CopyOf(const RunState& state) {
   return {.counters = state.counters,
+          .position = state.position,
           .target = state.target,
           .model = CloneOf(state.model),
           .optimizer = CloneOf(state.optimizer),
@@ -99,10 +55,21 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
   MakeParts(from);
+  if (tracer_ && parts_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
 }
 
 TrainRun::~TrainRun() = default;
+
+// The update after the one that ends the last epoch to be traced.
+std::int64_t TrainRun::EndOfTracedEpochs() const {
+  const std::int64_t rows = config_.diagnose.trace_epochs * parts_->shards->set().spec().examples;
+  std::int64_t end = 0;
+  for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
+    done += config_.rows_of(end) - config_.live_rows_of(end);
+  }
+  return end;
+}
 
 void TrainRun::MakeParts(const Checkpoint* from) {
   parts_.reset();  // stops what works in the background
@@ -110,6 +77,7 @@ void TrainRun::MakeParts(const Checkpoint* from) {
   if (from != nullptr && parts_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
   }
+  if (parts_->shards != nullptr) began_training_ = Mark();
   parts_->trainer->OnStart([this] { time_.TrainingStarts(); });
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
 }
@@ -274,6 +242,12 @@ void TrainRun::SaveUnfinished() const {
   }
 }
 
+TrainingMark TrainRun::Mark() const {
+  return {.rows = parts_->shards->position().rows,
+          .train_s = so_far_.train_s,
+          .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
+}
+
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   if (end_ != RunEnd::kStopped && parts_->validator != nullptr) Validate();
@@ -288,6 +262,9 @@ RunSummary TrainRun::Finish() {
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
+  if (parts_->shards != nullptr) {
+    summary.data = ReportOf(*parts_->shards, began_training_, Mark());
+  }
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }

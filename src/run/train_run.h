@@ -14,6 +14,7 @@
 #include "nn/device.h"
 #include "pipeline/pipeline.h"
 #include "run/checkpoint.h"
+#include "run/data_report.h"
 #include "run/run_directory.h"
 #include "run/time_books.h"
 #include "run/timing_breakdown.h"
@@ -49,6 +50,7 @@ struct RunSummary : RunCounters {
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
+  std::optional<DataReport> data;  ///< with shards
 };
 
 /// Runs updates one by one. All methods but RequestStop are called from one thread; all threads
@@ -96,6 +98,7 @@ class TrainRun {
 
   void MakeParts(const Checkpoint* from);
   RunCounters Counters() const;
+  std::int64_t EndOfTracedEpochs() const;
   void OnIteration(std::int64_t iteration);
   void KeepState();
   bool RunPipelineUpdate();
@@ -105,6 +108,7 @@ class TrainRun {
   void SaveUnfinished() const;
   void Save(const RunState& state, const RunCounters& counters, const StateDict& model,
             const std::string& weights_sha256) const;
+  TrainingMark Mark() const;
   void SaveCheckpoint(const std::string& weights_sha256) const;
 
   const TrainConfig config_;
@@ -122,6 +126,7 @@ class TrainRun {
   RunCounters so_far_;
   std::optional<ValidationReport> report_;  // not yet in the metrics
   double earlier_s_ = 0;                    // wall time before this run went on with another
+  TrainingMark began_training_;             // of the parts below
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole

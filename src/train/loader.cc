@@ -3,12 +3,16 @@
 
 namespace tandem {
 
+SlotOptions SlotOptionsFor(const PrefetchConfig& config) {
+  return {.pinned = config.pinned, .copy_stream = config.copy_stream};
+}
+
 LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
                                std::uint64_t seed) {
   return {.batch_size = batch_size,
           .depth = config.depth,
           .seed = seed,
-          .slots = {.pinned = config.pinned, .copy_stream = config.copy_stream}};
+          .slots = SlotOptionsFor(config)};
 }
 
 std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,

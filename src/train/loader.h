@@ -19,7 +19,10 @@ struct LoaderOptions {
   std::string thread_name = "prefetch";  ///< in traces and accounts, where there is one
 };
 
-/// What a config's section says, for batches of `batch_size`.
+/// What a config's section says.
+SlotOptions SlotOptionsFor(const PrefetchConfig& config);
+
+/// The same, for batches of `batch_size`.
 LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
                                std::uint64_t seed);
 

@@ -54,6 +54,16 @@ std::vector<std::uint32_t> SampleAfter(ReplayBuffer& replay, std::int64_t update
   return Ids(replay.Sample());
 }
 
+TEST(ReplayBuffer, DrawsTheSameFromAMappedFile) {
+  const TempFolder folder;
+  ReplayBuffer in_memory(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
+  ReplayBuffer mapped(kSchema, kRows, /*earlier=*/3, /*seed=*/1, folder.path());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));  // the files have no names
+  for (std::int64_t updates = 1; updates < 8; ++updates) {
+    EXPECT_EQ(SampleAfter(mapped, updates), SampleAfter(in_memory, updates));
+  }
+}
+
 TEST(ReplayBuffer, DrawsEachRowAtMostOnceAndOnlyOfTheUpdatesHeld) {
   ReplayBuffer replay(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
   for (std::int64_t updates = 1; updates < 12; ++updates) {

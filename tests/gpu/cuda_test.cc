@@ -14,8 +14,11 @@
 #include "nn/torch_evaluator.h"
 #include "run/resolve.h"
 #include "run/train_run.h"
+#include "support/example_sets.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/prefetch.h"
+#include "train/shard_loader.h"
 
 namespace tandem {
 namespace {
@@ -143,6 +146,25 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
 }
 
 TEST_F(Cuda, RefusesAGpuThatIsNotThere) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
+
+TEST_F(Cuda, BatchesFromShardsAreThoseOfTheCpu) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const auto cpu = OpenDevice("cpu");
+  const StageDepths shallow{.cpu = 1, .gpu = 1};  // so that memory is soon used again
+  ShardLoader on_gpu(*device_, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
+  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
+  const DataBuffer none(on_cpu.set().spec().schema, 0);
+  on_gpu.UseBatchSize(90);
+  on_cpu.UseBatchSize(90);
+  const auto batches = on_gpu.Open(none, 0), expected = on_cpu.Open(none, 0);
+  for (int i = 0; i < 60; ++i) {
+    if (i % 20 == 0) KeepTheGpuBusy();
+    const Batch batch = batches->Next(), same = expected->Next();
+    ASSERT_TRUE(batch.inputs.cpu().equal(same.inputs)) << "batch " << i;
+    ASSERT_TRUE(batch.targets.cpu().equal(same.targets)) << "batch " << i;
+  }
+}
 
 }  // namespace
 }  // namespace tandem

@@ -37,6 +37,9 @@ TEST(MemoryPlan, CountsReplayAndTheSearchesOfTheGenerator) {
   EXPECT_EQ(PlanFor(rows).replay, 0);
   EXPECT_EQ(PlanFor(rows).search, 0);
   EXPECT_EQ(PlanFor(rows + "replay: {updates: 3}").replay, (3 + 2) * 2 * 128 * (54 + 4));
+  const MemoryPlan mapped = PlanFor(rows + "replay: {updates: 3, map_to: /tmp}");
+  EXPECT_EQ(mapped.mapped, (3 + 1) * 2 * 128 * (54 + 4));
+  EXPECT_EQ(mapped.allocated + mapped.mapped, PlanFor(rows + "replay: {updates: 3}").allocated);
   const std::string astar =
       rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
   EXPECT_GE(PlanFor(astar).search, 2 * 128 * 12 * 54);  // every child's bytes

@@ -1,0 +1,47 @@
+// tandem generate CONFIG, where a network labels the rows.
+#include <fmt/format.h>
+
+#include "apps/generation.h"
+#include "apps/plain_errors.h"
+#include "config/fields.h"
+#include "nn/torch_evaluator.h"
+#include "run/checkpoint.h"
+#include "run/resolve.h"
+#include "run/run_directory.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+int Generate(const GenerateArgs& args) {
+  const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  if (asked.network.init_from.empty()) {
+    throw InputError(fmt::format(
+        "{}: `generate.target: {}` asks a network, so `network.init_from` must name a run or a "
+        "checkpoint; --set network.init_from=RUN_DIR sets it here",
+        args.config, ValueText(asked, "generate.target")));
+  }
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const TrainConfig config = ResolveAutos(asked, *device);
+  const auto domain = MakeDomain(config.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+  ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));
+  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().name);
+  const std::string sha256 = WeightsSha256(StateDictOf(net));
+  net.to(device->torch());
+  FrozenNet frozen(spec, config.evaluate.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
+                   device->torch());
+  frozen.CopyFrom(net);
+  device->Synchronize();  // evaluations run on another stream
+  TorchEvaluator evaluator(frozen, *device, spec,
+                           {.batch_rows = config.evaluate.batch_rows,
+                            .threads = static_cast<int>(*config.evaluate.threads)});
+  return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256);
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int tandem::tandem_run_generate(const GenerateArgs& args) {
+  return WithPlainErrors([&] { return Generate(args); });
+}

@@ -1,0 +1,126 @@
+#include "apps/generation.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "apps/signals.h"
+#include "base/log.h"
+#include "base/peak_memory.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kReportInterval = 10;  // seconds
+
+// "0/4": the first of four.
+Share ParseShare(const std::string& text) {
+  Share share;
+  const char* end = text.data() + text.size();
+  const auto [slash, bad_index] = std::from_chars(text.data(), end, share.index);
+  const bool split = bad_index == std::errc() && slash != end && *slash == '/';
+  const auto [last, bad_count] =
+      split ? std::from_chars(slash + 1, end, share.count) : std::from_chars_result{end, {}};
+  if (!split || bad_count != std::errc() || last != end || share.index < 0 || share.count < 1 ||
+      share.index >= share.count) {
+    throw InputError(
+        fmt::format("--share {}: expected I/N, process I of N, counted from 0, such as 0/4", text));
+  }
+  return share;
+}
+
+Compression ParseCompression(const std::string& text) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    if (text == NameOf(compression)) return compression;
+  }
+  throw InputError(fmt::format("--compression {}: expected none or zstd", text));
+}
+
+ShardingOptions OptionsOf(const GenerateArgs& args) {
+  if (args.chunk_rows > INT32_MAX) {
+    throw InputError(fmt::format("--chunk-rows {}: expected at most {}", args.chunk_rows,
+                                 WithThousands(INT32_MAX)));
+  }
+  return {.examples = args.examples,
+          .chunk_rows = args.chunk_rows,
+          .chunks_per_shard = args.shard_chunks,
+          .compression = ParseCompression(args.compression)};
+}
+
+void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& args) {
+  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
+  const auto chunk = static_cast<std::int64_t>(set.BytesOfChunk(0));
+  LogInfo(fmt::format("{}: {} examples of {} in {} shards, {} before compression ({})", args.out,
+                      WithThousands(set.examples), set.domain, WithThousands(set.num_shards()),
+                      size(set.examples * static_cast<std::int64_t>(set.schema.row_bytes())),
+                      NameOf(set.compression)));
+  LogInfo(fmt::format("  columns   {}; target {}", DescribeSchema(set.schema), set.target));
+  LogInfo(fmt::format("  memory    {} for two chunks of {} rows", size(2 * chunk),
+                      WithThousands(set.chunk_rows)));
+  if (share.count > 1) {
+    LogInfo(fmt::format("  share     process {} of {}, counted from 0", share.index, share.count));
+  }
+}
+
+// Says now and then how far it is, and at the end what it took.
+class Reporter {
+ public:
+  void Report(const GenerateProgress& progress) {
+    last_ = progress;
+    if (since_reported_.Seconds() < kReportInterval) return;
+    since_reported_ = Stopwatch();
+    LogInfo(fmt::format("{:3.0f} %  {} examples/s",
+                        100 * static_cast<double>(progress.rows_found + progress.rows_made) /
+                            static_cast<double>(progress.rows),
+                        WithThousands(Rate())));
+  }
+
+  void Finish() const {
+    if (last_.rows_made == 0) {
+      LogInfo("all shards were there already");
+      return;
+    }
+    LogInfo(fmt::format("{} examples in {} ({} examples/s), {} on disk, peak memory {}{}",
+                        WithThousands(last_.rows_made), HumanSeconds(watch_.Seconds()),
+                        WithThousands(Rate()), HumanBytes(static_cast<double>(last_.bytes)),
+                        HumanBytes(static_cast<double>(PeakRssBytes())),
+                        last_.rows_found > 0 ? fmt::format("; {} were there already",
+                                                           WithThousands(last_.rows_found))
+                                             : ""));
+  }
+
+ private:
+  long long Rate() const {
+    return static_cast<long long>(static_cast<double>(last_.rows_made) / watch_.Seconds());
+  }
+
+  GenerateProgress last_;
+  Stopwatch watch_, since_reported_;
+};
+
+}  // namespace
+
+int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
+                 AskedNetwork asked, const std::string& weights_sha256) {
+  const ShardSetSpec set = SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256);
+  const Share share = ParseShare(args.share);
+  const auto generator = MakeGenerator(domain, config, asked);
+  Announce(set, share, args);
+  const StopOnSignals signals;
+  Reporter reporter;
+  try {
+    GenerateShards(*generator, set, args.out, share, signals.stop(),
+                   [&](const GenerateProgress& progress) { reporter.Report(progress); });
+  } catch (const Stopped&) {
+    LogWarning("stopped; the same command goes on with the shards that are not finished");
+    return kSignalBase + signals.caught();
+  }
+  reporter.Finish();
+  LogInfo(fmt::format("next: tandem shards {}", args.out));
+  return kDone;
+}
+
+}  // namespace tandem

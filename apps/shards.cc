@@ -1,0 +1,136 @@
+// tandem shards DIR
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/commands.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "shards/shard_set.h"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is known of one shard.
+struct Finding {
+  const ShardSet::Shard* shard;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;             ///< of the chunks as they are stored
+  std::vector<std::string> problems;  ///< each names file and chunk
+};
+
+Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
+             std::vector<std::byte>& memory) {
+  const ShardSetSpec& spec = set.spec();
+  Finding finding{.shard = &shard, .first_row = shard.number * spec.rows_per_shard()};
+  if (!shard.header) finding.problems.push_back(shard.problem);
+  for (std::int64_t c = spec.FirstChunk(shard.number); c < spec.EndChunk(shard.number); ++c) {
+    finding.rows += spec.RowsOfChunk(c);
+    finding.bytes += set.StoredBytes(c);
+    if (!verify || !shard.header) continue;
+    try {
+      set.Read(c, memory);
+    } catch (const DamagedShard& damage) {
+      finding.problems.emplace_back(damage.what());
+    }
+  }
+  return finding;
+}
+
+Json ToJson(const ShardSetSpec& spec) {
+  return {{"domain", spec.domain},
+          {"target", spec.target},
+          {"columns", DescribeSchema(spec.schema)},
+          {"made_by", spec.made_by},
+          {"examples", spec.examples},
+          {"chunk_rows", spec.chunk_rows},
+          {"compression", NameOf(spec.compression)},
+          {"set", spec.Identity()}};
+}
+
+Json ToJson(const Finding& finding) {
+  return {{"file", finding.shard->path.filename().string()},
+          {"first_row", finding.first_row},
+          {"rows", finding.rows},
+          {"bytes", finding.bytes},
+          {"problems", finding.problems}};
+}
+
+void PrintSet(const ShardSet& set) {
+  const ShardSetSpec& spec = set.spec();
+  fmt::print("{}: {} examples of {}, target {}\n", set.folder().string(),
+             WithThousands(spec.examples), spec.domain, spec.target);
+  fmt::print("  columns   {}\n", DescribeSchema(spec.schema));
+  std::string made_by;
+  for (const auto& [key, value] : spec.made_by) made_by += fmt::format("  {}: {}", key, value);
+  fmt::print("  made by {}\n", made_by);
+  fmt::print("  chunks    of {} rows, compression {}\n\n", WithThousands(spec.chunk_rows),
+             NameOf(spec.compression));
+}
+
+void PrintFinding(const Finding& finding, bool verified) {
+  const char* state = finding.shard->missing      ? "missing"
+                      : !finding.problems.empty() ? "damaged"
+                      : verified                  ? "whole"
+                                                  : "not verified";
+  fmt::print("{}  rows {} to {}  {:>10}  {}\n", finding.shard->path.filename().string(),
+             WithThousands(finding.first_row), WithThousands(finding.first_row + finding.rows - 1),
+             HumanBytes(static_cast<double>(finding.bytes)), state);
+  for (const std::string& problem : finding.problems) {
+    if (!finding.shard->missing) fmt::print("  {}\n", problem);
+  }
+}
+
+void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
+  std::int64_t bytes = 0, missing = 0, damaged = 0;
+  for (const Finding& finding : all) {
+    bytes += finding.bytes;
+    (finding.shard->missing ? missing : damaged) += finding.problems.empty() ? 0 : 1;
+  }
+  fmt::print("\n{} of {} shards missing, {} damaged; {}", missing, all.size(), damaged,
+             HumanBytes(static_cast<double>(bytes)));
+  if (verified) {
+    fmt::print(" verified in {} ({:.2f} GB/s)", HumanSeconds(seconds),
+               static_cast<double>(bytes) / seconds * 1e-9);
+  }
+  fmt::print("\n");
+  if (missing + damaged > 0) {
+    fmt::print(
+        "`tandem generate` with the same arguments makes the missing ones; remove the "
+        "damaged ones first.\n");
+  }
+}
+
+}  // namespace
+
+int RunShards(const ShardsArgs& args) {
+  const ShardSet set(args.folder);
+  const bool verify = !args.list;
+  const Stopwatch watch;
+  std::vector<std::byte> memory(set.spec().BytesOfChunk(0));
+  std::vector<Finding> all;
+  bool whole = true;
+  if (!args.json) PrintSet(set);
+  for (const ShardSet::Shard& shard : set.shards()) {
+    all.push_back(Look(set, shard, verify, memory));
+    whole = whole && all.back().problems.empty();
+    if (!args.json) PrintFinding(all.back(), verify);
+  }
+  if (args.json) {
+    Json json = ToJson(set.spec());
+    json["verified"] = verify;
+    for (const Finding& finding : all) json["shards"].push_back(ToJson(finding));
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    PrintEnd(all, verify, watch.Seconds());
+  }
+  return whole ? kDone : kFailed;
+}
+
+}  // namespace tandem

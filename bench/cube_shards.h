@@ -1,0 +1,60 @@
+// A set of cubes on disk for benchmarks, larger than the processor's caches.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/mapped_file.h"
+#include "generate/make_generator.h"
+#include "shards/generate_shards.h"
+#include "shards/shard_set.h"
+#include "support/temp_folder.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+
+/// Made at first use, in the folder for temporary files; goes with the program.
+class CubeShards {
+ public:
+  static const CubeShards& Get(std::int64_t examples) {
+    static const CubeShards shards(examples);
+    return shards;
+  }
+
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+  std::int64_t bytes() const {
+    std::int64_t bytes = 0;
+    const ShardSet set(path());
+    for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) bytes += set.StoredBytes(c);
+    return bytes;
+  }
+
+  /// Has the system forget what it keeps of the files, so that they are read from the disk.
+  void DropFromMemory() const {
+    const ShardSet set(path());
+    for (const auto& shard : set.shards()) {
+      const OpenFile file(shard.path);
+      ::fsync(file.descriptor());
+      ::posix_fadvise(file.descriptor(), 0, 0, POSIX_FADV_DONTNEED);
+    }
+  }
+
+ private:
+  explicit CubeShards(std::int64_t examples) {
+    TrainConfig config;
+    config.generate.workers = std::max(1U, std::thread::hardware_concurrency());
+    const auto domain = MakeDomain(config.domain.full_name());
+    const StopSignal stop;
+    GenerateShards(*MakeGenerator(*domain, config, {}),
+                   SpecOfSet(config, domain->spec(), {.examples = examples}, ""), path(), {}, stop,
+                   [](const GenerateProgress&) {});
+  }
+
+  TempFolder folder_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,61 @@
+// Training on the same number of rows from shards, whose first epoch is not in the system's memory,
+// and from a buffer in memory: compare items_per_second. With a wide network computing dominates,
+// with a narrow one what it takes to get at the rows.
+#include <benchmark/benchmark.h>
+
+#include <thread>
+
+#include "bench/cube_shards.h"
+#include "train/prefetch.h"
+#include "train/shard_loader.h"
+#include "train/torch_trainer.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kBatch = 2000;
+constexpr std::int64_t kIterations = 50;
+constexpr std::int64_t kExamples = 4 << 20;
+
+// Updates of a network of the width that the benchmark's argument is.
+void Train(benchmark::State& state, Device& device, BatchLoader& loader, const DataBuffer& rows) {
+  ResNetFC net({.input = {.positions = 54, .depth = 6},
+                .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
+               1);
+  TorchTrainer trainer(net, nullptr, loader, device,
+                       {.iterations_per_update = kIterations,
+                        .iterations = std::int64_t{1} << 40,
+                        .threads = static_cast<int>(std::thread::hardware_concurrency()),
+                        .bf16 = device.has_fast_bf16()});
+  const StopSignal stop;
+  std::int64_t update = 0;
+  for (auto _ : state) trainer.Train(update++, rows, stop);
+  state.SetItemsProcessed(state.iterations() * kIterations * kBatch);
+}
+
+void FromMemory(benchmark::State& state) {
+  const auto device = OpenDevice("cpu");
+  const Schema schema = ExampleSchema(MakeDomain("cube3")->spec());
+  const DataBuffer rows(schema, static_cast<std::size_t>(kIterations * kBatch));
+  PrefetchLoader loader(*device, schema, {.batch_size = kBatch});
+  Train(state, *device, loader, rows);
+}
+
+void FromDisk(benchmark::State& state) {
+  const auto device = OpenDevice("cpu");
+  const CubeShards& shards = CubeShards::Get(kExamples);
+  ShardLoader loader(*device, ShardSet(shards.path()), {}, std::nullopt);
+  loader.UseBatchSize(kBatch);
+  const DataBuffer none(ExampleSchema(MakeDomain("cube3")->spec()), 0);
+  shards.DropFromMemory();
+  Train(state, *device, loader, none);
+}
+
+void Widths(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgName("width")->Arg(256)->Arg(8)->Unit(benchmark::kMillisecond)->UseRealTime();
+}
+BENCHMARK(FromMemory)->Apply(Widths);
+BENCHMARK(FromDisk)->Apply(Widths);
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,60 @@
+#include "run/data_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+nlohmann::ordered_json ToJson(const StageFigures& stage) {
+  return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
+}
+
+double EpochsOf(const DataReport& report) {
+  return static_cast<double>(report.position.rows) / static_cast<double>(report.examples);
+}
+
+}  // namespace
+
+DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end) {
+  const ShardSetSpec& set = shards.set().spec();
+  DataReport report{.position = shards.position(),
+                    .examples = set.examples,
+                    .disk = shards.disk(),
+                    .transfer = shards.transfer()};
+  const double seconds = (end.train_s - begin.train_s) - (end.wait_s - begin.wait_s);
+  report.training = {
+      .bytes = (end.rows - begin.rows) * static_cast<std::int64_t>(set.schema.row_bytes()),
+      .seconds = std::max(0.0, seconds)};
+  return report;
+}
+
+nlohmann::ordered_json ToJson(const DataReport& report) {
+  return {{"rows", report.position.rows},
+          {"epochs", EpochsOf(report)},
+          {"skipped_chunks", report.position.skipped_chunks},
+          {"skipped_rows", report.position.skipped_rows},
+          {"disk", ToJson(report.disk)},
+          {"transfer", ToJson(report.transfer)},
+          {"training", ToJson(report.training)}};
+}
+
+std::vector<std::string> DescribeData(const DataReport& report) {
+  const ShardPosition& position = report.position;
+  std::vector<std::string> lines = {fmt::format(
+      "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s, transfer {:.3f}, training {:.3f}",
+      EpochsOf(report), report.disk.GbPerSecond(), report.transfer.GbPerSecond(),
+      report.training.GbPerSecond())};
+  if (position.skipped_chunks > 0) {
+    lines.push_back(fmt::format("shards: {} damaged chunks were left out, {} rows",
+                                WithThousands(position.skipped_chunks),
+                                WithThousands(position.skipped_rows)));
+  }
+  return lines;
+}
+
+}  // namespace tandem

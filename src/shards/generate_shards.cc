@@ -1,0 +1,196 @@
+#include "shards/generate_shards.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/worker.h"
+#include "config/fields.h"
+#include "shards/damage.h"
+#include "shards/shard_writer.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// No update of a run has this number, so a run that also generates makes other rows from its seed.
+constexpr std::int64_t kNoUpdate = -1;
+
+// Makes one shard after the other from chunks that come in order, on a thread of its own.
+class BackgroundWriter {
+ public:
+  BackgroundWriter(fs::path folder, const ShardSetSpec& set)
+      : folder_(std::move(folder)), set_(set), thread_("writer") {}
+
+  // Writes `rows`, which must not change before the result is there: the bytes of the shard that
+  // the chunk ends, if it ends one.
+  std::future<std::int64_t> Write(std::int64_t chunk, const DataBuffer& rows) {
+    const auto task = std::make_shared<std::packaged_task<std::int64_t()>>(
+        [this, chunk, &rows] { return WriteNow(chunk, rows); });
+    thread_.Post([task] { (*task)(); });
+    return task->get_future();
+  }
+
+ private:
+  std::int64_t WriteNow(std::int64_t chunk, const DataBuffer& rows) {
+    const std::int64_t shard = chunk / set_.chunks_per_shard;
+    if (chunk == set_.FirstChunk(shard)) writer_.emplace(folder_, set_, shard);
+    if (!writer_) throw Error("the chunk before could not be written");
+    writer_->Add(rows);
+    if (chunk + 1 < set_.EndChunk(shard)) return 0;
+    const std::int64_t bytes = writer_->Commit();
+    writer_.reset();
+    return bytes;
+  }
+
+  const fs::path folder_;
+  const ShardSetSpec& set_;
+  std::optional<ShardWriter> writer_;  // of the shard that is not finished; the thread's own
+  Worker thread_;                      // last: it uses everything above
+};
+
+// Whether the shard is there. One whose header is damaged is made anew.
+bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
+  const fs::path path = ShardPath(folder, shard);
+  if (!fs::exists(path)) return false;
+  try {
+    const ShardHeader header = ReadHeader(path);
+    if (header.set == set) return true;
+    throw InputError(
+        fmt::format("{} is of another set than is asked for: {}; name another folder, "
+                    "or go on as that was begun",
+                    path.string(), DescribeDifference(header.set, set)));
+  } catch (const DamagedShard&) {
+    return false;
+  }
+}
+
+// The process that was writing the file aside of a shard ("shard-000000.tandem.PID.partial").
+std::optional<pid_t> WriterOf(const std::string& aside, const std::string& shard) {
+  const std::string_view suffix = ".partial";
+  if (!aside.starts_with(shard + ".") || !aside.ends_with(suffix)) return std::nullopt;
+  pid_t process = 0;
+  const char* end = aside.data() + aside.size() - suffix.size();
+  const auto [at, error] = std::from_chars(aside.data() + shard.size() + 1, end, process);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return process;
+}
+
+// What processes left behind that were killed.
+void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& shards) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    for (const std::int64_t shard : shards) {
+      const auto process =
+          WriterOf(entry.path().filename().string(), ShardPath(folder, shard).filename().string());
+      if (process && ::kill(*process, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
+    }
+  }
+}
+
+std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
+  std::int64_t rows = 0;
+  for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
+    rows += set.RowsOfChunk(c);
+  }
+  return rows;
+}
+
+// The shards of the share that are not there; counts the rows of the others.
+std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set, Share share,
+                                       GenerateProgress& progress) {
+  std::vector<std::int64_t> missing;
+  for (std::int64_t i = share.index; i < set.num_shards(); i += share.count) {
+    progress.rows += RowsOf(set, i);
+    if (IsThere(folder, set, i)) {
+      progress.rows_found += RowsOf(set, i);
+    } else {
+      missing.push_back(i);
+    }
+  }
+  return missing;
+}
+
+// A buffer that is filled and written in turns.
+struct Slot {
+  std::unique_ptr<DataBuffer> rows;
+  std::future<std::int64_t> written;
+
+  // Of `count` rows: the last chunk may have fewer than the others.
+  DataBuffer& Buffer(const Schema& schema, std::int64_t count) {
+    if (rows == nullptr || static_cast<std::int64_t>(rows->rows()) != count) {
+      rows = std::make_unique<DataBuffer>(schema, static_cast<std::size_t>(count));
+    }
+    return *rows;
+  }
+};
+
+}  // namespace
+
+ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
+                       const ShardingOptions& options, const std::string& weights_sha256) {
+  std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
+  ShardSetSpec set{.domain = domain.name,
+                   .target = ValueText(config, "generate.target"),
+                   .schema = ExampleSchema(domain, config.network.head),
+                   .examples = options.examples,
+                   .chunk_rows = options.chunk_rows,
+                   .chunks_per_shard = options.chunks_per_shard,
+                   .compression = options.compression};
+  if (config.generate.target != Target::kWalkLength) {
+    // Sums differ in their last bits with what is evaluated together, and by how many threads.
+    for (const char* key :
+         {"generate.search", "generate.search_iterations", "generate.search_epsilon",
+          "generate.search_weight", "generate.chunk_rows", "evaluate.batch_rows",
+          "evaluate.precision", "evaluate.threads"}) {
+      keys.emplace_back(key);
+    }
+    set.made_by["weights_sha256"] = weights_sha256;
+  }
+  for (const std::string& key : keys) set.made_by[key] = ValueText(config, key);
+  return set;
+}
+
+void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
+                    Share share, const StopSignal& stop,
+                    const std::function<void(const GenerateProgress&)>& progress) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+  GenerateProgress done;
+  const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
+  RemoveLeftovers(folder, shards);
+
+  std::array<Slot, 2> slots;
+  BackgroundWriter writer(folder, set);  // after what it reads from
+  const auto await = [&](Slot& slot) {
+    if (!slot.written.valid()) return;
+    done.bytes += slot.written.get();
+    done.rows_made += static_cast<std::int64_t>(slot.rows->rows());
+    progress(done);
+  };
+  std::size_t turn = 0;
+  for (const std::int64_t shard : shards) {
+    for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
+      Slot& slot = slots[turn++ % slots.size()];
+      await(slot);
+      DataBuffer& rows = slot.Buffer(set.schema, set.RowsOfChunk(c));
+      generator.Fill(
+          {.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = set.RowsOfChunk(c)}, rows,
+          stop);
+      slot.written = writer.Write(c, rows);
+    }
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) await(slots[turn++ % slots.size()]);
+}
+
+}  // namespace tandem

@@ -1,0 +1,261 @@
+#include "shards/shard_header.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "shards/damage.h"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+
+constexpr std::int64_t kPage = 4096;
+constexpr std::size_t kSizeDigits = 10;
+constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
+
+std::string Preamble() { return fmt::format("tandem shard {}\nheader ", kShardSchema); }
+
+std::string_view NameOf(ElementType type) {
+  return type == ElementType::kUint8 ? "uint8" : "float32";
+}
+
+Json ToJson(const Schema& schema) {
+  Json columns = Json::array();
+  for (const Column& column : schema.columns) {
+    columns.push_back(
+        {{"name", column.name}, {"type", NameOf(column.type)}, {"width", column.width}});
+  }
+  return columns;
+}
+
+Schema SchemaIn(const Json& json) {
+  Schema schema;
+  for (const Json& column : json) {
+    const auto type = column.at("type").get<std::string>();
+    if (type != "uint8" && type != "float32") throw Error(fmt::format("a column is of {}", type));
+    schema.columns.push_back({.name = column.at("name"),
+                              .type = type == "uint8" ? ElementType::kUint8 : ElementType::kFloat32,
+                              .width = column.at("width")});
+  }
+  return schema;
+}
+
+Json ToJson(const ShardSetSpec& set) {
+  return {{"domain", set.domain},
+          {"target", set.target},
+          {"columns", ToJson(set.schema)},
+          {"made_by", set.made_by},
+          {"examples", set.examples},
+          {"chunk_rows", set.chunk_rows},
+          {"chunks_per_shard", set.chunks_per_shard},
+          {"compression", NameOf(set.compression)}};
+}
+
+ShardSetSpec SpecIn(const Json& json) {
+  ShardSetSpec set{
+      .domain = json.at("domain"),
+      .target = json.at("target"),
+      .schema = SchemaIn(json.at("columns")),
+      .made_by = json.at("made_by"),
+      .examples = json.at("examples"),
+      .chunk_rows = json.at("chunk_rows"),
+      .chunks_per_shard = json.at("chunks_per_shard"),
+      .compression = json.at("compression") == "zstd" ? Compression::kZstd : Compression::kNone};
+  if (set.examples < 1 || set.chunk_rows < 1 || set.chunk_rows > INT32_MAX ||
+      set.chunks_per_shard < 1) {
+    throw Error("its header speaks of no rows, or of more in a chunk than there can be");
+  }
+  return set;
+}
+
+Json ToJson(const ShardHeader& header) {
+  Json json = ToJson(header.set);
+  json["shard"] = header.shard;
+  Json& chunks = json["chunks"] = Json::array();
+  for (const StoredChunk& chunk : header.chunks) {
+    chunks.push_back({chunk.offset, chunk.bytes, chunk.hash});
+  }
+  return json;
+}
+
+// With the longest numbers that may stand in it.
+std::int64_t HeaderBytes(ShardHeader header) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  for (StoredChunk& chunk : header.chunks) {
+    chunk = {.offset = kMost, .bytes = kMost, .hash = std::string(kHashDigits, '0')};
+  }
+  const std::size_t bytes =
+      Preamble().size() + kSizeDigits + 1 + ToJson(header).dump().size() + 1 + kHashDigits + 1;
+  return (static_cast<std::int64_t>(bytes) + kPage - 1) / kPage * kPage;
+}
+
+// Of a header that begins with `text`.
+std::int64_t BytesSaidIn(std::string_view text) {
+  const std::string preamble = Preamble();
+  if (!text.starts_with(preamble)) {
+    throw Error(fmt::format("it does not begin with `tandem shard {}`", kShardSchema));
+  }
+  text = text.substr(preamble.size(), kSizeDigits);
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (error != std::errc() || end != text.data() + text.size() || bytes < kPage ||
+      bytes % kPage != 0 || bytes > kMostHeaderBytes) {
+    throw Error("its header is damaged");
+  }
+  return bytes;
+}
+
+ShardHeader HeaderIn(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    ShardHeader header{.set = SpecIn(json), .shard = json.at("shard")};
+    for (const Json& chunk : json.at("chunks")) {
+      header.chunks.push_back(
+          {.offset = chunk.at(0), .bytes = chunk.at(1), .hash = chunk.at(2).get<std::string>()});
+    }
+    return header;
+  } catch (const Json::exception& error) {
+    throw Error(fmt::format("its header makes no sense: {}", error.what()));
+  }
+}
+
+void CheckChunks(const ShardHeader& header) {
+  const ShardSetSpec& set = header.set;
+  const bool exists = header.shard >= 0 && header.shard < set.num_shards();
+  const auto expected =
+      exists ? set.EndChunk(header.shard) - set.FirstChunk(header.shard) : std::int64_t{0};
+  if (!exists || std::ssize(header.chunks) != expected) {
+    throw Error(fmt::format("its header speaks of shard {} with {} chunks, expected {}",
+                            header.shard, header.chunks.size(), expected));
+  }
+}
+
+}  // namespace
+
+std::string_view NameOf(Compression compression) {
+  return compression == Compression::kZstd ? "zstd" : "none";
+}
+
+std::int64_t ShardSetSpec::RowsOfChunk(std::int64_t chunk) const {
+  return std::min(chunk_rows, examples - chunk * chunk_rows);
+}
+
+std::int64_t ShardSetSpec::EndChunk(std::int64_t shard) const {
+  return std::min(num_chunks(), FirstChunk(shard + 1));
+}
+
+std::size_t ShardSetSpec::BytesOfChunk(std::int64_t chunk) const {
+  return DataBuffer::BytesFor(schema, static_cast<std::size_t>(RowsOfChunk(chunk)));
+}
+
+std::string ShardSetSpec::Identity() const {
+  Hash hash;
+  hash.Add(ToJson(*this).dump());
+  return hash.Hex();
+}
+
+std::string DescribeSchema(const Schema& schema) {
+  std::vector<std::string> columns;
+  for (const Column& column : schema.columns) {
+    columns.push_back(fmt::format("{}:{}:{}", column.name, NameOf(column.type), column.width));
+  }
+  return fmt::format("{}", fmt::join(columns, " "));
+}
+
+std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here) {
+  const auto differ = [](std::string_view key, const auto& a, const auto& b) {
+    return fmt::format("{} is {} there and {} here", key, a, b);
+  };
+  if (there.domain != here.domain) return differ("the domain", there.domain, here.domain);
+  if (there.target != here.target) return differ("the target", there.target, here.target);
+  if (there.schema != here.schema) {
+    return differ("the schema", DescribeSchema(there.schema), DescribeSchema(here.schema));
+  }
+  std::map<std::string, std::string> all = there.made_by;
+  all.insert(here.made_by.begin(), here.made_by.end());
+  const auto value = [](const ShardSetSpec& set, const std::string& key) {
+    const auto found = set.made_by.find(key);
+    return found == set.made_by.end() ? std::string("not set") : found->second;
+  };
+  for (const auto& [key, unused] : all) {
+    if (value(there, key) != value(here, key)) {
+      return differ(key, value(there, key), value(here, key));
+    }
+  }
+  if (there.examples != here.examples) {
+    return differ("the number of examples", there.examples, here.examples);
+  }
+  if (there.chunk_rows != here.chunk_rows) {
+    return differ("the rows of a chunk", there.chunk_rows, here.chunk_rows);
+  }
+  if (there.chunks_per_shard != here.chunks_per_shard) {
+    return differ("the chunks of a shard", there.chunks_per_shard, here.chunks_per_shard);
+  }
+  return differ("the compression", NameOf(there.compression), NameOf(here.compression));
+}
+
+std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_t shard) {
+  return folder / fmt::format("shard-{:06}.tandem", shard);
+}
+
+std::string FormatHeader(const ShardHeader& header) {
+  const std::int64_t bytes = HeaderBytes(header);
+  std::string text =
+      fmt::format("{}{:0{}}\n{}", Preamble(), bytes, kSizeDigits, ToJson(header).dump());
+  text.resize(static_cast<std::size_t>(bytes) - kHashDigits - 2, ' ');
+  text += '\n';
+  Hash hash;
+  hash.Add(text);
+  return text + hash.Hex() + '\n';
+}
+
+ShardHeader ParseHeader(std::string_view text) {
+  if (std::ssize(text) != BytesSaidIn(text)) throw Error("its header is torn");
+  const std::string_view hashed = text.substr(0, text.size() - kHashDigits - 1);
+  Hash hash;
+  hash.Add(hashed);
+  if (text.substr(hashed.size()) != hash.Hex() + '\n') {
+    throw Error("its header is not what was written: the hash is another");
+  }
+  ShardHeader header = HeaderIn(hashed.substr(Preamble().size() + kSizeDigits));
+  CheckChunks(header);
+  return header;
+}
+
+ShardHeader ReadHeader(const std::filesystem::path& path) {
+  const auto fail = [&](std::string_view why) {
+    return DamagedShard(fmt::format("{}: {}", path.string(), why));
+  };
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw fail(std::strerror(errno));
+  std::string text(kPage, '\0');
+  const auto read = [&](std::int64_t from, std::int64_t to) {
+    text.resize(static_cast<std::size_t>(to));
+    in.read(text.data() + from, to - from);
+    if (in.gcount() != to - from) throw fail("its header is torn: the file ends in it");
+  };
+  read(0, kPage);
+  try {
+    read(kPage, std::max(kPage, BytesSaidIn(text)));
+    return ParseHeader(text);
+  } catch (const DamagedShard&) {
+    throw;
+  } catch (const Error& error) {
+    throw fail(error.what());
+  }
+}
+
+}  // namespace tandem

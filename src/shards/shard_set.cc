@@ -1,0 +1,175 @@
+#include "shards/shard_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <system_error>
+
+#include "base/hash.h"
+#include "base/mapped_file.h"
+#include "shards/chunk_codec.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A chunk is read and hashed in parts that stay in the processor's cache in between.
+constexpr std::size_t kPartBytes = 256 << 10;
+
+// The shards that are there, by name; what else lies in the folder is of no concern.
+std::vector<fs::path> FilesIn(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("shard-") && name.ends_with(".tandem")) files.push_back(entry.path());
+  }
+  if (error) {
+    throw InputError(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+struct Found {
+  fs::path path;
+  std::optional<ShardHeader> header;
+  std::string problem;
+};
+
+Found Look(const fs::path& path) {
+  try {
+    return {.path = path, .header = ReadHeader(path)};
+  } catch (const DamagedShard& damage) {
+    return {.path = path, .problem = damage.what()};
+  }
+}
+
+// Takes the parts of to.size() bytes from front to back, and returns their hash.
+std::string InParts(std::span<std::byte> to,
+                    const std::function<void(std::size_t, std::span<std::byte>)>& take) {
+  Hash hash;
+  for (std::size_t done = 0; done < to.size(); done += kPartBytes) {
+    const std::span<std::byte> part = to.subspan(done, std::min(kPartBytes, to.size() - done));
+    take(done, part);
+    hash.Add({reinterpret_cast<const char*>(part.data()), part.size()});
+  }
+  return hash.Hex();
+}
+
+}  // namespace
+
+ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
+  std::vector<Found> found;
+  for (const fs::path& path : FilesIn(folder_)) found.push_back(Look(path));
+  const auto first =
+      std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
+  if (first == found.end()) {
+    throw InputError(found.empty()
+                         ? fmt::format("{} holds no shards (shard-000000.tandem and so on), which "
+                                       "`tandem generate` makes",
+                                       folder_.string())
+                         : found.front().problem);
+  }
+  spec_ = first->header->set;
+  for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
+    const fs::path path = ShardPath(folder_, i);
+    shards_.push_back({.path = path,
+                       .number = i,
+                       .missing = true,
+                       .problem = fmt::format("{} is missing", path.string())});
+  }
+  for (const Found& each : found) {
+    if (each.header && each.header->set != spec_) {
+      throw InputError(fmt::format("{} and {} are of different sets: {}", first->path.string(),
+                                   each.path.string(),
+                                   DescribeDifference(spec_, each.header->set)));
+    }
+    const auto shard = std::ranges::find(shards_, each.path, &Shard::path);
+    if (shard == shards_.end() || (each.header && each.header->shard != shard->number)) {
+      throw InputError(
+          fmt::format("{} is not named for what it holds: a set of {} shards, of "
+                      "which it should be one",
+                      each.path.string(), shards_.size()));
+    }
+    *shard = {
+        .path = each.path, .number = shard->number, .header = each.header, .problem = each.problem};
+  }
+}
+
+void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
+  if (spec_.domain == domain.name && spec_.schema == schema) return;
+  throw InputError(fmt::format("{} holds examples of {} with columns {}, expected {} with {}",
+                               folder_.string(), spec_.domain, DescribeSchema(spec_.schema),
+                               domain.name, DescribeSchema(schema)));
+}
+
+void ShardSet::CheckComplete() const {
+  for (const Shard& shard : shards_) {
+    if (!shard.header) throw DamagedShard(shard.problem);
+  }
+}
+
+const ShardSet::Shard& ShardSet::ShardOf(std::int64_t chunk) const {
+  return shards_[static_cast<std::size_t>(chunk / spec_.chunks_per_shard)];
+}
+
+const StoredChunk& ShardSet::Stored(std::int64_t chunk) const {
+  const Shard& shard = ShardOf(chunk);
+  if (!shard.header) throw DamagedShard(shard.problem);
+  return shard.header->chunks[static_cast<std::size_t>(chunk % spec_.chunks_per_shard)];
+}
+
+std::int64_t ShardSet::StoredBytes(std::int64_t chunk) const {
+  return ShardOf(chunk).header ? Stored(chunk).bytes : 0;
+}
+
+void ShardSet::Fail(std::int64_t chunk, std::string_view why) const {
+  throw DamagedShard(fmt::format("{}, chunk {}: {}", ShardOf(chunk).path.string(),
+                                 chunk % spec_.chunks_per_shard, why));
+}
+
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
+  const StoredChunk& stored = Stored(chunk);
+  to = to.first(spec_.BytesOfChunk(chunk));
+  const bool compressed = spec_.compression == Compression::kZstd;
+  try {
+    std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
+    const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
+    const OpenFile file(ShardOf(chunk).path);
+    file.WillNeed(stored.offset, stored.bytes);
+    const std::string hash = InParts(raw, [&](std::size_t done, std::span<std::byte> part) {
+      file.Read(stored.offset + static_cast<std::int64_t>(done), part);
+    });
+    if (hash != stored.hash) throw Error("its bytes are not those that were written");
+    if (compressed) Decompress(frame, to);
+  } catch (const Error& error) {
+    Fail(chunk, error.what());
+  }
+}
+
+void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
+  const StoredChunk& stored = Stored(chunk);
+  to = to.first(spec_.BytesOfChunk(chunk));
+  try {
+    const OpenFile file(ShardOf(chunk).path);
+    file.WillNeed(stored.offset, stored.bytes);
+    const MappedFile map(file);
+    if (stored.offset + stored.bytes > std::ssize(map.bytes())) {
+      throw Error("it is torn: the file ends too soon");
+    }
+    const auto from = map.bytes().subspan(static_cast<std::size_t>(stored.offset), to.size());
+    const std::string hash = InParts(to, [&](std::size_t done, std::span<std::byte> part) {
+      std::memcpy(part.data(), from.data() + done, part.size());
+    });
+    if (hash != stored.hash) throw Error("its bytes are not those that were written");
+  } catch (const Error& error) {
+    Fail(chunk, error.what());
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,64 @@
+// A folder of shards, to read from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shards/damage.h"
+#include "shards/shard_header.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// Reads chunks, which count from 0 over the whole set, and finds out whether they are what was
+/// written. Immutable: methods may be called from any thread.
+class ShardSet {
+ public:
+  /// One of the set's files: its header, or else why there is none to go by.
+  struct Shard {
+    std::filesystem::path path;
+    std::int64_t number = 0;
+    std::optional<ShardHeader> header;
+    bool missing = false;  ///< there is no such file
+    std::string problem;   ///< "" if there is a header; else names the file
+  };
+
+  /// Reads all headers of the folder. Throws InputError that names the folder if it holds no shard
+  /// whose header is whole, or shards of different sets: then both, and in what they differ.
+  explicit ShardSet(std::filesystem::path folder);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  const ShardSetSpec& spec() const { return spec_; }
+  const std::vector<Shard>& shards() const { return shards_; }  ///< all that the set should have
+
+  /// Throws InputError that names both sides if the examples are not of that puzzle and schema.
+  void CheckFits(const DomainSpec& domain, const Schema& schema) const;
+
+  /// Throws DamagedShard for the first shard that is missing or has no header.
+  void CheckComplete() const;
+
+  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard.
+  void Read(std::int64_t chunk, std::span<std::byte> to) const;
+
+  /// The same through a map of the file. Requires that the set is not compressed.
+  void ReadMapped(std::int64_t chunk, std::span<std::byte> to) const;
+
+  /// As it is stored; 0 if its shard has no header.
+  std::int64_t StoredBytes(std::int64_t chunk) const;
+
+ private:
+  const Shard& ShardOf(std::int64_t chunk) const;
+  const StoredChunk& Stored(std::int64_t chunk) const;
+  [[noreturn]] void Fail(std::int64_t chunk, std::string_view why) const;
+
+  const std::filesystem::path folder_;
+  ShardSetSpec spec_;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+#include "train/mixed.h"
+
+#include <ATen/ops/cat.h>
+
+#include <utility>
+
+namespace tandem {
+namespace {
+
+class Source final : public BatchSource {
+ public:
+  Source(std::unique_ptr<BatchSource> live, std::unique_ptr<BatchSource> stored)
+      : live_(std::move(live)), stored_(std::move(stored)) {}
+
+  // Joining copies, so the parts' own memory is not held beyond this.
+  Batch Next() override {
+    const Batch live = live_->Next();
+    const Batch stored = stored_->Next();
+    return {.inputs = at::cat({live.inputs, stored.inputs}),
+            .targets = at::cat({live.targets, stored.targets})};
+  }
+
+ private:
+  std::unique_ptr<BatchSource> live_, stored_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> MixedLoader::Open(const DataBuffer& rows, std::int64_t update) {
+  return std::make_unique<Source>(live_.Open(rows, update), stored_.Open(rows, update));
+}
+
+}  // namespace tandem

@@ -1,0 +1,219 @@
+"""Examples on disk: `tandem generate`, `tandem shards`, and training from what they leave."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import TANDEM, CliTest
+from trace_test import Trace, overlap
+
+CONFIG = """\
+domain: {name: npuzzle, size: 3}
+network: {width: 32, blocks: 1}
+generate: {max_scramble: 20}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 20}
+validation: {every_updates: 0}
+"""
+
+
+class Shards(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("puzzle.yaml", CONFIG)
+        self.shards = self.folder / "shards"
+
+    def generate(self, *args, out=None, code=0):
+        return self.run_tandem("generate", self.config, "--examples", 2000, "--chunk-rows", 256,
+                               "--shard-chunks", 3, "--out", out or self.shards, *args, code=code)
+
+    def contents(self, folder):
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def from_shards(self, *sets):
+        return [word for key in ("data.source=shards", f"data.path={self.shards}") + sets
+                for word in ("--set", key)]
+
+    def train(self, name, *sets, code=0):
+        run = self.folder / name
+        _, messages = self.run_tandem("train", self.config, "--out", run, *self.from_shards(*sets),
+                                      code=code)
+        return run, messages
+
+    def alter(self, name, at):
+        path = self.shards / name
+        content = bytearray(path.read_bytes())
+        content[at] ^= 1
+        path.write_bytes(content)
+
+
+class Generating(Shards):
+    def test_says_what_it_does(self):
+        _, messages = self.generate()
+        self.assertIn("2,000 examples of npuzzle:3 in 3 shards, 25.4 KiB before compression", messages)
+        self.assertIn("for two chunks of 256 rows", messages)
+        self.assertIn("examples/s", messages)
+        self.assertEqual(sorted(self.contents(self.shards)),
+                         [f"shard-00000{i}.tandem" for i in range(3)])
+
+    def test_processes_make_together_what_one_does_and_again_nothing(self):
+        together = self.folder / "together"
+        self.generate()
+        processes = [
+            subprocess.Popen([TANDEM, "generate", self.config, "--examples", "2000", "--chunk-rows",
+                              "256", "--shard-chunks", "3", "--share", f"{i}/2", "--out", together],
+                             stderr=subprocess.DEVNULL) for i in range(2)]
+        self.assertEqual([process.wait(timeout=60) for process in processes], [0, 0])
+        self.assertEqual(self.contents(together), self.contents(self.shards))
+        self.assertIn("all shards were there already", self.generate()[1])
+
+    def test_killed_it_goes_on(self):
+        args = [TANDEM, "generate", self.config, "--examples", "30000000", "--chunk-rows", "20000",
+                "--shard-chunks", "5", "--out", self.shards]
+        process = subprocess.Popen(args, stderr=subprocess.DEVNULL)
+        while len(list(self.shards.glob("*.tandem"))) < 3:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        before = self.contents(self.shards)
+        process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
+        while len(list(self.shards.glob("*.tandem"))) < len(before) + 3:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("the same command goes on", messages)
+        after = self.contents(self.shards)
+        self.assertFalse([name for name in after if name.endswith(".partial")])
+        for name, content in before.items():
+            if name.endswith(".tandem"):
+                self.assertEqual(after[name], content)
+
+    def test_bad_input_is_exit_code_2(self):
+        self.assertIn("expected I/N", self.generate("--share", "2/2", code=2)[1])
+        self.assertIn("expected none or zstd", self.generate("--compression", "zip", code=2)[1])
+        self.generate()
+        _, error = self.generate("--seed", "5", code=2)
+        self.assertIn("seed is 1 there and 5 here", error)
+
+    def test_targets_of_a_network_need_one(self):
+        _, error = self.generate("--set", "generate.target=value_iteration", code=2)
+        self.assertIn("`network.init_from` must name a run", error)
+
+    def test_a_network_labels_the_same_rows_in_shares(self):
+        run = self.folder / "run"
+        self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")
+        labels = ("--set", "generate.target=value_iteration", "--set", f"network.init_from={run}")
+        self.generate(*labels)
+        together = self.folder / "together"
+        for i in (1, 0):
+            self.generate(*labels, "--share", f"{i}/2", out=together)
+        self.assertEqual(self.contents(together), self.contents(self.shards))
+
+
+class Listing(Shards):
+    def test_lists_and_verifies(self):
+        self.generate("--compression", "zstd")
+        out, _ = self.run_tandem("shards", self.shards)
+        self.assertIn("2,000 examples of npuzzle:3, target walk_length", out)
+        self.assertIn("shard-000002.tandem  rows 1,536 to 1,999", out)
+        self.assertIn("0 of 3 shards missing, 0 damaged", out)
+        listed = json.loads(self.run_tandem("shards", self.shards, "--json", "--list")[0])
+        self.assertEqual(listed["domain"], "npuzzle:3")
+        self.assertEqual([shard["rows"] for shard in listed["shards"]], [768, 768, 464])
+
+    def test_names_what_is_damaged_and_missing(self):
+        self.generate()
+        self.alter("shard-000001.tandem", -1)
+        (self.shards / "shard-000002.tandem").unlink()
+        out, _ = self.run_tandem("shards", self.shards, code=1)
+        self.assertIn("shard-000001.tandem, chunk 2: its bytes are not those that were written", out)
+        self.assertIn("1 of 3 shards missing, 1 damaged", out)
+        found = json.loads(self.run_tandem("shards", self.shards, "--json", code=1)[0])["shards"]
+        self.assertEqual([len(shard["problems"]) for shard in found], [0, 1, 1])
+
+    def test_a_folder_without_shards_is_bad_input(self):
+        self.assertIn("holds no shards", self.run_tandem("shards", self.folder, code=2)[1])
+
+
+class Training(Shards):
+    def test_says_what_it_reads_and_how_fast(self):
+        self.generate()
+        run, messages = self.train("run")
+        self.assertIn("for chunks of shards", messages)
+        self.assertIn("2,000 examples, target walk_length; an update takes 0.25 epochs of them", messages)
+        self.assertIn("disk reads", messages)
+        self.assertEqual(json.loads((run / "summary.json").read_text())["data"]["epochs"], 5)
+
+    def test_a_mixture_says_its_share(self):
+        self.generate()
+        _, messages = self.train("run", "data.live_share=0.3")
+        self.assertIn("of each batch 30 rows are generated meanwhile", messages)
+
+    def test_the_trace_shows_the_stages_of_the_first_epochs(self):
+        self.generate()
+        run, _ = self.train("run", "diagnose.trace=true", "diagnose.trace_epochs=3",
+                            "train.max_updates=60")
+        trace = Trace(run / "trace.json")
+        self.assertEqual(set(range(3)) - set(trace.numbered("disk", "epoch")), set())
+        self.assertEqual(set(trace.numbered("disk", "chunk")), set(range(8)))
+        names = {(trace.tracks[span["tid"]], span["name"]) for span in trace.spans}
+        for expected in [("disk", "disk_load"), ("transfer", "gpu_transfer"),
+                         ("main", "gpu_queue_wait"), ("main", "train")]:
+            self.assertIn(expected, names)
+        trains = trace.numbered("main", "train")
+        self.assertEqual(max(trains), 11)  # 12 updates of 500 rows
+        loads = [span for span in trace.of("disk") if span["name"] == "disk_load"]
+        self.assertTrue(any(overlap(load, train) > 0 for load in loads
+                            for train in trains.values()))
+
+    def test_damage_ends_the_run_or_is_counted(self):
+        self.generate()
+        self.alter("shard-000000.tandem", -5)
+        _, messages = self.train("stopped", code=1)
+        self.assertIn("shard-000000.tandem, chunk 2: ", messages)
+        run, messages = self.train("run", "data.on_damage=skip")
+        self.assertIn("left out: ", messages)
+        data = json.loads((run / "summary.json").read_text())["data"]
+        self.assertGreaterEqual(data["skipped_chunks"], 4)
+        self.assertEqual(data["skipped_rows"], data["skipped_chunks"] * 256)
+
+    def test_killed_in_an_epoch_it_goes_on_to_the_same_weights(self):
+        self.generate()
+        whole, _ = self.train("whole", "train.max_updates=400", "checkpoint.every_updates=7")
+        process = subprocess.Popen(
+            [TANDEM, "train", self.config, "--out", self.folder / "killed",
+             *map(str, self.from_shards("train.max_updates=400", "checkpoint.every_updates=7"))],
+            stderr=subprocess.DEVNULL)
+        while not (self.folder / "killed" / "checkpoint.pt").exists():
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.run_tandem("train", "--resume", self.folder / "killed")
+        sha = [json.loads((run / "summary.json").read_text())["weights_sha256"]
+               for run in (whole, self.folder / "killed")]
+        self.assertEqual(sha[0], sha[1])
+
+    def test_what_contradicts_is_told(self):
+        _, error = self.run_tandem("train", self.config, "--set", "data.source=shards", code=2)
+        self.assertIn("`data.source: shards` (--set data.source=shards) contradicts `data.path: null`",
+                      error)
+        self.generate()
+        for sets, message in [(("replay.updates=2",), "replay keeps rows that are generated"),
+                              (("data.live_share=1",), "no row would come from the shards"),
+                              (("domain.size=4",), "expected npuzzle:4"),
+                              (("memory.allocated_limit_gib=0.00001",), "would allocate")]:
+            self.assertIn(message, self.train("refused", *sets, code=2)[1])
+
+    def test_replay_on_a_map_is_announced(self):
+        run = self.folder / "mapped"
+        _, messages = self.run_tandem("train", self.config, "--out", run, "--set",
+                                      "replay.updates=3", "--set", f"replay.map_to={self.folder}")
+        self.assertRegex(messages, r"allocated, 0 bytes of it pinned, and \S+ KiB mapped")
+        self.assertEqual(list(self.folder.glob("tandem-map-*")), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

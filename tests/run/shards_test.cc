@@ -1,0 +1,167 @@
+// Runs that train from shards.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "config/load.h"
+#include "run/memory_plan.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+#include "support/example_sets.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+// 300 rows an update, so that epochs of 1,000 end within updates.
+constexpr const char* kSmall =
+    "domain: {name: npuzzle, size: 3}\n"
+    "network: {width: 32, blocks: 1}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 8, threads: 2}\n"
+    "validation: {every_updates: 0}\n";
+
+class StopAfter final : public TrainObserver {
+ public:
+  StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {}
+  void OnIteration(const Progress& progress) override {
+    if (progress.iterations_done == iterations_) run_.RequestStop();
+  }
+
+ private:
+  TrainRun& run_;
+  std::int64_t iterations_;
+};
+
+class FromShards : public testing::Test {
+ protected:
+  FromShards() { MakeShards(shards_); }
+
+  TrainConfig Config(const std::vector<std::string>& sets = {}) const {
+    std::vector<Override> overrides = {ParseOverride("data.source=shards"),
+                                       ParseOverride("data.path=" + shards_.string())};
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  RunSummary Run(const std::vector<std::string>& sets = {}) const {
+    TrainRun run(Config(sets), device_, std::nullopt, never_);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
+    TrainRun run(Config(sets), device_, RunDirectory::Create(folder_), never_);
+    StopAfter stop(run, iterations);
+    run.AddObserver(stop);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary GoOn() const {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    const Checkpoint checkpoint(directory.checkpoint());
+    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  const TempFolder temp_;
+  const fs::path shards_ = temp_.path() / "shards", folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_F(FromShards, TwoRunsEndInEqualWeights) {
+  const RunSummary summary = Run();
+  EXPECT_EQ(Run().weights_sha256, summary.weights_sha256);
+  EXPECT_EQ(Run({"pipeline.mode=sequential", "data.gpu_prefetch=1", "data.cpu_prefetch=1",
+                 "data.reading=map"})
+                .weights_sha256,
+            summary.weights_sha256);
+  EXPECT_NE(Run({"seed=2"}).weights_sha256, summary.weights_sha256);
+  EXPECT_EQ(summary.examples, 8 * 300);
+  ASSERT_TRUE(summary.data.has_value());
+  EXPECT_EQ(summary.data->position.rows, 8 * 300);
+  EXPECT_LT(summary.final_loss, 20);
+}
+
+TEST_F(FromShards, GoesOnInTheMiddleOfAnEpochToTheSameWeights) {
+  const std::vector<std::vector<std::string>> kinds = {
+      {},
+      {"data.live_share=0.25"},
+      {"data.live_share=0.25", "generate.target=value_iteration", "replay.updates=1"}};
+  for (const std::vector<std::string>& sets : kinds) {
+    const std::string whole = Run(sets).weights_sha256;
+    for (const std::int64_t at : {1, 13, 15, 34}) {  // in and between updates
+      fs::remove_all(folder_);
+      EXPECT_EQ(RunStopped(at, sets).end, RunEnd::kStopped);
+      const RunSummary resumed = GoOn();
+      EXPECT_EQ(resumed.weights_sha256, whole) << at;
+      EXPECT_EQ(resumed.updates, 8);
+    }
+  }
+}
+
+TEST_F(FromShards, TheSummaryTellsWhatEachStageDid) {
+  RunStopped(1'000'000, {});
+  const auto summary = nlohmann::json::parse(ReadFile(folder_ / "summary.json"));
+  const auto& data = summary["data"];
+  EXPECT_EQ(data["rows"], 8 * 300);
+  EXPECT_DOUBLE_EQ(data["epochs"].get<double>(), 2.4);
+  EXPECT_EQ(data["skipped_chunks"], 0);
+  for (const char* stage : {"disk", "transfer", "training"}) {
+    EXPECT_GT(data[stage]["bytes"].get<std::int64_t>(), 8 * 300 * 13 - 1) << stage;
+    EXPECT_GT(data[stage]["gb_per_s"].get<double>(), 0) << stage;
+  }
+  EXPECT_GT(summary["time"]["disk"]["phases"]["disk_load"].get<double>(), 0);
+}
+
+TEST_F(FromShards, ExamplesOfAnotherPuzzleAreRefused) {
+  try {
+    Run({"domain.size=4"});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("npuzzle:3"), HasSubstr("expected npuzzle:4")));
+  }
+}
+
+TEST_F(FromShards, WhatIsAllocatedMappedAndPinnedIsKnownBefore) {
+  const MemoryPlan plan = PlanMemory(Config());
+  const std::int64_t chunk = 128 * 9 + 128 * 4;  // both columns are multiples of 64 bytes
+  EXPECT_EQ(plan.shards, 5 * (chunk + 128 * 4));
+  EXPECT_EQ(plan.buffers, 0);
+  EXPECT_EQ(plan.allocated, plan.shards + plan.network);
+  EXPECT_EQ(plan.mapped, 0);
+  EXPECT_EQ(plan.pinned, 0);
+  EXPECT_EQ(PlanMemory(Config({"data.reading=map"})).mapped, 3 * chunk);
+
+  TrainConfig on_gpu = Config({"data.live_share=0.5"});
+  on_gpu.device = "cuda:0";
+  EXPECT_EQ(PlanMemory(on_gpu).pinned, plan.shards + 4 * 30 * 13);
+}
+
+TEST_F(FromShards, ALimitOfMemoryIsHeldTo) {
+  const TrainConfig config = Config({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
+  try {
+    CheckLimits(PlanMemory(config), config);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("memory.mapped_limit_gib: 1e-06"),
+                                    HasSubstr("would map 4.9 KiB"), HasSubstr("data.reading")));
+  }
+  EXPECT_NO_THROW(CheckLimits(PlanMemory(Config()), Config()));
+}
+
+}  // namespace
+}  // namespace tandem

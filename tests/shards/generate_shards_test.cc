@@ -1,0 +1,152 @@
+// The files are the same bytes whoever makes them, and in however many goes.
+#include "shards/generate_shards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "shards/shard_set.h"
+#include "support/example_sets.h"
+#include "support/stand_in_evaluator.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::HasSubstr;
+
+std::map<std::string, std::string> FilesIn(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = ReadFile(entry.path());
+  }
+  return files;
+}
+
+// Passes requests on, and calls back before each.
+class Watched final : public Generator {
+ public:
+  Watched(Generator& generator, std::function<void(const FillRequest&)> before)
+      : generator_(generator), before_(std::move(before)) {}
+  bool asks_network() const override { return generator_.asks_network(); }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
+    before_(request);
+    generator_.Fill(request, out, stop);
+  }
+
+ private:
+  Generator& generator_;
+  std::function<void(const FillRequest&)> before_;
+};
+
+class GenerateShardsTest : public testing::Test {
+ protected:
+  GenerateShardsTest() { MakeShards(whole_.path()); }
+
+  const TempFolder whole_;  // made in one go
+  const TempFolder folder_;
+};
+
+TEST_F(GenerateShardsTest, ProcessesMakeTogetherWhatOneDoes) {
+  for (const std::int64_t i : {1, 0}) {
+    MakeShards(folder_.path(), SmallShards(), {.index = i, .count = 2});
+  }
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
+TEST_F(GenerateShardsTest, GoesOnWhereItWasStopped) {
+  const TrainConfig config = Puzzle8Config();
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto generator = MakeGenerator(*domain, config, {});
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "");
+  StopSignal stop;
+  Watched watched(*generator, [&](const FillRequest& request) {
+    if (request.first_row == 4 * 128) stop.Request();  // in the second shard
+  });
+  const auto no_progress = [](const GenerateProgress&) {};
+  EXPECT_THROW(GenerateShards(watched, set, folder_.path(), {}, stop, no_progress), Stopped);
+  EXPECT_EQ(FilesIn(folder_.path()).size(), 1U);  // the first shard, and nothing half-written
+
+  GenerateProgress last;
+  std::vector<std::int64_t> asked;
+  Watched again(*generator,
+                [&](const FillRequest& request) { asked.push_back(request.first_row); });
+  const StopSignal go;
+  GenerateShards(again, set, folder_.path(), {}, go, [&](const auto& p) { last = p; });
+  EXPECT_EQ(asked.front(), 3 * 128);
+  EXPECT_EQ(last.rows_found, 3 * 128);
+  EXPECT_EQ(last.rows_made, 1000 - 3 * 128);
+  EXPECT_EQ(last.rows, 1000);
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
+TEST_F(GenerateShardsTest, AShardWithADamagedHeaderIsMadeAnew) {
+  MakeShards(folder_.path());
+  std::filesystem::resize_file(ShardPath(folder_.path(), 1), 50);
+  MakeShards(folder_.path());
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
+TEST_F(GenerateShardsTest, WhatAKilledProcessLeftIsRemoved) {
+  const std::string dead = ShardPath(folder_.path(), 0).string() + ".999999999.partial";
+  const std::string other = ShardPath(folder_.path(), 1).string() + ".999999999.partial";
+  WriteFileAtomically(dead, "half");
+  WriteFileAtomically(other, "half");
+  MakeShards(folder_.path(), SmallShards(), {.index = 0, .count = 2});
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(other));  // another share's
+}
+
+TEST_F(GenerateShardsTest, AFolderOfAnotherSetIsRefusedWithWhatDiffers) {
+  MakeShards(folder_.path());
+  TrainConfig config = Puzzle8Config();
+  config.generate.max_scramble = 20;
+  try {
+    MakeShards(folder_.path(), SmallShards(), {}, config);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("generate.max_scramble is 13 there and 20 here"));
+  }
+}
+
+TEST_F(GenerateShardsTest, MakesOtherRowsThanARunOfTheSameSeed) {
+  const TrainConfig config = Puzzle8Config();
+  const auto domain = MakeDomain(config.domain.full_name());
+  DataBuffer live(ExampleSchema(domain->spec()), 128);
+  const StopSignal stop;
+  MakeGenerator(*domain, config, {})->Fill({.rows = 128}, live, stop);
+  std::vector<std::byte> stored(live.bytes().size());
+  ShardSet(whole_.path()).Read(0, stored);
+  EXPECT_FALSE(std::ranges::equal(stored, live.bytes()));
+}
+
+TEST_F(GenerateShardsTest, LabelsOfANetworkAreTheSameInShares) {
+  TrainConfig config = Puzzle8Config();
+  config.generate.target = Target::kValueIteration;
+  const auto domain = MakeDomain(config.domain.full_name());
+  StandInEvaluator network([](auto input) { return static_cast<float>(input[0] + input[8]); });
+  const auto generator = MakeGenerator(*domain, config, {.network = &network});
+  config.evaluate.threads = 1;
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
+  EXPECT_EQ(set.made_by.at("weights_sha256"), "abc");
+  const StopSignal stop;
+  const TempFolder alone;
+  const auto no_progress = [](const GenerateProgress&) {};
+  GenerateShards(*generator, set, alone.path(), {}, stop, no_progress);
+  for (const std::int64_t i : {0, 1, 2}) {
+    GenerateShards(*generator, set, folder_.path(), {.index = i, .count = 3}, stop, no_progress);
+  }
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(alone.path()));
+}
+
+TEST_F(GenerateShardsTest, WhatCannotBeWrittenIsNamed) {
+  const std::filesystem::path file = folder_.path() / "file";
+  WriteFileAtomically(file, "");
+  EXPECT_THROW(MakeShards(file), InputError);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,233 @@
+// Shards on disk: what was generated is what is read, and damage is named.
+#include "shards/shard_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include "base/file.h"
+#include "shards/shard_writer.h"
+#include "support/example_sets.h"
+#include "support/temp_folder.h"
+
+namespace tandem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string MessageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// The chunk in memory of its own.
+DataBuffer Chunk(const ShardSet& set, std::int64_t chunk, bool mapped = false) {
+  std::vector<std::byte> bytes(set.spec().BytesOfChunk(0));
+  mapped ? set.ReadMapped(chunk, bytes) : set.Read(chunk, bytes);
+  DataBuffer rows(set.spec().schema, static_cast<std::size_t>(set.spec().RowsOfChunk(chunk)));
+  for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+    std::memcpy(rows.column(c).data(), bytes.data() + rows.offset(c),
+                rows.column(c).bytes().size());
+  }
+  return rows;
+}
+
+// All rows of a set, generated in one request.
+DataBuffer AllRows(const ShardSetSpec& set) {
+  const TrainConfig config = Puzzle8Config();
+  const auto domain = MakeDomain(config.domain.full_name());
+  DataBuffer rows(set.schema, static_cast<std::size_t>(set.examples));
+  const StopSignal stop;
+  MakeGenerator(*domain, config, {})
+      ->Fill({.update = -1, .first_row = 0, .rows = set.examples}, rows, stop);
+  return rows;
+}
+
+void ExpectRows(const ShardSet& set, bool mapped) {
+  const DataBuffer all = AllRows(set.spec());
+  for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) {
+    const DataBuffer chunk = Chunk(set, c, mapped);
+    const auto first = static_cast<std::size_t>(c * set.spec().chunk_rows);
+    for (std::size_t i = 0; i < all.schema().columns.size(); ++i) {
+      EXPECT_TRUE(std::ranges::equal(chunk.column(i).bytes(),
+                                     all.column(i).Slice(first, chunk.rows()).bytes()))
+          << "chunk " << c << ", column " << i;
+    }
+  }
+}
+
+void Overwrite(const std::filesystem::path& path, std::int64_t at, char value) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(at);
+  file.put(value);
+}
+
+// A bit of the byte at that place is another.
+void Alter(const std::filesystem::path& path, std::int64_t at) {
+  const std::string content = ReadFile(path);
+  Overwrite(path, at, static_cast<char>(content[static_cast<std::size_t>(at)] ^ 4));
+}
+
+TEST(ShardSet, HoldsTheRowsThatAreGenerated) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    const TempFolder folder;
+    MakeShards(folder.path(), SmallShards(compression));
+    const ShardSet set(folder.path());
+    EXPECT_EQ(set.shards().size(), 3U);
+    EXPECT_EQ(set.spec().num_chunks(), 8);
+    EXPECT_EQ(set.spec().RowsOfChunk(7), 1000 - 7 * 128);
+    ExpectRows(set, /*mapped=*/false);
+    if (compression == Compression::kNone) ExpectRows(set, /*mapped=*/true);
+  }
+}
+
+TEST(ShardSet, CompressionSavesRoom) {
+  const TempFolder plain, compressed;
+  MakeShards(plain.path());
+  MakeShards(compressed.path(), SmallShards(Compression::kZstd));
+  EXPECT_LT(ShardSet(compressed.path()).StoredBytes(0), ShardSet(plain.path()).StoredBytes(0));
+}
+
+TEST(ShardSet, SaysWhatItIs) {
+  const TempFolder folder;
+  const ShardSetSpec made = MakeShards(folder.path());
+  const ShardSetSpec read = ShardSet(folder.path()).spec();
+  EXPECT_EQ(read, made);
+  EXPECT_EQ(read.domain, "npuzzle:3");
+  EXPECT_EQ(read.target, "walk_length");
+  EXPECT_EQ(DescribeSchema(read.schema), "input:uint8:9 target:float32:1");
+  EXPECT_EQ(read.made_by.at("generate.max_scramble"), "13");
+  ShardSetSpec other = made;
+  other.made_by["seed"] = "2";
+  EXPECT_NE(other.Identity(), made.Identity());
+}
+
+TEST(ShardSet, ChunksCanBeMappedAsTheyLie) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const ShardHeader header = ReadHeader(ShardPath(folder.path(), 0));
+  for (const StoredChunk& chunk : header.chunks) EXPECT_EQ(chunk.offset % 64, 0);
+}
+
+TEST(ShardSet, AnyAlteredByteIsFoundAndItsChunkNamed) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 1);
+  const ShardHeader header = ReadHeader(path);
+  const StoredChunk& chunk = header.chunks[2];
+  for (const std::int64_t at : {std::int64_t{0}, std::int64_t{130}, chunk.bytes - 1}) {
+    Alter(path, chunk.offset + at);
+    const ShardSet set(folder.path());
+    EXPECT_NO_THROW(Chunk(set, 4));
+    EXPECT_THAT(MessageOf([&] { Chunk(set, 5); }),
+                AllOf(HasSubstr("shard-000001.tandem, chunk 2: "),
+                      HasSubstr("not those that were written")));
+    EXPECT_THAT(MessageOf([&] { Chunk(set, 5, /*mapped=*/true); }), HasSubstr("chunk 2: "));
+    Alter(path, chunk.offset + at);
+  }
+  EXPECT_NO_THROW(Chunk(ShardSet(folder.path()), 5));
+}
+
+TEST(ShardSet, AnyAlteredByteOfACompressedChunkIsFound) {
+  const TempFolder folder;
+  MakeShards(folder.path(), SmallShards(Compression::kZstd));
+  const StoredChunk chunk = ReadHeader(ShardPath(folder.path(), 0)).chunks[1];
+  Alter(ShardPath(folder.path(), 0), chunk.offset + chunk.bytes / 2);
+  const ShardSet set(folder.path());
+  EXPECT_THAT(MessageOf([&] { Chunk(set, 1); }), HasSubstr("shard-000000.tandem, chunk 1: "));
+}
+
+TEST(ShardSet, AnyAlteredByteOfAHeaderIsFound) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 1);
+  const std::int64_t end = ReadHeader(path).chunks.front().offset;
+  for (std::int64_t at = 0; at < end; at += 37) {
+    Alter(path, at);
+    const ShardSet set(folder.path());
+    EXPECT_THAT(set.shards()[1].problem, HasSubstr("shard-000001.tandem: ")) << "byte " << at;
+    EXPECT_THROW(set.CheckComplete(), DamagedShard);
+    EXPECT_THROW(Chunk(set, 3), DamagedShard);
+    Alter(path, at);
+  }
+  EXPECT_NO_THROW(ShardSet(folder.path()).CheckComplete());
+}
+
+TEST(ShardSet, ATornFileIsNamedWithTheFirstChunkThatIsCutOff) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 0);
+  const StoredChunk second = ReadHeader(path).chunks[1];
+  std::filesystem::resize_file(path, static_cast<std::uintmax_t>(second.offset + 100));
+  const ShardSet set(folder.path());
+  EXPECT_NO_THROW(Chunk(set, 0));
+  for (const bool mapped : {false, true}) {
+    EXPECT_THAT(MessageOf([&] { Chunk(set, 1, mapped); }),
+                AllOf(HasSubstr("chunk 1: it is torn"), HasSubstr("ends too soon")));
+  }
+  std::filesystem::resize_file(path, 100);
+  EXPECT_THAT(ShardSet(folder.path()).shards()[0].problem, HasSubstr("torn"));
+}
+
+TEST(ShardSet, AMissingShardIsNamed) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  std::filesystem::remove(ShardPath(folder.path(), 2));
+  const ShardSet set(folder.path());
+  EXPECT_TRUE(set.shards()[2].missing);
+  EXPECT_THAT(MessageOf([&] { set.CheckComplete(); }), HasSubstr("shard-000002.tandem is missing"));
+}
+
+TEST(ShardSet, AFolderWithoutShardsIsRefused) {
+  const TempFolder folder;
+  EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }), HasSubstr("holds no shards"));
+  EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path() / "no"); }),
+              HasSubstr("cannot read "));
+}
+
+TEST(ShardSet, ShardsOfTwoSetsAreRefusedWithBothNamed) {
+  const TempFolder folder, other;
+  MakeShards(folder.path());
+  TrainConfig config = Puzzle8Config();
+  config.seed = 9;
+  MakeShards(other.path(), SmallShards(), {}, config);
+  std::filesystem::copy_file(ShardPath(other.path(), 1), ShardPath(folder.path(), 1),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }),
+              AllOf(HasSubstr("shard-000000.tandem"), HasSubstr("shard-000001.tandem"),
+                    HasSubstr("seed is 1 there and 9 here")));
+}
+
+TEST(ShardSet, AShardUnderAnothersNameIsRefused) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  std::filesystem::copy_file(ShardPath(folder.path(), 0), ShardPath(folder.path(), 1),
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }),
+              HasSubstr("shard-000001.tandem is not named for what it holds"));
+}
+
+TEST(ShardSet, ExamplesOfAnotherPuzzleAreRefusedWithBothNamed) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const ShardSet set(folder.path());
+  const auto cube = MakeDomain("cube3"), puzzle = MakeDomain("npuzzle:3");
+  EXPECT_NO_THROW(set.CheckFits(puzzle->spec(), ExampleSchema(puzzle->spec())));
+  EXPECT_THAT(MessageOf([&] { set.CheckFits(cube->spec(), ExampleSchema(cube->spec())); }),
+              AllOf(HasSubstr("npuzzle:3"), HasSubstr("input:uint8:9"), HasSubstr("expected cube3"),
+                    HasSubstr("input:uint8:54")));
+  EXPECT_THAT(
+      MessageOf([&] { set.CheckFits(puzzle->spec(), ExampleSchema(puzzle->spec(), Head::kQ)); }),
+      HasSubstr("target:float32:4"));
+}
+
+}  // namespace
+}  // namespace tandem

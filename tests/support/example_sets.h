@@ -1,0 +1,40 @@
+// Small sets of examples, and what they should hold.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "generate/make_generator.h"
+#include "shards/generate_shards.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+
+/// 8-puzzles by walk length.
+inline TrainConfig Puzzle8Config() {
+  TrainConfig config;
+  config.domain = {.name = "npuzzle", .argument = "3"};
+  config.generate.max_scramble = 13;
+  config.generate.workers = 2;
+  config.generate.chunk_rows = 64;
+  return config;
+}
+
+/// 1,000 rows in 8 chunks, the last of them shorter, and these in 3 shards.
+inline ShardingOptions SmallShards(Compression compression = Compression::kNone) {
+  return {.examples = 1000, .chunk_rows = 128, .chunks_per_shard = 3, .compression = compression};
+}
+
+/// Makes the shards of a share; returns the set.
+inline ShardSetSpec MakeShards(const std::filesystem::path& folder,
+                               const ShardingOptions& options = SmallShards(), Share share = {},
+                               const TrainConfig& config = Puzzle8Config()) {
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), options, "");
+  const StopSignal stop;
+  GenerateShards(*MakeGenerator(*domain, config, {}), set, folder, share, stop,
+                 [](const GenerateProgress&) {});
+  return set;
+}
+
+}  // namespace tandem

@@ -1,0 +1,76 @@
+// Three stages that take simulated times.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/stopwatch.h"
+#include "shards/stages.h"
+
+namespace tandem {
+
+/// Seconds a chunk.
+struct StageTimes {
+  double disk_s = 0, transfer_s = 0, train_s = 0;
+
+  double Slowest() const { return std::max({disk_s, transfer_s, train_s}); }
+};
+
+/// What a run took from when its first chunk was there, whose way nothing can overlap, and what
+/// each stage took on average: what was asked for, and what the machine added.
+struct StageMeasured {
+  double wall_s = 0;
+  StageTimes means;
+};
+
+/// Each chunk takes its time in each stage.
+class TimedStages final : public StageWork {
+ public:
+  explicit TimedStages(StageTimes times) : times_(times) {}
+
+  /// Trains on so many chunks.
+  StageMeasured Run(int chunks, StageDepths depths = {}) {
+    StageMeasured measured;
+    {
+      Stages stages(*this, depths, /*first=*/0, /*epoch_steps=*/chunks);
+      stages.Take();
+      const Stopwatch watch;
+      for (int i = 1; i <= chunks; ++i) {
+        train_.Work(times_.train_s);
+        stages.Release();
+        if (i < chunks) stages.Take();
+      }
+      measured.wall_s = watch.Seconds();
+    }
+    measured.means = {disk_.Mean(), transfer_.Mean(), train_.Mean()};
+    return measured;
+  }
+
+  bool Load(std::int64_t /*step*/, std::size_t /*slot*/) override {
+    disk_.Work(times_.disk_s);
+    return true;
+  }
+  void Transfer(std::int64_t /*step*/, std::size_t /*slot*/) override {
+    transfer_.Work(times_.transfer_s);
+  }
+
+ private:
+  // Used by its stage's thread, and read when that is gone.
+  struct Stage {
+    double seconds = 0;
+    int chunks = 0;
+
+    void Work(double s) {
+      const ScopedTimer timer(seconds);
+      std::this_thread::sleep_for(std::chrono::duration<double>(s));
+      ++chunks;
+    }
+    double Mean() const { return seconds / chunks; }
+  };
+
+  const StageTimes times_;
+  Stage disk_, transfer_, train_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,219 @@
+// Batches from shards: which rows come when, and what damage does.
+#include "train/shard_loader.h"
+
+#include <ATen/ops/arange.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include "support/example_sets.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "train/mixed.h"
+
+namespace tandem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::int64_t kRows = 1000;
+
+// A row as text: its input and its target.
+std::vector<std::string> RowsOf(const Batch& batch) {
+  std::vector<std::string> rows;
+  const at::Tensor inputs = batch.inputs.contiguous(), targets = batch.targets.contiguous();
+  for (std::int64_t i = 0; i < targets.size(0); ++i) {
+    const auto* input = inputs.const_data_ptr<std::uint8_t>() + i * inputs.size(1);
+    std::string row(input, input + inputs.size(1));
+    for (char& byte : row) byte = static_cast<char>(byte + '0');
+    rows.push_back(row + fmt::format(" {}", targets.const_data_ptr<float>()[i]));
+  }
+  return rows;
+}
+
+class ShardLoaderTest : public testing::Test {
+ protected:
+  ShardLoaderTest() { MakeShards(folder_.path()); }
+
+  std::unique_ptr<ShardLoader> Make(ShardLoaderOptions options = {},
+                                    const std::optional<ShardPosition>& from = std::nullopt,
+                                    std::int64_t batch_size = 50) {
+    auto loader = std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), options, from);
+    loader->UseBatchSize(batch_size);
+    return loader;
+  }
+
+  // The next rows, `batches` an update.
+  static std::vector<std::string> Rows(BatchLoader& loader, int updates, int batches) {
+    const DataBuffer none(ShardSetSpec{}.schema, 0);
+    std::vector<std::string> rows;
+    for (int k = 0; k < updates; ++k) {
+      const auto source = loader.Open(none, k);
+      for (int i = 0; i < batches; ++i) {
+        const std::vector<std::string> batch = RowsOf(source->Next());
+        rows.insert(rows.end(), batch.begin(), batch.end());
+      }
+    }
+    return rows;
+  }
+
+  // What the set holds, by row, and how often.
+  std::map<std::string, int> Stored() const {
+    const ShardSet set(folder_.path());
+    std::map<std::string, int> stored;
+    for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) {
+      DataBuffer rows(set.spec().schema, static_cast<std::size_t>(set.spec().RowsOfChunk(c)));
+      std::vector<std::byte> bytes(rows.bytes().size());
+      set.Read(c, bytes);
+      for (std::size_t i = 0; i < rows.rows(); ++i) {
+        const auto* input = reinterpret_cast<const char*>(bytes.data()) + i * 9;
+        std::string row(input, 9);
+        for (char& byte : row) byte = static_cast<char>(byte + '0');
+        float target = 0;
+        std::memcpy(&target, bytes.data() + rows.offset(1) + i * sizeof(float), sizeof(float));
+        ++stored[row + fmt::format(" {}", target)];
+      }
+    }
+    return stored;
+  }
+
+  static std::map<std::string, int> Counted(std::span<const std::string> rows) {
+    std::map<std::string, int> counts;
+    for (const std::string& row : rows) ++counts[row];
+    return counts;
+  }
+
+  void Damage(std::int64_t shard, std::int64_t chunk) const {
+    const std::filesystem::path path = ShardPath(folder_.path(), shard);
+    const auto offset = ReadHeader(path).chunks[static_cast<std::size_t>(chunk)].offset;
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(offset + 3);
+    file.put('x');
+  }
+
+  const TempFolder folder_;
+  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+};
+
+TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInAnOrderOfItsOwn) {
+  const auto loader = Make();
+  const std::vector<std::string> rows = Rows(*loader, /*updates=*/8, /*batches=*/5);
+  const std::span<const std::string> first = std::span(rows).first(kRows);
+  const std::span<const std::string> second = std::span(rows).subspan(kRows, kRows);
+  EXPECT_EQ(Counted(first), Stored());
+  EXPECT_EQ(Counted(second), Stored());
+  EXPECT_FALSE(std::ranges::equal(first, second));
+  EXPECT_EQ(loader->position().rows, 2 * kRows);
+  EXPECT_GT(loader->disk().bytes, 2 * kRows * 13);
+  EXPECT_GT(loader->transfer().bytes, 2 * kRows * 13);
+}
+
+TEST_F(ShardLoaderTest, TheSeedDecidesTheOrderAndNothingElse) {
+  const std::vector<std::string> rows = Rows(*Make({.seed = 1}), 1, 25);
+  EXPECT_EQ(Rows(*Make({.seed = 1}), 1, 25), rows);
+  EXPECT_EQ(Rows(*Make({.seed = 1, .depths = {.cpu = 1, .gpu = 1}}), 5, 5), rows);
+  EXPECT_EQ(Rows(*Make({.seed = 1, .reading = ChunkReading::kMap}), 1, 25), rows);
+  EXPECT_EQ(Rows(*Make({.seed = 1}, std::nullopt, 125), 1, 10), rows);
+  EXPECT_NE(Rows(*Make({.seed = 2}), 1, 25), rows);
+}
+
+TEST_F(ShardLoaderTest, GoesOnInTheMiddleOfAChunkAndOfAnEpoch) {
+  for (const int before : {0, 1, 7, 20, 27}) {
+    const auto loader = Make();
+    Rows(*loader, 1, before);
+    const auto resumed = Make({}, loader->position());
+    EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30)) << before;
+    EXPECT_EQ(resumed->position().rows, loader->position().rows);
+  }
+}
+
+TEST_F(ShardLoaderTest, AnotherSetIsNoSetToGoOnWith) {
+  const ShardPosition elsewhere{.set = "another", .rows = 100};
+  EXPECT_THROW(Make({}, elsewhere), InputError);
+}
+
+TEST_F(ShardLoaderTest, DamageEndsTheRunAndIsNamed) {
+  Damage(1, 2);
+  const auto loader = Make();
+  try {
+    Rows(*loader, 1, 20);
+    FAIL() << "nothing was thrown";
+  } catch (const DamagedShard& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("shard-000001.tandem"), HasSubstr("chunk 2")));
+  }
+}
+
+TEST_F(ShardLoaderTest, DamageIsLeftOutAndCountedIfAskedFor) {
+  const std::map<std::string, int> whole = Stored();
+  Damage(1, 2);
+  const auto loader = Make({.on_damage = OnDamage::kSkip});
+  const std::vector<std::string> rows = Rows(*loader, 1, 17);  // 850 of 872 that are left
+  for (const auto& [row, count] : Counted(rows)) {
+    ASSERT_TRUE(whole.contains(row)) << row;
+    EXPECT_LE(count, whole.at(row));
+  }
+  Rows(*loader, 1, 20);  // over the second epoch's end
+  const ShardPosition position = loader->position();
+  EXPECT_EQ(position.skipped_chunks, 2);
+  EXPECT_EQ(position.skipped_rows, 2 * 128);
+  EXPECT_EQ(position.rows, 37 * 50 + 2 * 128);
+
+  const auto resumed = Make({.on_damage = OnDamage::kSkip}, position);
+  EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30));
+  EXPECT_EQ(resumed->position().skipped_chunks, loader->position().skipped_chunks);
+}
+
+TEST_F(ShardLoaderTest, AMissingShardIsDamageToo) {
+  std::filesystem::remove(ShardPath(folder_.path(), 0));
+  EXPECT_THROW(Make(), DamagedShard);
+  const auto loader = Make({.on_damage = OnDamage::kSkip});
+  Rows(*loader, 1, 12);  // 600 of 616 that are left
+  Rows(*loader, 1, 12);
+  EXPECT_EQ(loader->position().skipped_chunks % 3, 0);
+  EXPECT_GE(loader->position().skipped_chunks, 3);
+}
+
+TEST_F(ShardLoaderTest, ASetOfWhichNothingIsLeftEndsTheRun) {
+  for (std::int64_t shard = 0; shard < 3; ++shard) {
+    for (std::int64_t chunk = 0; chunk < (shard == 2 ? 2 : 3); ++chunk) Damage(shard, chunk);
+  }
+  const auto loader = Make({.on_damage = OnDamage::kSkip});
+  EXPECT_THROW(Rows(*loader, 1, 1), DamagedShard);
+}
+
+// Hands out rows that no set holds.
+class CountingLoader final : public BatchLoader {
+ public:
+  class Source final : public BatchSource {
+   public:
+    Batch Next() override {
+      return {.inputs = at::arange(2 * 9, at::kByte).view({2, 9}),
+              .targets = at::arange(2, at::kFloat).view({2, 1})};
+    }
+  };
+  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override {
+    return std::make_unique<Source>();
+  }
+};
+
+TEST_F(ShardLoaderTest, BatchesAreMixedByShare) {
+  CountingLoader live;
+  const auto stored = Make({}, std::nullopt, 10), alone = Make({}, std::nullopt, 10);
+  MixedLoader mixed(live, *stored);
+  const std::vector<std::string> rows = Rows(mixed, 1, 3), expected = Rows(*alone, 1, 3);
+  ASSERT_EQ(rows.size(), 3U * 12);
+  for (std::size_t batch = 0; batch < 3; ++batch) {
+    EXPECT_EQ(rows[batch * 12], "012345678 0");
+    for (std::size_t i = 0; i < 10; ++i)
+      EXPECT_EQ(rows[batch * 12 + 2 + i], expected[batch * 10 + i]);
+  }
+}
+
+}  // namespace
+}  // namespace tandem
