@@ -107,11 +107,14 @@ class Reader {
   // Whose key it is, if another puzzle's; else the nearest key; failing that, one that begins so,
   // or one of that name in another section.
   std::string Hint(const std::string& key) const {
+    std::vector<std::string> owners;
     for (const std::string& other : DomainNames()) {
       const DomainParameter* parameter = ParameterOf(other);
-      if (parameter != nullptr && key == "domain." + parameter->key) {
-        return fmt::format(": {} has no such key, but {} has", domain_, other);
-      }
+      if (parameter != nullptr && key == "domain." + parameter->key) owners.push_back(other);
+    }
+    if (!owners.empty()) {
+      return fmt::format(": {} has no such key, but {} {}", domain_, fmt::join(owners, ", "),
+                         owners.size() == 1 ? "has" : "have");
     }
     std::string_view meant = Nearest(key, keys_);
     const std::string name = key.substr(key.find('.') + 1);

@@ -218,10 +218,19 @@ TEST(Config, ASecondDocumentIsAnError) {
   EXPECT_EQ(ErrorFor("# nothing\n"), "");
 }
 
+std::string KnownDomains() {
+  std::string all;
+  for (const std::string& name : DomainNames()) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
 TEST(Config, AnUnknownDomainIsNamed) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
-            "`domain.name: cube33` (my.yaml:2): expected one of cube2, cube3, npuzzle; did you "
-            "mean cube3?");
+            "`domain.name: cube33` (my.yaml:2): expected one of " + KnownDomains() +
+                "; did you mean cube3?");
+  EXPECT_EQ(ErrorFor("domain: {name: wobbly}\n"),
+            "`domain.name: wobbly` (my.yaml:1): expected one of " + KnownDomains() +
+                "; one of a plug-in's needs --plugin FILE");
 }
 
 TEST(Config, APuzzlesParameterIsAKey) {
@@ -256,14 +265,16 @@ TEST(Config, AWrongParameterIsNamed) {
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle}\n", {"domain.size=big"}),
             "--set domain.size=big: `domain.size` is 'big', expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("domain:\n  name: cube3\n  size: 4\n"),
-            "my.yaml:3: unknown key `domain.size`: cube3 has no such key, but npuzzle has");
+            "my.yaml:3: unknown key `domain.size`: cube3 has no such key, but grid, lights_out, "
+            "npuzzle, sokoban have");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle,\n  size: 4}\n", {"domain.name=cube3"}),
-            "my.yaml:2: unknown key `domain.size`: cube3 has no such key, but npuzzle has");
+            "my.yaml:2: unknown key `domain.size`: cube3 has no such key, but grid, lights_out, "
+            "npuzzle, sokoban have");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, sizes: 4}\n"),
             "my.yaml:1: unknown key `domain.sizes`; did you mean `domain.size`?");
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
-            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of cube2, cube3, "
-            "npuzzle; did you mean npuzzle, with domain.size 5?");
+            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of " +
+                KnownDomains() + "; did you mean npuzzle, with domain.size 5?");
 }
 
 TEST(Config, TheShippedConfigsAreValid) {
