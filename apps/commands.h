@@ -39,7 +39,7 @@ struct ApplyArgs {
 
 int RunApply(const ApplyArgs& args);
 
-int RunCheckDomain(const std::string& domain);
+int RunCheckDomain(const std::string& name);
 
 struct ConfigArgs {
   std::string file;

@@ -88,7 +88,9 @@ void PrintFinding(const Finding& finding, bool verified) {
 }
 
 void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
-  std::int64_t bytes = 0, missing = 0, damaged = 0;
+  std::int64_t bytes = 0;
+  std::int64_t missing = 0;
+  std::int64_t damaged = 0;
   for (const Finding& finding : all) {
     bytes += finding.bytes;
     (finding.shard->missing ? missing : damaged) += finding.problems.empty() ? 0 : 1;

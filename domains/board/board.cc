@@ -79,8 +79,9 @@ Picture Draw(std::span<const std::uint8_t> state, int size) {
                                                     0x2f9e5b, 0xb5793a, 0x6f8f2f};
   Picture picture;
   for (int i = 0; i < size * size; ++i) {
+    const int row = i / size;
     picture.cells.push_back({.x = static_cast<float>(i % size),
-                             .y = static_cast<float>(i / size),
+                             .y = static_cast<float>(row),
                              .text = std::string(1, kLetters[state[i]]),
                              .colour = kColours[state[i]]});
   }

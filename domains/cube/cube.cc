@@ -111,9 +111,10 @@ Picture Cube::Draw(std::span<const std::uint8_t> state) const {
     const auto face = i / static_cast<std::size_t>(StickersPerFace(size_));
     const int on_face = static_cast<int>(i) % StickersPerFace(size_);
     const auto [right, down] = kUnfolded[face];
+    const int row = on_face / size_;
     const float left = static_cast<float>(right) * (static_cast<float>(size_) + kGap);
     picture.cells.push_back({.x = left + static_cast<float>(on_face % size_),
-                             .y = static_cast<float>(down * size_ + on_face / size_),
+                             .y = static_cast<float>(down * size_ + row),
                              .text = std::string(1, kFaces[state[i]]),
                              .colour = kPalette[state[i]]});
   }

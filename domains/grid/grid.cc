@@ -157,7 +157,7 @@ class Grid final : public Domain {
         if (random() % 100 < walls_in_100) continue;
         state[(cell / inner + 1) * size_ + cell % inner + 1] = board::kFloor;
       }
-      const auto cell = static_cast<int>(random() % (inner * inner));
+      const auto cell = static_cast<int>(random() % static_cast<std::uint64_t>(inner * inner));
       const int goal = (cell / inner + 1) * size_ + cell % inner + 1;
       state[goal] = board::kPlayerOnGoal;
       if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner * inner / 2)) return;

@@ -103,7 +103,9 @@ class LightsOut final : public Domain {
     ParseNumbers(text, 2, state);
     const auto lit_in = [&](const Cells& presses) {
       std::size_t lit = 0;
-      for (std::size_t cell = 0; cell < state.size(); ++cell) lit += presses[cell] & state[cell];
+      for (std::size_t cell = 0; cell < state.size(); ++cell) {
+        lit += presses[cell] && state[cell] != 0 ? 1 : 0;
+      }
       return lit;
     };
     if (std::ranges::all_of(silent_, [&](const Cells& p) { return lit_in(p) % 2 == 0; })) return;
@@ -117,8 +119,9 @@ class LightsOut final : public Domain {
   Picture Draw(std::span<const std::uint8_t> state) const override {
     Picture picture{.unit_width = 3};
     for (int cell = 0; cell < size_ * size_; ++cell) {
+      const int row = cell / size_;
       picture.cells.push_back({.x = static_cast<float>(cell % size_),
-                               .y = static_cast<float>(cell / size_),
+                               .y = static_cast<float>(row),
                                .text = state[cell] != 0 ? std::to_string(cell) : ".",
                                .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b});
     }

@@ -221,8 +221,9 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
   Picture picture{.unit_width = 3};
   for (int cell = 0; cell < cells_; ++cell) {
     const bool blank = state[cell] == 0;
+    const int row = cell / size_;
     picture.cells.push_back({.x = static_cast<float>(cell % size_),
-                             .y = static_cast<float>(cell / size_),
+                             .y = static_cast<float>(row),
                              .text = blank ? "." : std::to_string(state[cell]),
                              .colour = blank ? Cell::kPlain : kWood});
   }

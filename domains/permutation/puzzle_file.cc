@@ -60,11 +60,17 @@ void CheckKeys(const Place& place, const YAML::Node& map, std::span<const char* 
   std::set<std::string> seen;
   for (const auto& entry : map) {
     const std::string key = place.Word(entry.first, of + " key");
-    if (!seen.insert(key).second) place.Fail(entry.first, of + " `" + key + "` stands twice");
+    if (!seen.insert(key).second)
+      place.Fail(entry.first, std::string(of).append(" `").append(key).append("` stands twice"));
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string keys;
     for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
-    place.Fail(entry.first, "unknown " + of + " key `" + key + "`; the keys are " + keys);
+    place.Fail(entry.first, std::string("unknown ")
+                                .append(of)
+                                .append(" key `")
+                                .append(key)
+                                .append("`; the keys are ")
+                                .append(keys));
   }
 }
 
@@ -199,8 +205,9 @@ PuzzleFile Read(const Place& place, const YAML::Node& document) {
   }
   PuzzleFile puzzle;
   if (document["summary"]) {
-    if (!document["summary"].IsScalar())
+    if (!document["summary"].IsScalar()) {
       place.Fail(document["summary"], "summary: expected a text");
+    }
     puzzle.summary = document["summary"].Scalar();
   }
   ReadGoal(place, document["goal"], puzzle);

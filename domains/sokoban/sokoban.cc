@@ -79,7 +79,8 @@ class Sokoban final : public Domain {
                                  std::uint64_t random) const override {
     constexpr std::uint64_t kWalksInFour = 1;
     const int player = board::PlayerOf(state.data());
-    std::array<Action, kDirections> walks{}, pulls{};
+    std::array<Action, kDirections> walks{};
+    std::array<Action, kDirections> pulls{};
     std::size_t num_walks = 0;
     std::size_t num_pulls = 0;
     for (Action a = 0; a < kDirections; ++a) {

@@ -74,16 +74,16 @@ class PuzzleDomain final : public Domain {
   using State = typename P::State;
 
   /// Throws Error that names the action which nothing undoes, where P has no StepBack.
-  explicit PuzzleDomain(std::string name) : Domain(Spec(std::move(name))) {}
+  explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
-    const State goal = puzzle_.Goal();
+    const State goal = kPuzzle.Goal();
     for (std::size_t i = 0; i < states.size(); ++i) Write(goal, states[i]);
   }
 
   void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
     if constexpr (kGoalsByProblem) {
-      for (std::size_t i = 0; i < states.size(); ++i) Write(puzzle_.Goal(seeds[i]), states[i]);
+      for (std::size_t i = 0; i < states.size(); ++i) Write(kPuzzle.Goal(seeds[i]), states[i]);
     } else {
       WriteGoals(states);
     }
@@ -121,7 +121,7 @@ class PuzzleDomain final : public Domain {
                                  std::uint64_t random) const override {
     if constexpr (kStepsBack) {
       State before = Read(state);
-      const std::optional<int> action = puzzle_.StepBack(before, random);
+      const std::optional<int> action = kPuzzle.StepBack(before, random);
       if (!action) return std::nullopt;
       Write(before, state);
       return static_cast<Action>(*action);
@@ -132,29 +132,29 @@ class PuzzleDomain final : public Domain {
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
-      is_goal[i] = puzzle_.IsGoal(Read(states[i])) ? 1 : 0;
+      is_goal[i] = kPuzzle.IsGoal(Read(states[i])) ? 1 : 0;
     }
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    if constexpr (requires { puzzle_.Parse(text); }) {
-      Write(puzzle_.Parse(text), state);
+    if constexpr (requires { kPuzzle.Parse(text); }) {
+      Write(kPuzzle.Parse(text), state);
     } else {
       ParseNumbers(text, P::kDepth, state);
     }
-    if constexpr (requires(State s) { puzzle_.Fault(s); }) {
-      const std::string fault = puzzle_.Fault(Read(state));
+    if constexpr (requires(State s) { kPuzzle.Fault(s); }) {
+      const std::string fault = kPuzzle.Fault(Read(state));
       if (!fault.empty()) throw InputError(fault);
     }
   }
 
   std::string FormatState(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { puzzle_.Format(s); }) return puzzle_.Format(Read(state));
+    if constexpr (requires(State s) { kPuzzle.Format(s); }) return kPuzzle.Format(Read(state));
     return FormatNumbers(state);
   }
 
   Picture Draw(std::span<const std::uint8_t> state) const override {
-    if constexpr (requires(State s) { puzzle_.Draw(s); }) return puzzle_.Draw(Read(state));
+    if constexpr (requires(State s) { kPuzzle.Draw(s); }) return kPuzzle.Draw(Read(state));
     return Domain::Draw(state);
   }
 
@@ -178,25 +178,25 @@ class PuzzleDomain final : public Domain {
 
   // Whether it applies; if not, what it left of `state` does not count.
   static bool ApplyTo(State& state, int action) {
-    if constexpr (kMasks) return puzzle_.Apply(state, action);
-    puzzle_.Apply(state, action);
+    if constexpr (kMasks) return kPuzzle.Apply(state, action);
+    kPuzzle.Apply(state, action);
     return true;
   }
 
-  static DomainSpec Spec(std::string name) {
-    DomainSpec spec{.name = std::move(name),
+  static DomainSpec Spec(const std::string& name) {
+    DomainSpec spec{.name = name,
                     .state_size = static_cast<int>(kSize),
                     .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
                     .masks_actions = kMasks,
                     .goals_by_problem = kGoalsByProblem};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
     for (int a = 0; a < P::kActions; ++a) {
-      if constexpr (requires { puzzle_.ActionName(a); }) {
-        spec.action_names.push_back(puzzle_.ActionName(a));
+      if constexpr (requires { kPuzzle.ActionName(a); }) {
+        spec.action_names.push_back(kPuzzle.ActionName(a));
       } else {
         spec.action_names.push_back(std::to_string(a));
       }
-      if constexpr (requires { puzzle_.Cost(a); }) spec.action_costs.push_back(puzzle_.Cost(a));
+      if constexpr (requires { kPuzzle.Cost(a); }) spec.action_costs.push_back(kPuzzle.Cost(a));
     }
     if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec);
     return spec;
@@ -205,8 +205,8 @@ class PuzzleDomain final : public Domain {
   static std::vector<Action> Inverses(const DomainSpec& spec) {
     std::vector<Action> inverses;
     for (int a = 0; a < P::kActions; ++a) {
-      if constexpr (requires { puzzle_.Inverse(a); }) {
-        inverses.push_back(static_cast<Action>(puzzle_.Inverse(a)));
+      if constexpr (requires { kPuzzle.Inverse(a); }) {
+        inverses.push_back(static_cast<Action>(kPuzzle.Inverse(a)));
       } else {
         const std::optional<int> inverse = FindInverse(a);
         if (!inverse) {
@@ -237,7 +237,7 @@ class PuzzleDomain final : public Domain {
 
   static std::vector<State> NearGoal() {
     constexpr std::size_t kEnough = 300;
-    std::vector<State> states = {puzzle_.Goal()};
+    std::vector<State> states = {kPuzzle.Goal()};
     for (std::size_t i = 0; i < states.size() && states.size() < kEnough; ++i) {
       for (int a = 0; a < P::kActions; ++a) {
         State child = states[i];
@@ -249,7 +249,7 @@ class PuzzleDomain final : public Domain {
     return states;
   }
 
-  static constexpr P puzzle_{};
+  static constexpr P kPuzzle{};
 };
 
 }  // namespace tandem

@@ -8,6 +8,7 @@
 //                            [](const std::string& size) { ... });
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,8 +26,8 @@ namespace tandem {
 // can be refused before any of its code runs.
 #define TANDEM_TEXT_OF(version) #version
 #define TANDEM_INTERFACE_MARK(version) "tandem plug-in interface " TANDEM_TEXT_OF(version) ";"
-[[gnu::used]] inline constexpr char kInterfaceMark[] =
-    TANDEM_INTERFACE_MARK(TANDEM_INTERFACE_VERSION);
+[[gnu::used]] inline constexpr auto kInterfaceMark =
+    std::to_array(TANDEM_INTERFACE_MARK(TANDEM_INTERFACE_VERSION));
 
 /// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
 /// on the command line. A domain has at most one.

@@ -133,7 +133,7 @@ std::string CheckScrambles(const Samples& samples) {
     RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
     std::vector<Action> back;
     for (std::size_t i = 0; i < steps; ++i) {
-      const StateBytes before = state;
+      const StateBytes before(state.begin(), state.end());  // Step writes into `state`
       walk.Step();
       if (state != before && walk.back()) back.push_back(*walk.back());
     }
@@ -204,7 +204,7 @@ struct Promise {
   std::string (*check)(const Samples& samples);
 };
 
-constexpr Promise kPromises[] = {
+constexpr auto kPromises = std::to_array<Promise>({
     {"action names are different words", CheckNames},
     {"goals are goals, and DrawGoals draws them", CheckGoals},
     {"methods give the same each time", CheckDeterminism},
@@ -220,7 +220,7 @@ constexpr Promise kPromises[] = {
     {"states and actions survive the round trip through text", CheckNotation},
     {"what is no state is refused with InputError", CheckRefusals},
     {"every state has a picture", CheckPicture},
-};
+});
 
 template <class Check>
 DomainCheck Try(const char* promise, const Check& check) {

@@ -104,7 +104,8 @@ void PermutationTable::ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Ac
     const Shuffle& shuffle = shuffles_[i];
     const __m256i bytes = _mm256_broadcastsi128_si256(
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + shuffle.in)));
-    const __m256i source = _mm256_load_si256(reinterpret_cast<const __m256i*>(shuffle.source));
+    const __m256i source =
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(shuffle.source.data()));
     const __m256i part = _mm256_shuffle_epi8(bytes, source);
     sum = shuffle.first ? part : _mm256_or_si256(sum, part);
     if (shuffle.last) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + shuffle.out), sum);
@@ -116,7 +117,7 @@ namespace {
 // A row in registers. Bytes behind its end are not read.
 template <int kBlocks>
 struct Lanes {
-  __m512i block[kBlocks];
+  __m512i block[kBlocks];  // NOLINT(*-avoid-c-arrays): std::array drops its attributes
 };
 
 template <int kBlocks>
@@ -127,13 +128,13 @@ struct Masks {
       mask[b] = left >= kBlock ? ~0ULL : (1ULL << left) - 1;
     }
   }
-  __mmask64 mask[kBlocks];
+  std::array<__mmask64, kBlocks> mask{};
 };
 
 template <int kBlocks>
 TANDEM_TARGET("avx512f,avx512bw,avx512vbmi")
 inline Lanes<kBlocks> Load(const std::uint8_t* row, const Masks<kBlocks>& masks) {
-  Lanes<kBlocks> lanes;
+  Lanes<kBlocks> lanes;  // NOLINT(*-member-init): all are written below
   for (int b = 0; b < kBlocks; ++b) {
     lanes.block[b] = _mm512_maskz_loadu_epi8(masks.mask[b], row + b * kBlock);
   }

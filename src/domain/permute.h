@@ -1,6 +1,7 @@
 // Permutes the bytes of many rows: what Rubik's Cube and its kin spend their time on.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,11 +46,11 @@ class PermutationTable {
 
   // From 16 bytes of the row, those that belong into 32 bytes of the result.
   struct Shuffle {
-    std::uint8_t in;                      // where the 16 bytes begin
-    std::uint8_t out;                     // where the 32 bytes begin
-    bool first;                           // of those with this `out`
-    bool last;                            // of those with this `out`
-    alignas(32) std::uint8_t source[32];  // which of the 16; 0x80 for none
+    std::uint8_t in;                                  // where the 16 bytes begin
+    std::uint8_t out;                                 // where the 32 bytes begin
+    bool first;                                       // of those with this `out`
+    bool last;                                        // of those with this `out`
+    alignas(32) std::array<std::uint8_t, 32> source;  // which of the 16; 0x80 for none
   };
 
   void MakeShuffles(const Permutation& permutation);

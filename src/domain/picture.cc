@@ -36,12 +36,13 @@ std::string Painted(const std::string& text, std::int32_t colour) {
 std::string Escaped(const std::string& text) {
   std::string safe;
   for (const char letter : text) {
-    if (letter == '<')
+    if (letter == '<') {
       safe += "&lt;";
-    else if (letter == '&')
+    } else if (letter == '&') {
       safe += "&amp;";
-    else
+    } else {
       safe += letter;
+    }
   }
   return safe;
 }

@@ -16,7 +16,7 @@ namespace {
 
 // The version that the file says it was built for; "" where it says none.
 std::string_view VersionIn(std::string_view content) {
-  constexpr std::string_view kMark(kInterfaceMark);
+  constexpr std::string_view kMark(kInterfaceMark.data());
   constexpr std::string_view kBegin = kMark.substr(0, kMark.rfind(' ') + 1);
   const std::size_t at = content.find(kBegin);
   if (at == std::string_view::npos) return "";
@@ -27,7 +27,7 @@ std::string_view VersionIn(std::string_view content) {
 void CheckVersion(const std::filesystem::path& file) {
   const std::string content = ReadFile(file);
   const std::string_view found = VersionIn(content);
-  const std::string_view own = VersionIn(kInterfaceMark);
+  const std::string_view own = VersionIn(kInterfaceMark.data());
   if (found.empty()) {
     throw InputError(fmt::format("{} is no plug-in: it registers no domain with tandem/registry.h",
                                  file.string()));

@@ -116,8 +116,8 @@ void WalkLengthGenerator::WriteLabel(const RandomWalk& walk, std::span<float> la
     return;
   }
   const DomainSpec& spec = domain_.spec();
-  for (Action a = 0; a < label.size(); ++a) {
-    label[a] = walk.cost_back() + spec.action_costs[a] + UndoCost(spec, a);
+  for (std::size_t a = 0; a < label.size(); ++a) {
+    label[a] = walk.cost_back() + spec.action_costs[a] + UndoCost(spec, static_cast<Action>(a));
   }
   if (walk.back()) label[*walk.back()] = walk.cost_back();
 }

@@ -120,7 +120,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 
 // The `width` new children of least cost and estimate.
 std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
-  const std::vector<std::uint32_t> candidates = NewChildren();
+  std::vector<std::uint32_t> candidates = NewChildren();
   if (candidates.size() <= options_.width) return candidates;
   const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
   std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
