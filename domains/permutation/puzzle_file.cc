@@ -60,8 +60,9 @@ void CheckKeys(const Place& place, const YAML::Node& map, std::span<const char* 
   std::set<std::string> seen;
   for (const auto& entry : map) {
     const std::string key = place.Word(entry.first, of + " key");
-    if (!seen.insert(key).second)
+    if (!seen.insert(key).second) {
       place.Fail(entry.first, std::string(of).append(" `").append(key).append("` stands twice"));
+    }
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string keys;
     for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
