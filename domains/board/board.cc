@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "tandem/error.h"
 
@@ -65,41 +64,81 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
   CheckPlayer(state, size);
 }
 
-std::string Format(std::span<const std::uint8_t> state, int size) {
-  std::string text;
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    if (i > 0 && i % static_cast<std::size_t>(size) == 0) text += '\n';
-    text += kLetters[state[i]];
-  }
-  return text;
-}
-
-Picture Draw(std::span<const std::uint8_t> state, int size) {
-  constexpr std::array<std::int32_t, 7> kColours = {0xf4ead2, 0x4a4a55, 0xf2c14e, 0x3b7dd8,
-                                                    0x2f9e5b, 0xb5793a, 0x6f8f2f};
-  Picture picture;
-  for (int i = 0; i < size * size; ++i) {
-    const int row = i / size;
-    picture.cells.push_back({.x = static_cast<float>(i % size),
-                             .y = static_cast<float>(row),
-                             .text = std::string(1, kLetters[state[i]]),
-                             .colour = kColours[state[i]]});
-  }
-  return picture;
-}
-
 int PlayerOf(const std::uint8_t* state) {
   int at = 0;
   while (state[at] != kPlayer && state[at] != kPlayerOnGoal) ++at;
   return at;
 }
 
-int ParseSize(std::string_view text, int least, int most) {
-  int number = -1;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  const bool whole = error == std::errc() && stop == end && !text.starts_with('0');
-  return whole && number >= least && number <= most ? number : -1;
+DomainParameter SizeParameter() {
+  return {.key = "size",
+          .meaning = "cells along a side of the board",
+          .expected = "a whole number from 5 to 16",
+          .default_value = "10"};
+}
+
+void BoardDomain::WriteGoals(Rows states) const {
+  for (std::size_t i = 0; i < states.size(); ++i) DrawGoal(states[i], 0);
+}
+
+void BoardDomain::DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const {
+  for (std::size_t i = 0; i < states.size(); ++i) DrawGoal(states[i], seeds[i]);
+}
+
+void BoardDomain::Apply(Rows states, std::span<const Action> actions) const {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    std::uint8_t* state = states[i].data();
+    const int player = PlayerOf(state);
+    if (Applies(state, player, actions[i])) Move(state, player, actions[i]);
+  }
+}
+
+void BoardDomain::Expand(ConstRows states, Rows children) const {
+  const auto actions = static_cast<std::size_t>(spec().num_actions());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const int player = PlayerOf(states[i].data());
+    for (std::size_t a = 0; a < actions; ++a) {
+      const std::span<std::uint8_t> child = children[actions * i + a];
+      std::ranges::copy(states[i], child.begin());
+      const auto action = static_cast<Action>(a);
+      if (Applies(child.data(), player, action)) Move(child.data(), player, action);
+    }
+  }
+}
+
+void BoardDomain::Mask(ConstRows states, std::span<std::uint8_t> applies) const {
+  const auto actions = static_cast<std::size_t>(spec().num_actions());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::uint8_t* state = states[i].data();
+    const int player = PlayerOf(state);
+    for (std::size_t a = 0; a < actions; ++a) {
+      applies[actions * i + a] = Applies(state, player, static_cast<Action>(a)) ? 1 : 0;
+    }
+  }
+}
+
+// Lines of letters, without a line feed behind the last.
+std::string BoardDomain::FormatState(std::span<const std::uint8_t> state) const {
+  std::string text;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    if (i > 0 && i % static_cast<std::size_t>(size_) == 0) text += '\n';
+    text += kLetters[state[i]];
+  }
+  return text;
+}
+
+Picture BoardDomain::Draw(std::span<const std::uint8_t> state) const {
+  constexpr std::array<std::int32_t, 7> kColours = {0xf4ead2, 0x4a4a55, 0xf2c14e, 0x3b7dd8,
+                                                    0x2f9e5b, 0xb5793a, 0x6f8f2f};
+  Picture picture;
+  for (int i = 0; i < size_ * size_; ++i) {
+    const int row = i / size_;
+    picture.cells.push_back({.x = static_cast<float>(i % size_),
+                             .y = static_cast<float>(row),
+                             .text = std::string(1, kLetters[state[i]]),
+                             .colour = kColours[state[i]]});
+  }
+  return picture;
 }
 
 }  // namespace tandem::board

@@ -16,8 +16,6 @@ namespace {
 
 constexpr int kKinds = 5;  // no boxes
 constexpr int kDirections = 8;
-constexpr int kMinSize = 5;
-constexpr int kMaxSize = 16;
 constexpr float kSlanting = 1.41421356F;
 
 struct Step {
@@ -41,44 +39,9 @@ DomainSpec Spec(int size) {
           .several_lines = true};
 }
 
-class Grid final : public Domain {
+class Grid final : public board::BoardDomain {
  public:
-  explicit Grid(int size) : Domain(Spec(size)), size_(size) {}
-
-  void WriteGoals(Rows states) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) DrawMaze(states[i], 0);
-  }
-
-  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) DrawMaze(states[i], seeds[i]);
-  }
-
-  void Apply(Rows states, std::span<const Action> actions) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      std::uint8_t* state = states[i].data();
-      Walk(state, board::PlayerOf(state), kSteps[actions[i]]);
-    }
-  }
-
-  void Expand(ConstRows states, Rows children) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const int walker = board::PlayerOf(states[i].data());
-      for (std::size_t a = 0; a < kDirections; ++a) {
-        const std::span<std::uint8_t> child = children[kDirections * i + a];
-        std::ranges::copy(states[i], child.begin());
-        Walk(child.data(), walker, kSteps[a]);
-      }
-    }
-  }
-
-  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const int walker = board::PlayerOf(states[i].data());
-      for (std::size_t a = 0; a < kDirections; ++a) {
-        applies[kDirections * i + a] = Applies(states[i].data(), walker, kSteps[a]) ? 1 : 0;
-      }
-    }
-  }
+  explicit Grid(int size) : BoardDomain(Spec(size), size) {}
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -97,14 +60,6 @@ class Grid final : public Domain {
     throw InputError("the goal cannot be reached: walls are all around it or the walker");
   }
 
-  std::string FormatState(std::span<const std::uint8_t> state) const override {
-    return board::Format(state, size_);
-  }
-
-  Picture Draw(std::span<const std::uint8_t> state) const override {
-    return board::Draw(state, size_);
-  }
-
  private:
   // Beyond the board is wall.
   bool IsOpen(const std::uint8_t* state, int row, int column) const {
@@ -112,16 +67,20 @@ class Grid final : public Domain {
            state[row * size_ + column] != board::kWall;
   }
 
-  bool Applies(const std::uint8_t* state, int from, Step step) const {
+  bool Applies(const std::uint8_t* state, int from, Action action) const override {
+    const Step step = kSteps[action];
     const int row = from / size_;
     const int column = from % size_;
     return IsOpen(state, row + step.down, column + step.right) &&
            IsOpen(state, row + step.down, column) && IsOpen(state, row, column + step.right);
   }
 
-  void Walk(std::uint8_t* state, int walker, Step step) const {
-    if (!Applies(state, walker, step)) return;
-    std::uint8_t& to = state[walker + step.down * size_ + step.right];
+  int After(int from, Action action) const {
+    return from + kSteps[action].down * size_ + kSteps[action].right;
+  }
+
+  void Move(std::uint8_t* state, int walker, Action action) const override {
+    std::uint8_t& to = state[After(walker, action)];
     to = board::WithPlayer(to);
     state[walker] = board::Without(state[walker]);
   }
@@ -130,9 +89,9 @@ class Grid final : public Domain {
   std::vector<int> ReachableFrom(const std::uint8_t* state, int from) const {
     std::vector<int> reached = {from};
     for (std::size_t i = 0; i < reached.size(); ++i) {
-      for (std::size_t a = 0; a < 4; ++a) {
-        if (!Applies(state, reached[i], kSteps[a])) continue;
-        const int to = reached[i] + kSteps[a].down * size_ + kSteps[a].right;
+      for (Action a = 0; a < 4; ++a) {
+        if (!Applies(state, reached[i], a)) continue;
+        const int to = After(reached[i], a);
         if (std::ranges::find(reached, to) == reached.end()) reached.push_back(to);
       }
     }
@@ -148,7 +107,7 @@ class Grid final : public Domain {
 
   // The outermost cells are walls, and a quarter of the others; fewer where these leave the walker
   // in too small a room.
-  void DrawMaze(std::span<std::uint8_t> state, std::uint64_t seed) const {
+  void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     board::Randomness random(seed);
     const int inner = size_ - 2;
     for (std::uint64_t walls_in_100 = 25;; --walls_in_100) {
@@ -163,21 +122,9 @@ class Grid final : public Domain {
       if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner * inner / 2)) return;
     }
   }
-
-  const int size_;
 };
 
-std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const int size = board::ParseSize(argument, kMinSize, kMaxSize);
-  return size < 0 ? nullptr : std::make_unique<const Grid>(size);
-}
-
-TANDEM_REGISTER_DOMAIN(grid,
-                       DomainParameter{.key = "size",
-                                       .meaning = "cells along a side of the board",
-                                       .expected = "a whole number from 5 to 16",
-                                       .default_value = "10"},
-                       Make);
+TANDEM_REGISTER_DOMAIN(grid, board::SizeParameter(), board::Make<Grid>);
 
 }  // namespace
 }  // namespace tandem

@@ -139,10 +139,8 @@ class LightsOut final : public Domain {
 };
 
 std::unique_ptr<const Domain> Make(const std::string& argument) {
-  if (argument.size() != 1) return nullptr;
-  const int size = argument[0] - '0';
-  if (size < kMinSize || size > kMaxSize) return nullptr;
-  return std::make_unique<const LightsOut>(size);
+  const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
+  return size ? std::make_unique<const LightsOut>(*size) : nullptr;
 }
 
 TANDEM_REGISTER_DOMAIN(lights_out,

@@ -230,11 +230,9 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
   return picture;
 }
 
-std::unique_ptr<const Domain> Make(const std::string& size) {
-  if (size.size() != 1) return nullptr;
-  const int number = size[0] - '0';
-  if (number < kMinSize || number > kMaxSize) return nullptr;
-  return std::make_unique<const NPuzzle>(number);
+std::unique_ptr<const Domain> Make(const std::string& argument) {
+  const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
+  return size ? std::make_unique<const NPuzzle>(*size) : nullptr;
 }
 
 TANDEM_REGISTER_DOMAIN(npuzzle,

@@ -18,8 +18,6 @@ using board::Randomness;
 
 constexpr int kKinds = 7;
 constexpr int kDirections = 4;
-constexpr int kMinSize = 5;
-constexpr int kMaxSize = 16;
 
 DomainSpec Spec(int size) {
   return {.name = "sokoban:" + std::to_string(size),
@@ -34,45 +32,9 @@ DomainSpec Spec(int size) {
           .several_lines = true};
 }
 
-class Sokoban final : public Domain {
+class Sokoban final : public board::BoardDomain {
  public:
-  explicit Sokoban(int size) : Domain(Spec(size)), size_(size), steps_{-size, size, -1, 1} {}
-
-  void WriteGoals(Rows states) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) DrawLevel(states[i], 0);
-  }
-
-  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) DrawLevel(states[i], seeds[i]);
-  }
-
-  void Apply(Rows states, std::span<const Action> actions) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      std::uint8_t* state = states[i].data();
-      Step(state, board::PlayerOf(state), steps_[actions[i]]);
-    }
-  }
-
-  void Expand(ConstRows states, Rows children) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const int player = board::PlayerOf(states[i].data());
-      for (std::size_t a = 0; a < kDirections; ++a) {
-        const std::span<std::uint8_t> child = children[kDirections * i + a];
-        std::ranges::copy(states[i], child.begin());
-        Step(child.data(), player, steps_[a]);
-      }
-    }
-  }
-
-  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const std::uint8_t* state = states[i].data();
-      const int player = board::PlayerOf(state);
-      for (std::size_t a = 0; a < kDirections; ++a) {
-        applies[kDirections * i + a] = Applies(state, player, steps_[a]) ? 1 : 0;
-      }
-    }
-  }
+  explicit Sokoban(int size) : BoardDomain(Spec(size), size), steps_{-size, size, -1, 1} {}
 
   // Pulls a box rather than walks, most of the time, where it can.
   std::optional<Action> StepBack(std::span<std::uint8_t> state,
@@ -116,14 +78,6 @@ class Sokoban final : public Domain {
     }
   }
 
-  std::string FormatState(std::span<const std::uint8_t> state) const override {
-    return board::Format(state, size_);
-  }
-
-  Picture Draw(std::span<const std::uint8_t> state) const override {
-    return board::Draw(state, size_);
-  }
-
  private:
   // Beyond the board is wall. Two columns may be next to each other in memory and not on the board.
   std::uint8_t At(const std::uint8_t* state, int from, int step) const {
@@ -135,14 +89,15 @@ class Sokoban final : public Domain {
     return state[to];
   }
 
-  bool Applies(const std::uint8_t* state, int player, int step) const {
+  bool Applies(const std::uint8_t* state, int player, Action action) const override {
+    const int step = steps_[action];
     const std::uint8_t next = At(state, player, step);
     return board::IsFree(next) ||
            (board::IsBox(next) && board::IsFree(At(state, player + step, step)));
   }
 
-  void Step(std::uint8_t* state, int player, int step) const {
-    if (!Applies(state, player, step)) return;
+  void Move(std::uint8_t* state, int player, Action action) const override {
+    const int step = steps_[action];
     std::uint8_t& next = state[player + step];
     if (board::IsBox(next)) {
       std::uint8_t& behind = state[player + 2 * step];
@@ -163,7 +118,7 @@ class Sokoban final : public Domain {
   }
 
   // A cave with every box on a goal, dug by a walk that leaves the outermost cells as walls.
-  void DrawLevel(std::span<std::uint8_t> state, std::uint64_t seed) const {
+  void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     Randomness random(seed);
     std::ranges::fill(state, board::kWall);
     const int inner = size_ - 2;
@@ -193,21 +148,10 @@ class Sokoban final : public Domain {
     place(board::kPlayer);
   }
 
-  const int size_;
   const std::array<int, kDirections> steps_;  // u d l r
 };
 
-std::unique_ptr<const Domain> Make(const std::string& argument) {
-  const int size = board::ParseSize(argument, kMinSize, kMaxSize);
-  return size < 0 ? nullptr : std::make_unique<const Sokoban>(size);
-}
-
-TANDEM_REGISTER_DOMAIN(sokoban,
-                       DomainParameter{.key = "size",
-                                       .meaning = "cells along a side of the board",
-                                       .expected = "a whole number from 5 to 16",
-                                       .default_value = "10"},
-                       Make);
+TANDEM_REGISTER_DOMAIN(sokoban, board::SizeParameter(), board::Make<Sokoban>);
 
 }  // namespace
 }  // namespace tandem

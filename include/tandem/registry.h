@@ -11,6 +11,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,10 @@ using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 /// DomainParameter::expected says; may throw InputError where more is to be told.
 using ParameterisedFactory =
     std::function<std::unique_ptr<const Domain>(const std::string& argument)>;
+
+/// The number that `text` is, digits without a leading 0, if it is from `least` to `most`: for
+/// factories whose argument is a size.
+std::optional<int> ParseWholeNumber(std::string_view text, int least, int most);
 
 /// Makes a factory known under `name`. Call before main, from one thread, or while a plug-in is
 /// loaded. Throws Error if the name is taken.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -64,6 +65,14 @@ std::vector<std::string> RefusedRegistrations(const std::function<void()>& load)
   load();
   refusals = nullptr;
   return refused;
+}
+
+std::optional<int> ParseWholeNumber(std::string_view text, int least, int most) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || text.starts_with('0')) return std::nullopt;
+  return number >= least && number <= most ? std::optional(number) : std::nullopt;
 }
 
 void RegisterDomain(std::string name, DomainFactory factory) {
