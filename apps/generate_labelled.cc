@@ -29,13 +29,10 @@ int Generate(const GenerateArgs& args) {
   Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().name);
   const std::string sha256 = WeightsSha256(StateDictOf(net));
   net.to(device->torch());
-  FrozenNet frozen(spec, config.evaluate.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
-                   device->torch());
+  FrozenNet frozen(spec, WeightTypeFor(config.evaluate), device->torch());
   frozen.CopyFrom(net);
   device->Synchronize();  // evaluations run on another stream
-  TorchEvaluator evaluator(frozen, *device, spec,
-                           {.batch_rows = config.evaluate.batch_rows,
-                            .threads = static_cast<int>(*config.evaluate.threads)});
+  TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.evaluate));
   return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256);
 }
 

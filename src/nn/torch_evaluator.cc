@@ -8,6 +8,14 @@
 
 namespace tandem {
 
+TorchEvaluatorOptions EvaluatorOptionsFor(const EvaluateConfig& config) {
+  return {.batch_rows = config.batch_rows, .threads = static_cast<int>(*config.threads)};
+}
+
+at::ScalarType WeightTypeFor(const EvaluateConfig& config) {
+  return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
 TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
                                TorchEvaluatorOptions options)
     : net_(net), options_(options), stream_(device.MakeStream()) {

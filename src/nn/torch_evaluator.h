@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/frozen_net.h"
 #include "tandem/evaluator.h"
@@ -14,6 +15,12 @@ struct TorchEvaluatorOptions {
   std::int64_t batch_rows = 4096;  ///< rows at once; the last batch of a call may be smaller
   int threads = 1;                 ///< CPU threads
 };
+
+/// What a config says. It has no `auto` left.
+TorchEvaluatorOptions EvaluatorOptionsFor(const EvaluateConfig& config);
+
+/// And of which type the weights of its FrozenNet are to be.
+at::ScalarType WeightTypeFor(const EvaluateConfig& config);
 
 /// Evaluates on a stream of its own, so that it runs beside training. EvaluateActions requires a Q
 /// net.

@@ -14,14 +14,10 @@ Model::Model(const std::filesystem::path& file, const TrainConfig& config,
   checkpoint.LoadModel(net, domain_->spec().name);
   iterations_ = checkpoint.iterations();
 
-  const at::ScalarType type =
-      config.evaluate.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-  net_ = std::make_unique<FrozenNet>(spec, type, device_->torch());
+  net_ = std::make_unique<FrozenNet>(spec, WeightTypeFor(config.evaluate), device_->torch());
   net_->CopyFrom(net);
-  evaluator_ = std::make_unique<TorchEvaluator>(
-      *net_, *device_, spec,
-      TorchEvaluatorOptions{.batch_rows = config.evaluate.batch_rows,
-                            .threads = static_cast<int>(*config.evaluate.threads)});
+  evaluator_ =
+      std::make_unique<TorchEvaluator>(*net_, *device_, spec, EvaluatorOptionsFor(config.evaluate));
 }
 
 }  // namespace tandem

@@ -11,10 +11,6 @@
 namespace tandem {
 namespace {
 
-at::ScalarType TypeOf(Precision precision) {
-  return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-}
-
 std::vector<std::string> ParameterNames(const ResNetFC& net) {
   std::vector<std::string> names;
   for (const auto& item : net.named_parameters()) names.push_back(item.key());
@@ -106,9 +102,8 @@ BatchLoader& TrainRun::Parts::loader() const {
 }
 
 void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
-  const at::ScalarType type = TypeOf(config.evaluate.precision);
-  const TorchEvaluatorOptions options{.batch_rows = config.evaluate.batch_rows,
-                                      .threads = static_cast<int>(*config.evaluate.threads)};
+  const at::ScalarType type = WeightTypeFor(config.evaluate);
+  const TorchEvaluatorOptions options = EvaluatorOptionsFor(config.evaluate);
   target = std::make_unique<FrozenNet>(network, type, device->torch());
   evaluator = std::make_unique<TorchEvaluator>(*target, *device, network, options);
   if (config.pipeline.mode != Mode::kSyncMain) return;

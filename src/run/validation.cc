@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::uint64_t kOrderSeed = 0;  // the sums do not depend on it
 
-at::ScalarType TypeOf(Precision precision) {
-  return precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
-}
-
 // The schema of training without its labels' width: one number, that of the group.
 Schema RowSchema(const Domain& domain) { return ExampleSchema(domain.spec(), Head::kV); }
 
@@ -42,9 +38,8 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       threads_(static_cast<int>(*config.evaluate.threads)),
       held_out_(MakeHeldOut(domain, config)),
       rows_(RowSchema(domain), held_out_.lengths.size()),
-      net_(network, TypeOf(config.evaluate.precision), device.torch()),
-      evaluator_(net_, device, network,
-                 {.batch_rows = config.evaluate.batch_rows, .threads = threads_}),
+      net_(network, WeightTypeFor(config.evaluate), device.torch()),
+      evaluator_(net_, device, network, EvaluatorOptionsFor(config.evaluate)),
       stream_(device.MakeStream()) {
   GroupStates();
   const PrefetchConfig& prefetch = config_.prefetch;
