@@ -83,7 +83,7 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
                   HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
   if (summary.data) {
-    for (const std::string& line : DescribeData(*summary.data)) LogInfo("  " + line);
+    for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
   LogInfo(DescribeBottleneck(summary.time, config, std::thread::hardware_concurrency()));
   if (summary.validation) {

@@ -43,12 +43,13 @@ nlohmann::ordered_json ToJson(const DataReport& report) {
           {"training", ToJson(report.training)}};
 }
 
-std::vector<std::string> DescribeData(const DataReport& report) {
+std::vector<std::string> DescribeData(const DataReport& report, const std::string& device) {
   const ShardPosition& position = report.position;
+  const std::string transfer =
+      device == "cpu" ? "" : fmt::format(", transfer {:.3f}", report.transfer.GbPerSecond());
   std::vector<std::string> lines = {fmt::format(
-      "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s, transfer {:.3f}, training {:.3f}",
-      EpochsOf(report), report.disk.GbPerSecond(), report.transfer.GbPerSecond(),
-      report.training.GbPerSecond())};
+      "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s{}, training {:.3f}", EpochsOf(report),
+      report.disk.GbPerSecond(), transfer, report.training.GbPerSecond())};
   if (position.skipped_chunks > 0) {
     lines.push_back(fmt::format("shards: {} damaged chunks were left out, {} rows",
                                 WithThousands(position.skipped_chunks),

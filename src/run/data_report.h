@@ -31,7 +31,8 @@ DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const 
 
 nlohmann::ordered_json ToJson(const DataReport& report);
 
-/// A line for people, and one more if something was skipped.
-std::vector<std::string> DescribeData(const DataReport& report);
+/// A line for people, and one more if something was skipped. What the transfer to `device`, as in a
+/// config, took is told unless that is the CPU, where nothing moves.
+std::vector<std::string> DescribeData(const DataReport& report, const std::string& device);
 
 }  // namespace tandem

@@ -65,8 +65,8 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
     if (const auto* f = std::get_if<TextField>(&field.value)) *f->value = "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
-  // What the last mode, sync_main, and replay cannot go with.
   config.data.path = "shards";  // which data.source is now
+  // What the last mode, sync_main, and replay cannot go with.
   config.pipeline.overlap = true;
   config.diagnose.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
