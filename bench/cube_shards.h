@@ -16,6 +16,12 @@
 
 namespace tandem {
 
+inline TrainConfig CubeConfig() {
+  TrainConfig config;
+  config.generate.workers = std::max(1U, std::thread::hardware_concurrency());
+  return config;
+}
+
 /// Made at first use, in the folder for temporary files; goes with the program.
 class CubeShards {
  public:
@@ -45,8 +51,7 @@ class CubeShards {
 
  private:
   explicit CubeShards(std::int64_t examples) {
-    TrainConfig config;
-    config.generate.workers = std::max(1U, std::thread::hardware_concurrency());
+    const TrainConfig config = CubeConfig();
     const auto domain = MakeDomain(config.domain.full_name());
     const StopSignal stop;
     GenerateShards(*MakeGenerator(*domain, config, {}),

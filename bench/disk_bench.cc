@@ -33,11 +33,19 @@ void Train(benchmark::State& state, Device& device, BatchLoader& loader, const D
   state.SetItemsProcessed(state.iterations() * kIterations * kBatch);
 }
 
+// The first rows of the set, as many as an update takes.
+DataBuffer RowsOfAnUpdate() {
+  const TrainConfig config = CubeConfig();
+  const auto domain = MakeDomain(config.domain.full_name());
+  DataBuffer rows(ExampleSchema(domain->spec()), static_cast<std::size_t>(kIterations * kBatch));
+  MakeGenerator(*domain, config, {})->Fill({.rows = kIterations * kBatch}, rows, StopSignal());
+  return rows;
+}
+
 void FromMemory(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
-  const Schema schema = ExampleSchema(MakeDomain("cube3")->spec());
-  const DataBuffer rows(schema, static_cast<std::size_t>(kIterations * kBatch));
-  PrefetchLoader loader(*device, schema, {.batch_size = kBatch});
+  const DataBuffer rows = RowsOfAnUpdate();
+  PrefetchLoader loader(*device, rows.schema(), {.batch_size = kBatch});
   Train(state, *device, loader, rows);
 }
 

@@ -1,5 +1,6 @@
-// What the disk stage reads, beside what dd reads of the same files in the same run: compare
-// bytes_per_second. `cold` files are read from the disk, others from the system's memory.
+// What the disk stage reads and checks, beside what dd reads of the same files in the same run:
+// compare bytes_per_second. `cold` files are read from the disk, others from the system's memory,
+// where dd is hardly more than a copy to the processor's cache.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

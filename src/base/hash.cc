@@ -1,7 +1,13 @@
 #include "base/hash.h"
 
 #include <fmt/format.h>
+
+// The library's functions that choose AVX2 or AVX-512 where the processor has it.
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h>
+#else
 #include <xxhash.h>
+#endif
 
 namespace tandem {
 

@@ -1,14 +1,14 @@
 // A shard: a file with some of a set of examples. Sets are folders of files shard-000000.tandem and
 // so on.
 //
-//     tandem shard 1              kShardSchema
+//     tandem shard 2              kShardSchema
 //     header 8192                 bytes of the header, a multiple of 4096: ten digits
 //     {"domain": "cube3", ...}    the rest as JSON, and blanks up to the last line
 //     32 hexadecimal digits       XXH3's 128-bit hash of the header before them
 //
 // Then the chunks, end to end. A chunk is the memory of a DataBuffer: column after column, each
 // from a multiple of 64 bytes on, so that a map of an uncompressed file can be used as it lies. The
-// header holds the offset, the bytes and the hash of each chunk as it is stored.
+// header holds the offset, the bytes and the hash (ChunkHash) of each chunk as it is stored.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace tandem {
 
-inline constexpr int kShardSchema = 1;
+inline constexpr int kShardSchema = 2;
 
 enum class Compression : std::uint8_t { kNone, kZstd };
 

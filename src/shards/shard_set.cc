@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <string_view>
 #include <system_error>
 
-#include "base/hash.h"
 #include "base/mapped_file.h"
 #include "shards/chunk_codec.h"
+#include "shards/chunk_hash.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A chunk is read and hashed in parts that stay in the processor's cache in between.
-constexpr std::size_t kPartBytes = 256 << 10;
 
 // The shards that are there, by name; what else lies in the folder is of no concern.
 std::vector<fs::path> FilesIn(const fs::path& folder) {
@@ -47,18 +43,6 @@ Found Look(const fs::path& path) {
   } catch (const DamagedShard& damage) {
     return {.path = path, .problem = damage.what()};
   }
-}
-
-// Takes the parts of to.size() bytes from front to back, and returns their hash.
-std::string InParts(std::span<std::byte> to,
-                    const std::function<void(std::size_t, std::span<std::byte>)>& take) {
-  Hash hash;
-  for (std::size_t done = 0; done < to.size(); done += kPartBytes) {
-    const std::span<std::byte> part = to.subspan(done, std::min(kPartBytes, to.size() - done));
-    take(done, part);
-    hash.Add({reinterpret_cast<const char*>(part.data()), part.size()});
-  }
-  return hash.Hex();
 }
 
 }  // namespace
@@ -142,7 +126,7 @@ void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
     const OpenFile file(ShardOf(chunk).path);
     file.WillNeed(stored.offset, stored.bytes);
-    const std::string hash = InParts(raw, [&](std::size_t done, std::span<std::byte> part) {
+    const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
       file.Read(stored.offset + static_cast<std::int64_t>(done), part);
     });
     if (hash != stored.hash) throw Error("its bytes are not those that were written");
@@ -163,7 +147,7 @@ void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
       throw Error("it is torn: the file ends too soon");
     }
     const auto from = map.bytes().subspan(static_cast<std::size_t>(stored.offset), to.size());
-    const std::string hash = InParts(to, [&](std::size_t done, std::span<std::byte> part) {
+    const std::string hash = ChunkHash(to, [&](std::size_t done, std::span<std::byte> part) {
       std::memcpy(part.data(), from.data() + done, part.size());
     });
     if (hash != stored.hash) throw Error("its bytes are not those that were written");

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/hash.h"
 #include "shards/chunk_codec.h"
+#include "shards/chunk_hash.h"
 
 namespace tandem {
 namespace {
@@ -30,9 +30,9 @@ void ShardWriter::Add(const DataBuffer& rows) {
     compressed = Compress(rows.bytes());
     stored = compressed;
   }
-  Hash hash;
-  hash.Add(stored);
-  header_.chunks[added_++] = {.offset = end_, .bytes = std::ssize(stored), .hash = hash.Hex()};
+  header_.chunks[added_++] = {.offset = end_,
+                              .bytes = std::ssize(stored),
+                              .hash = ChunkHash(std::as_bytes(std::span(stored)))};
   file_.Write(stored);
   end_ += std::ssize(stored);
 }
