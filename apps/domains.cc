@@ -48,13 +48,15 @@ void PrintFacts(const Domain& domain) {
   fmt::print("{}", ToTerminal(domain.Draw(goal), UseColour(STDOUT_FILENO)));
 }
 
+std::string InCapitals(std::string word) {
+  for (char& letter : word) letter = static_cast<char>(std::toupper(letter));
+  return word;
+}
+
 // NAME, or NAME[:KEY] for a domain with a parameter.
 std::string Usage(const std::string& name) {
   const DomainParameter* parameter = ParameterOf(name);
-  if (parameter == nullptr) return name;
-  std::string key = parameter->key;
-  for (char& letter : key) letter = static_cast<char>(std::toupper(letter));
-  return fmt::format("{}[:{}]", name, key);
+  return parameter == nullptr ? name : fmt::format("{}[:{}]", name, InCapitals(parameter->key));
 }
 
 void PrintAll() {
@@ -62,6 +64,10 @@ void PrintAll() {
   for (const std::string& name : DomainNames()) width = std::max(width, Usage(name).size());
   for (const std::string& name : DomainNames()) {
     fmt::print("{:<{}}  {}\n", Usage(name), width, MakeDomain(name)->spec().summary);
+    if (const DomainParameter* parameter = ParameterOf(name); parameter != nullptr) {
+      fmt::print("{:<{}}  {}: {} (default {})\n", "", width, InCapitals(parameter->key),
+                 parameter->expected, parameter->default_value);
+    }
   }
   fmt::print("\n`tandem domains NAME` tells more of one.\n");
 }
