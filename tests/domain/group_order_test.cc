@@ -1,0 +1,65 @@
+// Whether the permutations of a puzzle are those of the real one: together they must make as many
+// as are known.
+#include "support/group_order.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Read off by moving numbers, whatever its labels.
+std::vector<Permutation> PermutationsOf(const Domain& domain) {
+  std::vector<Permutation> all;
+  for (Action action = 0; action < domain.spec().num_actions(); ++action) {
+    Permutation numbers(static_cast<std::size_t>(domain.spec().state_size));
+    std::iota(numbers.begin(), numbers.end(), std::uint8_t{0});
+    domain.Apply(Rows(std::span<std::uint8_t>(numbers)), {&action, 1});
+    all.push_back(numbers);
+  }
+  return all;
+}
+
+Factors OrderOf(const std::string& name) {
+  return PermutationGroup(PermutationsOf(*MakeDomain(name))).Order();
+}
+
+TEST(GroupOrder, OfSmallPuzzlesWhoseStatesAreCountedElsewhere) {
+  EXPECT_EQ(OrderOf("permutation:lrx"), Factors().TimesFactorial(8));
+  EXPECT_EQ(OrderOf("permutation:pyraminx"), Factors().Times(933'120).Times(3, 4));  // 4 tips
+  EXPECT_EQ(OrderOf("cube2"), Factors().Times(3'674'160));
+}
+
+TEST(GroupOrder, TopSpinMakesEveryOrder) {
+  EXPECT_EQ(OrderOf("permutation:topspin"), Factors().TimesFactorial(20));
+}
+
+// 8 corners and 12 edges; twists and flips sum to none, and the two permutations are both even or
+// both odd.
+TEST(GroupOrder, RubiksCube) {
+  const Factors known =
+      Factors().TimesFactorial(8).Times(3, 7).TimesFactorial(12).Times(2, 11).Times(2, -1);
+  EXPECT_EQ(OrderOf("cube3"), known);
+  EXPECT_EQ(OrderOf("cube3_htm"), known);
+}
+
+// 7 corners move; 24 wings, which cannot flip; 24 centres, as odd or even as the corners are.
+TEST(GroupOrder, Cube4) {
+  EXPECT_EQ(
+      OrderOf("permutation:cube4"),
+      Factors().TimesFactorial(7).Times(3, 6).TimesFactorial(24).TimesFactorial(24).Times(2, -1));
+}
+
+// 20 corners and 30 edges, each evenly permuted.
+TEST(GroupOrder, Megaminx) {
+  EXPECT_EQ(
+      OrderOf("permutation:megaminx"),
+      Factors().TimesFactorial(20).Times(2, -1).Times(3, 19).TimesFactorial(30).Times(2, -1).Times(
+          2, 29));
+}
+
+}  // namespace
+}  // namespace tandem
