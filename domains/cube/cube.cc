@@ -105,16 +105,19 @@ std::string Cube::FormatState(std::span<const std::uint8_t> state) const {
 }
 
 Picture Cube::Draw(std::span<const std::uint8_t> state) const {
-  constexpr float kGap = 0.5F;  // between faces side by side
+  // Between faces; in a terminal a space between those side by side, and nothing between others.
+  constexpr float kGapAcross = 0.5F;
+  constexpr float kGapDown = 0.2F;
   Picture picture;
   for (std::size_t i = 0; i < state.size(); ++i) {
     const auto face = i / static_cast<std::size_t>(StickersPerFace(size_));
     const int on_face = static_cast<int>(i) % StickersPerFace(size_);
     const auto [right, down] = kUnfolded[face];
     const int row = on_face / size_;
-    const float left = static_cast<float>(right) * (static_cast<float>(size_) + kGap);
+    const float left = static_cast<float>(right) * (static_cast<float>(size_) + kGapAcross);
+    const float top = static_cast<float>(down) * (static_cast<float>(size_) + kGapDown);
     picture.cells.push_back({.x = left + static_cast<float>(on_face % size_),
-                             .y = static_cast<float>(down * size_ + row),
+                             .y = top + static_cast<float>(row),
                              .text = std::string(1, kFaces[state[i]]),
                              .colour = kPalette[state[i]]});
   }

@@ -51,12 +51,12 @@ struct Hanoi {
   }
 
   static Picture Draw(const State& state) {
-    constexpr float kPegWidth = 2 * kDiscs + 2;
+    constexpr float kPegWidth = kDiscs + 1.5F;
     Picture picture;
     std::array<int, 3> height{};
     for (int disc = kDiscs; disc-- > 0;) {
       const int peg = state[disc];
-      const auto width = static_cast<float>(2 * disc + 2);
+      const float width = static_cast<float>(disc) + 1.5F;  // odd numbers of characters
       picture.cells.push_back({.x = kPegWidth * static_cast<float>(peg) + (kPegWidth - width) / 2,
                                .y = static_cast<float>(kDiscs - 1 - height[peg]++),
                                .text = std::to_string(disc + 1),

@@ -117,13 +117,14 @@ class LightsOut final : public Domain {
   }
 
   Picture Draw(std::span<const std::uint8_t> state) const override {
-    Picture picture{.unit_width = 3};
+    Picture picture{.unit_width = 4};
     for (int cell = 0; cell < size_ * size_; ++cell) {
       const int row = cell / size_;
-      picture.cells.push_back({.x = static_cast<float>(cell % size_),
-                               .y = static_cast<float>(row),
-                               .text = state[cell] != 0 ? std::to_string(cell) : ".",
-                               .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b});
+      picture.cells.push_back(
+          {.x = static_cast<float>(cell % size_),
+           .y = static_cast<float>(row),
+           .text = std::string(state[cell] != 0 ? "*" : "").append(std::to_string(cell)),
+           .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b});
     }
     return picture;
   }

@@ -28,6 +28,14 @@ std::string Set(const std::string& text, std::size_t width, bool wide) {
   return std::string(left, ' ') + text + std::string(width - text.size() - left, ' ');
 }
 
+// What a cell shows in so many characters. A wide one whose colour is not shown has its ends
+// marked.
+std::string Inner(const Cell& cell, std::size_t width, bool colour) {
+  const bool wide = cell.width > 1;
+  if (!wide || colour || cell.colour == Cell::kPlain) return Set(cell.text, width, wide);
+  return fmt::format("[{}]", Set(cell.text, width - 2, wide));
+}
+
 std::string Painted(const std::string& text, std::int32_t colour) {
   return fmt::format("\x1b[48;2;{};{};{}m\x1b[38;5;{}m{}\x1b[0m", Red(colour), Green(colour),
                      Blue(colour), NeedsWhiteText(colour) ? 231 : 16, text);
@@ -56,7 +64,7 @@ std::string SvgCell(const Cell& cell) {
       cell.x * kUnit + 1, cell.y * kUnit + 1, cell.width * kUnit - 2, kUnit - 2, fill);
   if (cell.text.empty() || cell.text == " ") return svg;
   const bool white = cell.colour != Cell::kPlain && NeedsWhiteText(cell.colour);
-  return svg + fmt::format("<text x=\"{:g}\" y=\"{:g}\" fill=\"{}\">{}</text>\n",
+  return svg + fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\"0.35em\" fill=\"{}\">{}</text>\n",
                            (cell.x + cell.width / 2) * kUnit, (cell.y + 0.5F) * kUnit,
                            white ? "#fff" : "#000", Escaped(cell.text));
 }
@@ -78,8 +86,7 @@ std::string ToTerminal(const Picture& picture, bool colour) {
     for (const auto& [column, cell] : cells) {
       const auto width = std::lround(cell->width * static_cast<float>(picture.unit_width));
       if (column > at) shown += std::string(static_cast<std::size_t>(column - at), ' ');
-      const std::string inner =
-          Set(cell->text, static_cast<std::size_t>(width), /*wide=*/cell->width > 1);
+      const std::string inner = Inner(*cell, static_cast<std::size_t>(width), colour);
       shown += colour && cell->colour != Cell::kPlain ? Painted(inner, cell->colour) : inner;
       at = std::max(at, column) + width;
     }
@@ -100,8 +107,7 @@ std::string ToSvg(const Picture& picture) {
   }
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"-10 -10 {0:g} {1:g}\" width=\"{0:g}\" "
-      "height=\"{1:g}\" font-family=\"sans-serif\" font-size=\"17\" text-anchor=\"middle\" "
-      "dominant-baseline=\"central\">\n"
+      "height=\"{1:g}\" font-family=\"sans-serif\" font-size=\"17\" text-anchor=\"middle\">\n"
       "<rect x=\"-10\" y=\"-10\" width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{2}</svg>\n",
       width * kUnit + 20, height * kUnit + 20, cells);
 }
