@@ -11,6 +11,8 @@
 
 namespace tandem {
 
+class Adviser;
+
 enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
 
 struct DomainsArgs {
@@ -20,12 +22,17 @@ struct DomainsArgs {
 
 int RunDomains(const DomainsArgs& args);
 
-struct ShowArgs {
+/// A puzzle, and the state of it to begin with.
+struct StartArgs {
   std::string domain;
   std::string state;        ///< "": a goal
   std::string scramble;     ///< moves to make first
-  std::int64_t random = 0;  ///< steps of a random walk instead
-  std::uint64_t seed = 0;
+  std::int64_t random = 0;  ///< steps of a random walk from a goal
+  std::uint64_t seed = 0;   ///< of random walks
+};
+
+struct ShowArgs {
+  StartArgs start;
   std::string svg;  ///< "": none is written
 };
 
@@ -90,18 +97,31 @@ struct ShardsArgs {
 
 int RunShards(const ShardsArgs& args);
 
-struct SolveArgs {
-  std::string model;
+/// A network that `tandem train` trained, and the changes to its run's config.
+struct ModelArgs {
+  std::string run;
   std::string checkpoint = "last";  ///< or "best", or a file
+  std::vector<Override> overrides;
+};
+
+struct SolveArgs {
+  ModelArgs model;
   std::string states;
   std::string out;  ///< "": standard output
   std::optional<std::int64_t> limit;
-  std::vector<Override> overrides;
 };
+
+struct PlayArgs {
+  StartArgs start;
+  ModelArgs model;  ///< of run "": none
+};
+
+int RunPlay(const PlayArgs& args);
 
 // In libtandem_torch; torch_library.h opens it.
 extern "C" int tandem_run_train(const TrainArgs& args);
 extern "C" int tandem_run_generate(const GenerateArgs& args);
 extern "C" int tandem_run_solve(const SolveArgs& args);
+extern "C" Adviser* tandem_open_adviser(const ModelArgs& args);  // the caller owns it
 
 }  // namespace tandem

@@ -2,38 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/option_parts.h"
+
 namespace tandem {
 namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
-
-// Options that stand for a config key, so that --set and they go the same way.
-void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
-                  const std::string& key, const std::string& help) {
-  command
-      .add_option_function<std::string>(
-          "--" + option,
-          [&overrides, option, key](const std::string& value) {
-            overrides.push_back({key, value, "--" + option + " " + value});
-          },
-          help)
-      ->type_name("VALUE")
-      ->trigger_on_parse();  // so that of --seed and --set seed=N the later wins
-}
-
-void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std::string& help) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--set",
-          [&overrides](const std::vector<std::string>& settings) {
-            for (const std::string& setting : settings) overrides.push_back(ParseOverride(setting));
-          },
-          help)
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse();
-}
 
 void AddTrain(CLI::App& app, TrainArgs& args) {
   CLI::App& train = *app.add_subcommand("train", "Train a network from a YAML config");
@@ -63,13 +38,7 @@ void AddTrain(CLI::App& app, TrainArgs& args) {
 
 void AddSolve(CLI::App& app, SolveArgs& args) {
   CLI::App& solve = *app.add_subcommand("solve", "Solve puzzles with a trained network");
-  solve.add_option("--model", args.model, "Folder of a run that `tandem train` made")
-      ->required()
-      ->type_name("RUN_DIR");
-  solve
-      .add_option("--checkpoint", args.checkpoint,
-                  "last, best (by validation), or a file of another run (last)")
-      ->type_name("WHICH");
+  AddModelOptions(solve, args.model).required();
   solve
       .add_option("--states", args.states,
                   "JSON lines with `id`, `state` and, if known, `optimal`; or a state a line")
@@ -78,11 +47,10 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
   solve.add_option("--limit", args.limit, "Solve the first N states only")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  AddSetOption(solve, args.overrides, "Change a key of the run's config; may be repeated");
-  AddKeyOption(solve, args.overrides, "search", "search.method", "beam or astar");
-  AddKeyOption(solve, args.overrides, "beam-width", "search.beam_width",
+  AddKeyOption(solve, args.model.overrides, "search", "search.method", "beam or astar");
+  AddKeyOption(solve, args.model.overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
-  AddKeyOption(solve, args.overrides, "weight", "search.weight",
+  AddKeyOption(solve, args.model.overrides, "weight", "search.weight",
                "Weight of the path's cost in A*; 0: greedy");
   solve.add_option("--out", args.out, "Write results there, a JSON object a line")
       ->type_name("FILE");

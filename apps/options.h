@@ -23,6 +23,7 @@ struct Arguments {
   DomainsArgs domains;
   ShowArgs show;
   ApplyArgs apply;
+  PlayArgs play;
   std::string check_domain;
   std::vector<std::string> plugins;  ///< of whichever subcommand
 };
@@ -31,7 +32,7 @@ struct Arguments {
 /// long as `app`.
 void AddCommands(CLI::App& app, Arguments& arguments);
 
-/// Those that show puzzles and need no network, for AddCommands.
+/// Those that show puzzles and can do without a network, for AddCommands.
 void AddPuzzleCommands(CLI::App& app, Arguments& arguments);
 
 }  // namespace tandem

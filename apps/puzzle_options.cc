@@ -1,32 +1,21 @@
 #include <CLI/CLI.hpp>
 
+#include "apps/option_parts.h"
 #include "apps/options.h"
 
 namespace tandem {
 namespace {
 
-constexpr const char* kDomain = "A puzzle, such as cube3 or npuzzle:4";
-constexpr const char* kDomainType = "NAME[:ARG]";
-
 void AddDomains(CLI::App& app, DomainsArgs& args) {
   CLI::App& domains = *app.add_subcommand("domains", "List the puzzles, or tell the facts of one");
-  domains.add_option("name", args.name, kDomain)->type_name(kDomainType);
+  domains.add_option("name", args.name, "A puzzle, such as cube3 or npuzzle:4")
+      ->type_name("NAME[:ARG]");
   domains.add_flag("--json", args.json, "As JSON: an object, or an array of all");
 }
 
 void AddShow(CLI::App& app, ShowArgs& args) {
   CLI::App& show = *app.add_subcommand("show", "Draw a state, in the terminal or as SVG");
-  show.add_option("domain", args.domain, kDomain)->required()->type_name(kDomainType);
-  show.add_option("state", args.state, "A state in the puzzle's notation (a goal)")
-      ->type_name("STATE");
-  show.add_option("--scramble", args.scramble, "Moves to make before, separated by spaces")
-      ->type_name("MOVES");
-  show.add_option("--random", args.random, "Take so many random steps from a goal")
-      ->type_name("STEPS")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
-  show.add_option("--seed", args.seed, "Of the random steps")
-      ->type_name("N")
-      ->capture_default_str();
+  AddStartOptions(show, args.start);
   show.add_option("--svg", args.svg, "Write the picture there too")->type_name("FILE");
   show.footer(
       "The state stands alone on the last line, or the last lines where it has several.\n\n"
@@ -34,9 +23,21 @@ void AddShow(CLI::App& app, ShowArgs& args) {
       "  tandem show sokoban --random 40");
 }
 
+void AddPlay(CLI::App& app, PlayArgs& args) {
+  CLI::App& play = *app.add_subcommand("play", "Play a puzzle, and ask a network for advice");
+  AddStartOptions(play, args.start);
+  AddModelOptions(play, args.model);
+  play.footer(
+      "Each line is moves, or a command; `help` lists these. A network (--model) tells how far it\n"
+      "thinks the goal is and which move is best, and solves the puzzle.\n\n"
+      "  tandem play npuzzle:4 --random 100\n"
+      "  tandem play cube3 --model runs/my-run --scramble \"R U R' U'\"\n"
+      "  printf 'R U\\nundo\\nstate\\n' | tandem play cube3");
+}
+
 void AddApply(CLI::App& app, ApplyArgs& args) {
   CLI::App& apply = *app.add_subcommand("apply", "Make moves and print the state that results");
-  apply.add_option("domain", args.domain, kDomain)->required()->type_name(kDomainType);
+  AddDomainOption(apply, args.domain);
   apply.add_option("--state", args.state, "The state before")->required()->type_name("STATE");
   apply.add_option("--moves", args.moves, "Separated by spaces")->required()->type_name("MOVES");
   apply.footer(
@@ -47,7 +48,7 @@ void AddApply(CLI::App& app, ApplyArgs& args) {
 void AddCheckDomain(CLI::App& app, std::string& domain) {
   CLI::App& check = *app.add_subcommand("check-domain",
                                         "Check whether a puzzle keeps what every puzzle promises");
-  check.add_option("domain", domain, kDomain)->required()->type_name(kDomainType);
+  AddDomainOption(check, domain);
   check.footer(
       "What is wrong is told with a state and an action that show it. Exit code 0: all is well.\n\n"
       "  tandem check-domain cube3\n"
@@ -60,6 +61,7 @@ void AddPuzzleCommands(CLI::App& app, Arguments& arguments) {
   AddDomains(app, arguments.domains);
   AddShow(app, arguments.show);
   AddApply(app, arguments.apply);
+  AddPlay(app, arguments.play);
   AddCheckDomain(app, arguments.check_domain);
 }
 

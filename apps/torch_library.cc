@@ -55,4 +55,8 @@ int RunGenerateWithNetwork(const GenerateArgs& args) {
   return Find<decltype(tandem_run_generate)>("tandem_run_generate")(args);
 }
 
+std::unique_ptr<Adviser> OpenAdviser(const ModelArgs& args) {
+  return std::unique_ptr<Adviser>(Find<decltype(tandem_open_adviser)>("tandem_open_adviser")(args));
+}
+
 }  // namespace tandem

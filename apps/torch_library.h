@@ -2,15 +2,21 @@
 // should not.
 #pragma once
 
+#include <memory>
+
+#include "apps/adviser.h"
 #include "apps/commands.h"
 
 namespace tandem {
 
-/// Throw Error if the library does not load.
+/// Throw Error if the library does not load, as those below.
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 
 /// `tandem generate` for targets that ask a network.
 int RunGenerateWithNetwork(const GenerateArgs& args);
+
+/// The network of a run, for `tandem play`. Throws InputError if the run does not hold one.
+std::unique_ptr<Adviser> OpenAdviser(const ModelArgs& args);
 
 }  // namespace tandem

@@ -34,7 +34,7 @@ class Help(CliTest):
         for args, message in [
                 ([], "expected a command: train, "),
                 (["trian"], "unknown command `trian`; did you mean `train`? (see `tandem --help`)"),
-                (["fly"], "unknown command `fly`; the commands are train, "),
+                (["juggle"], "unknown command `juggle`; the commands are train, "),
                 (["--versio"], "unknown option `--versio`; did you mean `--version`?"),
                 (["train"], "expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR"),
                 (["compare"], "compare: config is required (see `tandem compare --help`)"),

@@ -37,7 +37,7 @@ class Readme(CliTest):
             words = words + SOLVE_IN_SMALL + ([] if "--limit" in words else ["--limit", "2"])
             allowed = (0, 1)  # a net of two updates need not solve a cube
         result = subprocess.run([str(TANDEM)] + words[1:], cwd=self.folder, capture_output=True,
-                                text=True, timeout=120)
+                                stdin=subprocess.DEVNULL, text=True, timeout=120)
         self.assertIn(result.returncode, allowed, result.stdout + result.stderr)
 
     def check_make(self, words):

@@ -1,0 +1,267 @@
+// tandem play DOMAIN[:ARG] [--model RUN_DIR]
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/commands.h"
+#include "apps/game.h"
+#include "apps/line_reader.h"
+#include "apps/signals.h"
+#include "apps/start_state.h"
+#include "apps/torch_library.h"
+#include "base/terminal.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kScrambleSteps = 30;
+constexpr std::int64_t kMostSteps = 1'000'000;
+
+std::string Count(std::size_t moves) {
+  return fmt::format("{} move{}", moves, moves == 1 ? "" : "s");
+}
+
+// The number behind a command; `otherwise` where there is none.
+std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
+  if (text.empty()) return otherwise;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number >= 1 &&
+      number <= kMostSteps) {
+    return number;
+  }
+  throw InputError(fmt::format("{}: found '{}', expected a whole number from 1 to {}", command,
+                               text, kMostSteps));
+}
+
+// A dialogue: each line of the input is moves or a command.
+class Session {
+ public:
+  // `adviser` may be null.
+  Session(const Domain& domain, Adviser* adviser, const StartArgs& args)
+      : domain_(domain), adviser_(adviser), args_(args), game_(domain, StartState(domain, args)) {}
+
+  // The program's exit code.
+  int Run();
+
+ private:
+  struct Command {
+    std::string_view name, usage, meaning;
+    void (Session::*run)(std::string_view argument);
+  };
+  static const std::array<Command, 8> kCommands;
+
+  // Nothing at the end of the input, and at a signal.
+  std::optional<std::string> NextLine();
+
+  void Obey(std::string_view line);
+  void Move(std::string_view moves);
+  void Show();
+
+  // Each gets what stands behind the command's name.
+  void Undo(std::string_view count);
+  void Scramble(std::string_view steps);
+  void Reset(std::string_view nothing);
+  void Hint(std::string_view nothing);
+  void Solve(std::string_view nothing);
+  void State(std::string_view nothing);
+  void Help(std::string_view nothing);
+  void Quit(std::string_view nothing);
+
+  Adviser& NeedAdviser();
+
+  const Domain& domain_;
+  Adviser* adviser_;
+  const StartArgs& args_;
+  Game game_;
+  LineReader reader_;
+  std::uint64_t scrambles_ = 0;
+  bool over_ = false;
+  int signal_ = 0;  // that ended the game
+};
+
+const std::array<Session::Command, 8> Session::kCommands = {{
+    {"undo", "undo [N]", "take back the last move, or N", &Session::Undo},
+    {"scramble", "scramble [N]", "begin anew, N random steps (30) from a goal", &Session::Scramble},
+    {"reset", "reset", "go back to the start", &Session::Reset},
+    {"hint", "hint", "how far the network thinks the goal is, and its best move", &Session::Hint},
+    {"solve", "solve", "the moves that `tandem solve` finds; they are not made", &Session::Solve},
+    {"state", "state", "print the state", &Session::State},
+    {"help", "help", "print this", &Session::Help},
+    {"quit", "quit", "leave, as does the end of the input", &Session::Quit},
+}};
+
+int Session::Run() {
+  fmt::print("{}: {}\nmoves: {}; `help` lists the commands\n", domain_.spec().name,
+             domain_.spec().summary, fmt::join(domain_.spec().action_names, " "));
+  Show();
+  while (!over_ && signal_ == 0) {
+    const std::optional<std::string> line = NextLine();
+    if (!line) break;
+    try {
+      Obey(*line);
+    } catch (const InputError& error) {
+      fmt::print("{}\n", error.what());
+    }
+  }
+  return signal_ == 0 ? kDone : kSignalBase + signal_;
+}
+
+std::optional<std::string> Session::NextLine() {
+  const bool prompts = IsTerminal(STDIN_FILENO) && IsTerminal(STDOUT_FILENO);
+  if (prompts) fmt::print("> ");
+  std::fflush(stdout);
+  const StopOnSignals signals;
+  std::optional<std::string> line = reader_.Next(signals.stop());
+  if (!line && prompts) fmt::print("\n");
+  signal_ = signals.caught();
+  return line;
+}
+
+void Session::Obey(std::string_view line) {
+  constexpr std::string_view kSpace = " \t\r";
+  line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
+  line = line.substr(0, line.find_last_not_of(kSpace) + 1);
+  if (line.empty()) return;
+  const std::string_view word = line.substr(0, line.find_first_of(kSpace));
+  std::string_view rest = line.substr(word.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+  const auto* const command = std::ranges::find(kCommands, word, &Command::name);
+  const bool is_move = std::ranges::count(domain_.spec().action_names, word) > 0;
+  if (command == kCommands.end() || is_move) return Move(line);
+  if (!rest.empty() && command->usage == command->name) {
+    throw InputError(fmt::format("{}: found '{}' behind it, expected nothing", word, rest));
+  }
+  (this->*command->run)(rest);
+}
+
+void Session::Show() {
+  fmt::print("\n{}", ToTerminal(domain_.Draw(game_.state()), UseColour(STDOUT_FILENO)));
+  if (!game_.solved()) {
+    fmt::print("{}, cost {:g}\n", Count(game_.moves()), game_.cost());
+  } else if (game_.moves() > 0) {
+    fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
+  } else {
+    fmt::print("a goal; `scramble` makes a puzzle\n");
+  }
+}
+
+void Session::Move(std::string_view moves) {
+  std::vector<Action> actions;
+  try {
+    actions = ParseActions(domain_.spec(), moves);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}; `help` lists the commands", error.what()));
+  }
+  const std::size_t made = game_.Move(actions);
+  if (made > 0) Show();
+  if (made == actions.size()) return;
+  fmt::print("move {}, {}, does not apply here{}\n", made + 1,
+             domain_.spec().action_names[actions[made]],
+             made + 1 < actions.size() ? "; nor were those behind it made" : "");
+}
+
+void Session::Undo(std::string_view count) {
+  const std::int64_t wanted = ParseCount("undo", count, 1);
+  if (game_.Undo(static_cast<std::size_t>(wanted)) == 0) throw InputError("nothing to undo");
+  Show();
+}
+
+void Session::Scramble(std::string_view steps) {
+  const std::int64_t wanted = ParseCount("scramble", steps, kScrambleSteps);
+  game_.Start(RandomState(domain_, wanted, args_.seed, scrambles_++));
+  Show();
+}
+
+void Session::Reset(std::string_view /*nothing*/) {
+  game_.Undo(game_.moves());
+  Show();
+}
+
+Adviser& Session::NeedAdviser() {
+  if (adviser_ != nullptr) return *adviser_;
+  throw InputError("there is no network to ask: start with --model RUN_DIR");
+}
+
+void Session::Hint(std::string_view /*nothing*/) {
+  const tandem::Hint hint = NeedAdviser().Ask(game_.state());
+  if (game_.solved()) {
+    fmt::print("this is a goal\n");
+  } else if (!hint.action) {
+    fmt::print("no move applies here\n");
+  } else {
+    fmt::print("estimated cost to the goal {:.2f}; best move {}, then {:.2f}\n", hint.estimate,
+               domain_.spec().action_names[*hint.action], hint.rest);
+  }
+}
+
+void Session::Solve(std::string_view /*nothing*/) {
+  Adviser& adviser = NeedAdviser();
+  const StopOnSignals signals;
+  try {
+    const SearchResult result = adviser.Solve(game_.state(), signals.stop());
+    if (result.solved) {
+      fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
+                 FormatActions(domain_.spec(), result.actions));
+    } else {
+      fmt::print("{}\n", adviser.Failure(result));
+    }
+  } catch (const Stopped&) {
+    fmt::print("stopped\n");
+    over_ = signals.caught() != SIGINT;  // Ctrl-C ends the search and not the game
+    if (over_) signal_ = signals.caught();
+  }
+}
+
+void Session::State(std::string_view /*nothing*/) {
+  fmt::print("{}\n", domain_.FormatState(game_.state()));
+}
+
+void Session::Help(std::string_view /*nothing*/) {
+  for (const Command& command : kCommands) {
+    fmt::print("  {:<14}{}\n", command.usage, command.meaning);
+  }
+  fmt::print("Any other line is moves, separated by spaces: {}\n",
+             fmt::join(domain_.spec().action_names, " "));
+}
+
+void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
+
+// NAME stands for whatever argument the network's puzzle has: a cube is the same to a player,
+// whatever the network reads of it.
+void CheckTrainedOn(const Adviser& adviser, const PlayArgs& args) {
+  const std::string& trained = adviser.domain().spec().name;
+  const std::string& wanted = args.start.domain;
+  if (wanted == trained || wanted == trained.substr(0, trained.find(':'))) return;
+  if (MakeDomain(wanted)->spec().name == trained) return;
+  throw InputError(
+      fmt::format("the network of {} is for {}, not for {}", args.model.run, trained, wanted));
+}
+
+}  // namespace
+
+int RunPlay(const PlayArgs& args) {
+  if (!args.model.run.empty()) {
+    const std::unique_ptr<Adviser> adviser = OpenAdviser(args.model);
+    CheckTrainedOn(*adviser, args);
+    return Session(adviser->domain(), adviser.get(), args.start).Run();
+  }
+  if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
+    throw InputError("--checkpoint and --set are for a network: expected --model with them");
+  }
+  const auto domain = MakeDomain(args.start.domain);
+  return Session(*domain, nullptr, args.start).Run();
+}
+
+}  // namespace tandem

@@ -1,0 +1,136 @@
+#include "apps/solver.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "run/resolve.h"
+#include "run/run_directory.h"
+#include "search/astar.h"
+#include "search/q_beam_search.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// The run's config, with what depends on the machine worked out anew, and the user's changes.
+TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
+  std::vector<Override> overrides;
+  for (const char* key : {"device", "train.threads", "evaluate.threads", "evaluate.precision"}) {
+    overrides.push_back({key, "auto", "the default of solving"});
+  }
+  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
+  return LoadConfig(run.config(), overrides);
+}
+
+// Memory grows with the nodes, so who sets a limit should know what it stands for.
+void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
+  std::string text = fmt::format("A*: weight {:g}, {} states at a time", options.weight,
+                                 WithThousands(static_cast<long long>(options.batch)));
+  if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
+  if (options.max_nodes == 0) {
+    text += fmt::format(", {} bytes a node and no limit", AStarBytesPerNode(spec));
+  } else {
+    const auto nodes = static_cast<double>(options.max_nodes);
+    const double bytes = nodes * static_cast<double>(AStarBytesPerNode(spec));
+    text += fmt::format("; at most {} nodes, which take {}{}",
+                        WithThousands(static_cast<long long>(options.max_nodes)), HumanBytes(bytes),
+                        options.instances > 1 ? ", for each" : "");
+  }
+  LogInfo(text);
+}
+
+std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) {
+  const BeamOptions options = {
+      .width = static_cast<std::size_t>(config.search.beam_width),
+      .max_length = static_cast<std::size_t>(config.search.max_length),
+      .max_seconds = config.search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  if (config.network.head == Head::kQ) {
+    return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
+  }
+  return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
+}
+
+std::unique_ptr<Search> MakeAStar(const TrainConfig& config, Model& model) {
+  const SearchConfig& search = config.search;
+  const AStarOptions options = {
+      .weight = static_cast<float>(search.weight),
+      .batch = static_cast<std::size_t>(search.batch),
+      .instances = static_cast<std::size_t>(search.instances),
+      .max_nodes = static_cast<std::size_t>(search.max_nodes),
+      .max_seconds = search.max_seconds,
+      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+  AnnounceAStar(options, model.domain().spec());
+  return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
+}
+
+std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
+  if (which == "last") return run.checkpoint();
+  const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  if (std::filesystem::exists(path)) return path;
+  throw InputError(which == "best"
+                       ? fmt::format("{} has no best.pt: it was not validated (set "
+                                     "validation.every_updates to more than 0)",
+                                     run.path().string())
+                       : fmt::format("--checkpoint {}: expected last, best or a file", which));
+}
+
+}  // namespace
+
+Solver::Solver(const ModelArgs& args) {
+  const RunDirectory run = RunDirectory::Open(args.run);
+  const TrainConfig asked = ConfigForSolving(run, args);
+  std::unique_ptr<Device> device = OpenDevice(asked.device);
+  config_ = ResolveAutos(asked, *device);
+  model_ = std::make_unique<Model>(CheckpointOf(run, args.checkpoint), config_, std::move(device));
+  if (model_->iterations() == 0) LogWarning("this network was stopped before it learned anything");
+}
+
+std::unique_ptr<Search> Solver::MakeSearch() {
+  const bool astar = config_.search.method == SearchMethod::kAStar;
+  return astar ? MakeAStar(config_, *model_) : MakeBeamSearch(config_, *model_);
+}
+
+std::string Solver::Failure(const SearchResult& result) const {
+  const SearchConfig& config = config_.search;
+  const bool astar = config.method == SearchMethod::kAStar;
+  const std::string hint = astar && config.weight > 0 ? ", a lower search.weight takes less" : "";
+  switch (result.ended) {
+    case Ended::kSolved:
+      return "";
+    case Ended::kNodeLimit:
+      return fmt::format("no solution found with {} nodes (search.max_nodes){}",
+                         WithThousands(config.max_nodes), hint);
+    case Ended::kTimeLimit:
+      return fmt::format("no solution found in {} (search.max_seconds){}",
+                         HumanSeconds(config.max_seconds), hint);
+    case Ended::kLengthLimit:
+      return fmt::format("no solution of at most {} moves found with beam width {}",
+                         config.max_length, config.beam_width);
+    case Ended::kExhausted:
+      break;
+  }
+  if (astar) {
+    return fmt::format("it has no solution: none of the {} states that it leads to is a goal",
+                       WithThousands(result.stored));
+  }
+  return fmt::format("no new states left with beam width {}", config.beam_width);
+}
+
+void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
+                   const std::vector<Action>& actions) {
+  for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  std::uint8_t is_goal = 0;
+  domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
+  if (is_goal == 0) {
+    throw Error(
+        fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
+                    FormatActions(domain.spec(), actions)));
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,64 @@
+#include "search/hint.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "search/expander.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kEvaluateRows = 4096;
+
+bool IsGoal(const Domain& domain, std::span<const std::uint8_t> state) {
+  std::uint8_t is_goal = 0;
+  domain.IsGoal(ConstRows(state), {&is_goal, 1});
+  return is_goal != 0;
+}
+
+// `rest` is by action: what the network says of the way from its child.
+Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> rest) {
+  Hint hint;
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t a = 0; a < rest.size(); ++a) {
+    if (expander.unchanged()[a] != 0) continue;  // as where it does not apply
+    const float left = expander.is_goal()[a] != 0 ? 0.0F : std::max(rest[a], 0.0F);
+    if (spec.action_costs[a] + left >= least) continue;
+    least = spec.action_costs[a] + left;
+    hint.action = static_cast<Action>(a);
+    hint.rest = left;
+  }
+  hint.estimate = least;
+  return hint;
+}
+
+}  // namespace
+
+Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  Expander expander(domain, v_net, kEvaluateRows);
+  const StopSignal never;
+  const std::uint32_t first = 0;
+  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, never)[0];
+  expander.Expand(ConstRows(state));
+  std::vector<std::uint32_t> every(expander.children().size());
+  std::iota(every.begin(), every.end(), 0U);
+  Hint hint = BestOf(domain.spec(), expander, expander.Estimate(expander.children(), every, never));
+  hint.estimate = std::max(estimate, 0.0F);
+  return hint;
+}
+
+Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  Expander expander(domain, q_net, kEvaluateRows);
+  expander.Expand(ConstRows(state));
+  const std::span<const float> values =
+      expander.EstimateActions(q_net, ConstRows(state), StopSignal());
+  std::vector<float> rest(values.begin(), values.end());
+  for (std::size_t a = 0; a < rest.size(); ++a) rest[a] -= domain.spec().action_costs[a];
+  return BestOf(domain.spec(), expander, rest);
+}
+
+}  // namespace tandem

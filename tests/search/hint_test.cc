@@ -1,0 +1,92 @@
+#include "search/hint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "support/path_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+// Says the same of every state.
+class SameActions final : public QEvaluator {
+ public:
+  explicit SameActions(std::vector<float> values) : values_(std::move(values)) {}
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    ASSERT_EQ(inputs.size(), 1U);
+    std::ranges::copy(values_, values.begin());
+  }
+
+ private:
+  const std::vector<float> values_;
+};
+
+std::string BestOf(const Domain& domain, const Hint& hint) {
+  return hint.action ? domain.spec().action_names[*hint.action] : "none";
+}
+
+TEST(Hint, FollowsTheTruthToTheGoal) {
+  const PancakeDomain pancakes(5, 2.5F);
+  const StateMap distances = Distances(pancakes);
+  StandInEvaluator truth([&](std::span<const std::uint8_t> input) {
+    return 2.5F * static_cast<float>(distances.at({input.begin(), input.end()}));
+  });
+  for (auto [state, distance] : distances) {
+    const Hint hint = HintByStates(pancakes, truth, state);
+    ASSERT_EQ(hint.estimate, 2.5F * static_cast<float>(distance));
+    ASSERT_EQ(hint.action.has_value(), distance > 0);
+    if (!hint.action) continue;
+    ASSERT_EQ(distances.at(After(pancakes, state, {*hint.action})), distance - 1);
+    ASSERT_EQ(hint.rest, 2.5F * static_cast<float>(distance - 1));
+  }
+}
+
+TEST(Hint, CountsWhatActionsCost) {
+  const auto maze = MakeDomain("grid:5");
+  State state(25);
+  maze->ParseState("#####\n#@  #\n#   #\n#  .#\n#####", state);
+  float slanting = 0;  // what the network says of the child at the end of the slanting step
+  StandInEvaluator network([&](std::span<const std::uint8_t> input) {
+    const auto walker = std::ranges::find(input, 3) - input.begin();
+    return walker == 12 ? slanting : 3.0F;
+  });
+  slanting = 2.7F;
+  EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "d");
+  slanting = 2.5F;
+  EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "dr");
+}
+
+TEST(Hint, AsksForNoActionThatDoesNotApply) {
+  const PathDomain path(5);
+  const State end = {4};
+  StandInEvaluator v_net(
+      [](std::span<const std::uint8_t> input) { return input[0] == 4 ? -1.F : 9.F; });
+  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, end)), "l");
+  SameActions q_net({7, 1});
+  const Hint hint = HintByActions(path, q_net, end);
+  EXPECT_EQ(BestOf(path, hint), "l");
+  EXPECT_EQ(hint.estimate, 7);
+  EXPECT_EQ(hint.rest, 6);
+}
+
+TEST(Hint, KnowsAGoal) {
+  const PathDomain path(5);
+  StandInEvaluator v_net(
+      [](std::span<const std::uint8_t> input) { return input[0] == 0 ? 8.F : 5.F; });
+  SameActions q_net({20, 3});
+  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, State{1})), "l");
+  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{1})), "l");
+  EXPECT_EQ(HintByActions(path, q_net, State{1}).rest, 0);
+  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "r");
+  EXPECT_EQ(BestOf(path, HintByStates(path, v_net, State{0})), "none");
+  EXPECT_EQ(HintByActions(path, q_net, State{0}).estimate, 0);
+}
+
+}  // namespace
+}  // namespace tandem
