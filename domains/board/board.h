@@ -38,7 +38,7 @@ using Randomness = std::mt19937_64;
 void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state);
 
 /// Where the player is. Every state has one.
-int PlayerOf(const std::uint8_t* state);
+int PlayerOf(std::span<const std::uint8_t> state);
 
 /// The goal or the floor that is left where the player or a box stood, and the other way round.
 inline std::uint8_t Without(std::uint8_t cell) {

@@ -87,19 +87,21 @@ class Grid final : public board::BoardDomain {
 
   // The cells that can be reached from one; slanting steps lead to no others.
   std::vector<int> ReachableFrom(const std::uint8_t* state, int from) const {
+    std::array<bool, std::size_t{board::kMaxSize} * board::kMaxSize> seen{};
     std::vector<int> reached = {from};
+    seen[from] = true;
     for (std::size_t i = 0; i < reached.size(); ++i) {
       for (Action a = 0; a < 4; ++a) {
         if (!Applies(state, reached[i], a)) continue;
         const int to = After(reached[i], a);
-        if (std::ranges::find(reached, to) == reached.end()) reached.push_back(to);
+        if (!std::exchange(seen[to], true)) reached.push_back(to);
       }
     }
     return reached;
   }
 
   bool ReachesGoal(std::span<const std::uint8_t> state) const {
-    const std::vector<int> reached = ReachableFrom(state.data(), board::PlayerOf(state.data()));
+    const std::vector<int> reached = ReachableFrom(state.data(), board::PlayerOf(state));
     return std::ranges::any_of(reached, [&](int cell) {
       return state[cell] == board::kGoal || state[cell] == board::kPlayerOnGoal;
     });

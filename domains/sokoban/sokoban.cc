@@ -40,7 +40,7 @@ class Sokoban final : public board::BoardDomain {
   std::optional<Action> StepBack(std::span<std::uint8_t> state,
                                  std::uint64_t random) const override {
     constexpr std::uint64_t kWalksInFour = 1;
-    const int player = board::PlayerOf(state.data());
+    const int player = board::PlayerOf(state);
     std::array<Action, kDirections> walks{};
     std::array<Action, kDirections> pulls{};
     std::size_t num_walks = 0;
