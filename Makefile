@@ -35,7 +35,7 @@ bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
 
 format:  ## format the sources with clang-format
-	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
+	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' '*.cu' | xargs clang-format -i
 
 clean:  ## remove build/, but keep .venv and runs/
 	@rm -rf build

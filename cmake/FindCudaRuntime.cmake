@@ -1,14 +1,15 @@
-# Finds the CUDA runtime, all that Tandem needs of a toolkit: in CUDA_HOME, beside nvcc, in
-# /usr/local/cuda, or in .venv, where `CUDA=pypi scripts/setup` puts one. Defines CUDA::runtime and
-# CudaRuntime_VERSION, such as 13.0.
+# Finds the CUDA runtime, all that Tandem's CUDA device needs of a toolkit: in CUDA_HOME, beside nvcc,
+# in /usr/local/cuda, or in .venv, where `CUDA=pypi scripts/setup` puts one. Defines CUDA::runtime and
+# CudaRuntime_VERSION, such as 13.0; and CUDA_NVCC, where there is a compiler for kernels too.
 #
 # Not CMake's FindCUDAToolkit: that of 3.25 fails on the toolkit from PyPI.
-find_program(CUDA_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin)
-get_filename_component(cuda_bin "${CUDA_NVCC}" DIRECTORY)
 file(GLOB cuda_from_pypi ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
 if(NOT EXISTS "${cuda_from_pypi}/bin/nvcc")
   unset(cuda_from_pypi)  # parts of one come with the wheel of torch, but not what a compiler needs
 endif()
+find_program(CUDA_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin
+             PATHS /usr/local/cuda/bin ${cuda_from_pypi}/bin)
+get_filename_component(cuda_bin "${CUDA_NVCC}" DIRECTORY)
 set(cuda_roots $ENV{CUDA_HOME} ${cuda_bin}/.. /usr/local/cuda ${cuda_from_pypi})
 
 find_path(CUDA_RUNTIME_INCLUDE cuda_runtime_api.h PATHS ${cuda_roots} PATH_SUFFIXES include

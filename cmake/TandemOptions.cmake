@@ -3,8 +3,9 @@
 add_library(tandem_options INTERFACE)
 target_include_directories(tandem_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/src)
-target_compile_options(tandem_options INTERFACE -Wall -Wextra -Wpedantic
-                       -Wno-missing-field-initializers)
+target_compile_options(tandem_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>)
 
 # Of everything, domains included.
 if(TANDEM_SANITIZE)
@@ -15,6 +16,7 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
 find_program(MOLD mold)

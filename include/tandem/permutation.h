@@ -31,6 +31,9 @@ class PermutationDomain : public Domain {
   void Expand(ConstRows states, Rows children) const override;
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override;
 
+  /// The permutations, for those who permute elsewhere, as on a GPU.
+  const PermutationTable& table() const { return *table_; }
+
  protected:
   /// `spec.state_size` and `spec.inverse_actions` are worked out from the rest, and so is
   /// `spec.input` unless the subclass encodes states in a way of its own.

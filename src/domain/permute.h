@@ -33,6 +33,14 @@ class PermutationTable {
   void Apply(Rows states, std::span<const Action> actions) const;
   void Expand(ConstRows states, Rows children) const;
 
+  std::size_t positions() const { return positions_; }
+  std::size_t num_actions() const { return num_actions_; }
+
+  /// The position that each byte comes from.
+  std::span<const std::uint8_t> sources(Action action) const {
+    return {indices_.data() + action * stride_, positions_};
+  }
+
   /// What this processor can do with rows of so many bytes, the slowest first.
   static std::vector<PermuteWith> Available(std::size_t positions);
   static PermuteWith Best(std::size_t positions) { return Available(positions).back(); }

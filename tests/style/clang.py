@@ -30,9 +30,9 @@ def find_tool(name):
 
 
 def sources():
-    """Every .h and .cc in git or new, not ignored."""
+    """Every .h, .cc and .cu in git or new, not ignored."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
-                             "*.h", "*.cc"], cwd=SOURCE, capture_output=True, text=True)
+                             "*.h", "*.cc", "*.cu"], cwd=SOURCE, capture_output=True, text=True)
     if listed.returncode != 0:
         skip(f"git does not list the sources: {listed.stderr.strip()}")
     return [path for name in listed.stdout.splitlines() if (path := SOURCE / name).exists()]

@@ -1,0 +1,20 @@
+# The language CUDA, for kernels, where LibTorch has CUDA and nvcc works; without it Tandem is built all
+# the same. Defines TANDEM_CUDA_KERNELS.
+set(TANDEM_CUDA_KERNELS OFF)
+if(TANDEM_CUDA AND TARGET LibTorch::cuda AND CUDA_NVCC)
+  # A100 and H100, and what newer GPUs make theirs from when they meet it.
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "What kernels are compiled for")
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # LibTorch brings it, and two would be trouble
+  set(ENV{CUDACXX} ${CUDA_NVCC})
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    # CMake 3.25 does not know that nvcc knows C++20.
+    if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    set(TANDEM_CUDA_KERNELS ON)
+  endif()
+endif()

@@ -1,0 +1,186 @@
+// Permutes rows as a block of a GPU's threads does it: tile by tile, many threads that share a
+// little memory. nn/cuda_permute.cu runs this on a GPU. It is plain C++, so a CPU can take the same
+// steps, one thread after the other, and a test does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define TANDEM_HOST_DEVICE __host__ __device__
+#else
+#define TANDEM_HOST_DEVICE
+#endif
+
+namespace tandem {
+
+/// Divides numbers below 2^17 by one below 2^16, without a division.
+class FastDivider {
+ public:
+  explicit FastDivider(std::uint32_t by) : magic_(((std::uint64_t{1} << 40) + by - 1) / by) {}
+
+  TANDEM_HOST_DEVICE std::uint32_t operator()(std::uint32_t number) const {
+    return static_cast<std::uint32_t>((number * magic_) >> 40);
+  }
+
+ private:
+  std::uint64_t magic_;
+};
+
+/// Row r of `to` becomes row r / fan of `from`, permuted by actions[r], or by action r % fan where
+/// `actions` is null. With fan 1, `to` may be `from`; else they do not overlap. Rows are packed.
+struct PermuteJob {
+  const std::uint8_t* sources;  ///< num_actions x positions: where each byte comes from
+  std::uint32_t positions;      ///< bytes of a row, 1 to 256
+  const std::uint8_t* from;
+  std::uint8_t* to;
+  const std::uint16_t* actions;
+  std::uint64_t rows;  ///< of `to`
+  std::uint32_t fan;
+
+  FastDivider by_positions{positions};
+  FastDivider by_fan{fan};
+};
+
+/// Some consecutive rows of a job. All threads call Load, wait for each other, and call Store.
+///
+/// Threads next to each other read and write words next to each other, whatever the length of a
+/// row and wherever it begins; only bytes at the ends of a tile go one by one.
+class PermuteTile {
+ public:
+  static constexpr std::uint32_t kBytes = 8192;
+
+  /// What threads share, aligned to 4 bytes: the rows that the tile is made from.
+  static constexpr std::uint32_t kSharedBytes = kBytes + 4;
+
+  /// How many tiles a job has.
+  static std::uint64_t CountOf(const PermuteJob& job) {
+    const std::uint64_t rows = kBytes / job.positions;
+    return (job.rows + rows - 1) / rows;
+  }
+
+  TANDEM_HOST_DEVICE PermuteTile(const PermuteJob& job, std::uint64_t number) : job_(job) {
+    const std::uint32_t most = kBytes / job.positions;
+    first_ = number * most;
+    const std::uint64_t left = job.rows - first_;
+    rows_ = left < most ? static_cast<std::uint32_t>(left) : most;
+    const std::uint64_t first_state = first_ / job.fan;
+    phase_ = static_cast<std::uint32_t>(first_ - first_state * job.fan);
+    from_ = job.from + first_state * job.positions;
+    shift_ = Misalignment(from_);
+  }
+
+  /// Thread `thread` of `threads`, of which there are at least 4.
+  TANDEM_HOST_DEVICE void Load(std::uint32_t thread, std::uint32_t threads,
+                               std::uint8_t* shared) const {
+    const std::uint32_t states = job_.by_fan(phase_ + rows_ - 1) + 1;
+    std::uint8_t* to = shared + shift_;  // as far from a word's beginning as what is read
+    ForWords(
+        shift_, states * job_.positions, thread, threads,
+        [&](std::uint32_t at) { WriteWord(to + at, ReadWord(from_ + at)); },
+        [&](std::uint32_t at) { to[at] = from_[at]; });
+  }
+
+  TANDEM_HOST_DEVICE void Store(std::uint32_t thread, std::uint32_t threads,
+                                const std::uint8_t* shared) const {
+    std::uint8_t* to = job_.to + first_ * job_.positions;
+    ForWords(
+        Misalignment(to), rows_ * job_.positions, thread, threads,
+        [&](std::uint32_t at) {
+          Cursor cursor(*this, at, shared);
+          std::uint32_t word = 0;
+          for (int byte = 0; byte < 4; ++byte) {
+            word |= static_cast<std::uint32_t>(cursor.Next()) << (8 * byte);
+          }
+          WriteWord(to + at, word);
+        },
+        [&](std::uint32_t at) { to[at] = Cursor(*this, at, shared).Next(); });
+  }
+
+ private:
+  // Makes the bytes of the tile one after the other, from any on.
+  class Cursor {
+   public:
+    TANDEM_HOST_DEVICE Cursor(const PermuteTile& tile, std::uint32_t at, const std::uint8_t* shared)
+        : tile_(tile), shared_(shared), row_(tile.job_.by_positions(at)) {
+      position_ = at - row_ * tile.job_.positions;
+      FindRow();
+    }
+
+    TANDEM_HOST_DEVICE std::uint8_t Next() {
+      if (position_ == tile_.job_.positions) {
+        position_ = 0;
+        ++row_;
+        FindRow();
+      }
+      return state_[ReadOnly(sources_ + position_++)];
+    }
+
+   private:
+    TANDEM_HOST_DEVICE void FindRow() {
+      const PermuteJob& job = tile_.job_;
+      const std::uint32_t state = job.by_fan(tile_.phase_ + row_);
+      const std::uint32_t action = job.actions != nullptr
+                                       ? ReadOnly(job.actions + tile_.first_ + row_)
+                                       : tile_.phase_ + row_ - state * job.fan;
+      state_ = shared_ + tile_.shift_ + state * job.positions;
+      sources_ = job.sources + static_cast<std::size_t>(action) * job.positions;
+    }
+
+    const PermuteTile& tile_;
+    const std::uint8_t* shared_;
+    std::uint32_t row_;  // of the tile
+    std::uint32_t position_;
+    const std::uint8_t* state_;
+    const std::uint8_t* sources_;
+  };
+
+  // Calls whole(at) for each word that lies in `bytes` bytes, of which the first is the
+  // misalignment-th of its word, and single(at) for the others, each by one of the threads.
+  template <class Whole, class Single>
+  TANDEM_HOST_DEVICE static void ForWords(std::uint32_t misalignment, std::uint32_t bytes,
+                                          std::uint32_t thread, std::uint32_t threads,
+                                          const Whole& whole, const Single& single) {
+    const std::uint32_t before = (4 - misalignment) % 4;
+    const std::uint32_t head = before < bytes ? before : bytes;
+    const std::uint32_t words = (bytes - head) / 4;
+    for (std::uint32_t i = thread; i < words; i += threads) whole(head + 4 * i);
+    if (thread < head) single(thread);
+    const std::uint32_t tail = head + 4 * words + thread;
+    if (tail < bytes && thread < 4) single(tail);
+  }
+
+  TANDEM_HOST_DEVICE static std::uint32_t Misalignment(const void* at) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % 4);
+  }
+
+  TANDEM_HOST_DEVICE static std::uint32_t ReadWord(const std::uint8_t* at) {
+    std::uint32_t word;  // NOLINT(*-init-variables): written by the next line
+    std::memcpy(&word, __builtin_assume_aligned(at, 4), sizeof(word));
+    return word;
+  }
+
+  TANDEM_HOST_DEVICE static void WriteWord(std::uint8_t* at, std::uint32_t word) {
+    std::memcpy(__builtin_assume_aligned(at, 4), &word, sizeof(word));
+  }
+
+  // What no one writes while the job runs; a GPU keeps it in the cache nearest to its threads.
+  template <class T>
+  TANDEM_HOST_DEVICE static T ReadOnly(const T* at) {
+#ifdef __CUDA_ARCH__
+    return __ldg(at);
+#else
+    return *at;
+#endif
+  }
+
+  const PermuteJob& job_;
+  std::uint64_t first_;       // row of `to`
+  std::uint32_t rows_;        // of `to`
+  std::uint32_t phase_;       // the first row's action, where these take turns
+  const std::uint8_t* from_;  // the first row that is read
+  std::uint32_t shift_;       // of the copy of it in shared memory
+};
+
+}  // namespace tandem

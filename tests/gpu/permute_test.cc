@@ -1,0 +1,136 @@
+// Rows permuted on a real GPU are those of the CPU; skipped, with the reason, where there is none.
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <utility>
+
+#include "base/random.h"
+#include "nn/cuda_permute.h"
+#include "nn/device.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+class CudaPermute : public testing::Test {
+ protected:
+  static constexpr std::size_t kMargin = 64;
+  static constexpr std::uint8_t kMark = 0xA5;
+
+  void SetUp() override {
+    try {
+      device_ = OpenDevice("cuda");
+    } catch (const InputError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    stream_scope_ = device_->MakeStream()->Enter();
+  }
+
+  static cudaStream_t Stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+  // Bytes on the GPU, as on the host, behind what is in the stream.
+  at::Tensor ToGpu(const void* bytes, std::size_t count) const {
+    const auto size = static_cast<std::int64_t>(count);
+    at::Tensor on_gpu =
+        at::empty({size}, at::TensorOptions().dtype(at::kByte).device(device_->torch()));
+    cudaMemcpyAsync(on_gpu.data_ptr(), bytes, count, cudaMemcpyHostToDevice, Stream());
+    return on_gpu;
+  }
+
+  static std::vector<std::uint8_t> ToHost(const at::Tensor& on_gpu) {
+    std::vector<std::uint8_t> bytes(on_gpu.nbytes());
+    cudaMemcpyAsync(bytes.data(), on_gpu.const_data_ptr(), bytes.size(), cudaMemcpyDeviceToHost,
+                    Stream());
+    EXPECT_EQ(cudaStreamSynchronize(Stream()), cudaSuccess);
+    return bytes;
+  }
+
+  // Random rows between margins, which begin at an address that no word begins at if `offset` is
+  // no multiple of 4.
+  void Check(const PermutationTable& table, std::size_t rows, std::size_t offset) const {
+    const CudaPermutations on_gpu(table);
+    const std::size_t positions = table.positions();
+    const std::size_t begin = kMargin + offset;
+    Random random(rows * 1000 + positions, Purpose::kShuffle);
+    std::vector<std::uint8_t> states(begin + rows * positions + kMargin, kMark);
+    const Rows inner(states.data() + begin, rows, positions);
+    for (std::uint8_t& byte : inner.bytes()) byte = static_cast<std::uint8_t>(random.Next());
+
+    std::vector<Action> actions(rows);
+    for (Action& action : actions) action = static_cast<Action>(random.Below(table.num_actions()));
+    std::vector<std::uint8_t> expected = states;
+    table.Apply({expected.data() + begin, rows, positions}, actions);
+    const at::Tensor applied = ToGpu(states.data(), states.size());
+    const at::Tensor chosen = ToGpu(actions.data(), rows * sizeof(Action));
+    on_gpu.Apply({applied.data_ptr<std::uint8_t>() + begin, rows, positions},
+                 static_cast<const Action*>(chosen.const_data_ptr()), Stream());
+    ASSERT_EQ(ToHost(applied), expected);
+
+    const std::size_t count = rows * table.num_actions();
+    std::vector<std::uint8_t> children(begin + count * positions + kMargin, kMark);
+    const at::Tensor parents = ToGpu(states.data(), states.size());
+    const at::Tensor expanded = ToGpu(children.data(), children.size());
+    table.Expand(inner, {children.data() + begin, count, positions});
+    on_gpu.Expand({parents.data_ptr<std::uint8_t>() + begin, rows, positions},
+                  {expanded.data_ptr<std::uint8_t>() + begin, count, positions}, Stream());
+    ASSERT_EQ(ToHost(expanded), children);
+    ASSERT_EQ(ToHost(parents), states);
+  }
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<StreamScope> stream_scope_;
+};
+
+TEST_F(CudaPermute, EveryPermutationPuzzleIsThatOfTheCpu) {
+  for (const char* name :
+       {"cube2", "cube2_htm", "cube3", "cube3_htm", "permutation:cube4", "permutation:lrx",
+        "permutation:megaminx", "permutation:pyraminx", "permutation:topspin"}) {
+    const auto domain = MakeDomain(name);
+    const auto& puzzle = dynamic_cast<const PermutationDomain&>(*domain);
+    for (const std::size_t rows : {0, 1, 7, 33, 1001, 20'003}) {
+      for (const std::size_t offset : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message() << name << ", " << rows << " rows, offset " << offset);
+        ASSERT_NO_FATAL_FAILURE(Check(puzzle.table(), rows, offset));
+      }
+    }
+  }
+}
+
+TEST_F(CudaPermute, RowsMayHaveAnyLength) {
+  for (std::size_t positions = 1; positions <= 256; ++positions) {
+    Random random(positions, Purpose::kShuffle);
+    std::vector<Permutation> permutations(3, Permutation(positions));
+    for (Permutation& permutation : permutations) {
+      std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
+      for (std::size_t i = positions; i-- > 1;) {
+        std::swap(permutation[i], permutation[random.Below(i + 1)]);
+      }
+    }
+    SCOPED_TRACE(testing::Message() << "rows of " << positions << " bytes");
+    ASSERT_NO_FATAL_FAILURE(Check(PermutationTable(permutations), 301, positions % 4));
+  }
+}
+
+TEST_F(CudaPermute, WorkRunsInTheOrderOfItsStream) {
+  const auto domain = MakeDomain("cube3");
+  const auto& table = dynamic_cast<const PermutationDomain&>(*domain).table();
+  const CudaPermutations on_gpu(table);
+  constexpr std::size_t kRows = 100'000;
+  std::vector<std::uint8_t> states(kRows * 54);
+  domain->WriteGoals({states.data(), kRows, 54});
+  const at::Tensor cubes = ToGpu(states.data(), states.size());
+  for (int turn = 0; turn < 20; ++turn) {  // four of the same are none
+    const std::vector<Action> actions(kRows, static_cast<Action>(turn / 4));
+    const at::Tensor chosen = ToGpu(actions.data(), kRows * sizeof(Action));
+    on_gpu.Apply({cubes.data_ptr<std::uint8_t>(), kRows, 54},
+                 static_cast<const Action*>(chosen.const_data_ptr()), Stream());
+  }
+  EXPECT_EQ(ToHost(cubes), states);
+}
+
+}  // namespace
+}  // namespace tandem
