@@ -23,6 +23,7 @@ int Dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("solve")) return RunSolve(arguments.solve);
   if (app.got_subcommand("show")) return RunShow(arguments.show);
   if (app.got_subcommand("apply")) return RunApply(arguments.apply);
+  if (app.got_subcommand("convert")) return RunConvert(arguments.convert);
   if (app.got_subcommand("check-domain")) return RunCheckDomain(arguments.check_domain);
   return RunDomains(arguments.domains);
 }

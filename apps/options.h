@@ -23,6 +23,7 @@ struct Arguments {
   DomainsArgs domains;
   ShowArgs show;
   ApplyArgs apply;
+  ConvertArgs convert;
   std::string check_domain;
   std::vector<std::string> plugins;  ///< of whichever subcommand
 };
