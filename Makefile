@@ -2,10 +2,11 @@
 # in CMake's presets, which README.md shows too.
 SHELL := /bin/bash
 PRESET ?= release
+SECONDS ?= 600
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build train test compare check-long bench format clean
+.PHONY: help setup build train test compare check-long fuzz bench format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +31,12 @@ compare: build  ## compare the modes on the same work (4 minutes), as a table an
 
 check-long: test  ## besides, what takes too long for every change; writes docs/check_long.md
 	@PRESET=$(PRESET) scripts/check_long
+
+fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
+	@FUZZ=yes scripts/setup
+	@cmake --preset fuzz $(if $(wildcard build/fuzz/CMakeCache.txt),>/dev/null,)
+	@cmake --build --preset fuzz
+	@scripts/fuzz --seconds $(SECONDS)
 
 bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done

@@ -46,6 +46,16 @@ struct ApplyArgs {
 
 int RunApply(const ApplyArgs& args);
 
+struct ConvertArgs {
+  std::string state;
+  std::string states;             ///< a file of states instead
+  std::string from = "facelets";  ///< or deepcubea, deepxube
+  std::string to = "facelets";
+  std::string out;  ///< "": standard output
+};
+
+int RunConvert(const ConvertArgs& args);
+
 int RunCheckDomain(const std::string& name);
 
 struct ConfigArgs {

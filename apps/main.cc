@@ -24,6 +24,7 @@ int Dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("show")) return RunShow(arguments.show);
   if (app.got_subcommand("apply")) return RunApply(arguments.apply);
   if (app.got_subcommand("play")) return RunPlay(arguments.play);
+  if (app.got_subcommand("convert")) return RunConvert(arguments.convert);
   if (app.got_subcommand("check-domain")) return RunCheckDomain(arguments.check_domain);
   return RunDomains(arguments.domains);
 }

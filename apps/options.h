@@ -24,6 +24,7 @@ struct Arguments {
   ShowArgs show;
   ApplyArgs apply;
   PlayArgs play;
+  ConvertArgs convert;
   std::string check_domain;
   std::vector<std::string> plugins;  ///< of whichever subcommand
 };

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <utility>
 
 #include "apps/option_parts.h"
 #include "apps/options.h"
@@ -45,6 +46,28 @@ void AddApply(CLI::App& app, ApplyArgs& args) {
       "  tandem apply npuzzle:3 --state \"1 2 3 4 5 6 7 8 0\" --moves \"D R\"");
 }
 
+void AddConvert(CLI::App& app, ConvertArgs& args) {
+  const CLI::IsMember formats({"facelets", "deepcubea", "deepxube"});
+  CLI::App& convert =
+      *app.add_subcommand("convert", "Rewrite states of cube3 from or for other programs");
+  convert.add_option("state", args.state, "A state")->type_name("STATE");
+  convert.add_option("--states", args.states, "States instead: one a line, or JSON lines")
+      ->type_name("FILE");
+  for (auto& [name, value] : {std::pair{"--from", &args.from}, {"--to", &args.to}}) {
+    convert.add_option(name, *value, "facelets, deepcubea or deepxube")
+        ->type_name("FORMAT")
+        ->check(formats)
+        ->capture_default_str();
+  }
+  convert.add_option("--out", args.out, "Write there (standard output)")->type_name("FILE");
+  convert.footer(
+      "facelets are Tandem's own, 54 letters; deepcubea the numbers of 54 stickers, 0 to 53; \n"
+      "deepxube 54 colours, 0 to 5. These number the faces U D L R B F, and the stickers of each\n"
+      "column by column from the bottom.\n\n"
+      "  tandem convert --to deepcubea UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB\n"
+      "  tandem convert --from deepxube --states theirs.jsonl --out ours.jsonl");
+}
+
 void AddCheckDomain(CLI::App& app, std::string& domain) {
   CLI::App& check = *app.add_subcommand("check-domain",
                                         "Check whether a puzzle keeps what every puzzle promises");
@@ -62,6 +85,7 @@ void AddPuzzleCommands(CLI::App& app, Arguments& arguments) {
   AddShow(app, arguments.show);
   AddApply(app, arguments.apply);
   AddPlay(app, arguments.play);
+  AddConvert(app, arguments.convert);
   AddCheckDomain(app, arguments.check_domain);
 }
 

@@ -98,7 +98,7 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
     if (piece != places.end()) {
       return {.piece = static_cast<std::size_t>(piece - places.begin()), .turned = turned};
     }
-    std::ranges::rotate(shown, shown.begin() + 1);
+    std::rotate(shown.begin(), shown.begin() + 1, shown.end());
   }
   throw InputError("the " + KindOf(place) + " at " + place.name + ", facelets " + Facelets(place) +
                    ", shows " + Shown(place, state) + ": " + WhyNone(place, state));
@@ -151,7 +151,7 @@ std::vector<std::uint8_t> PlacingsOf(const std::vector<Place>& places) {
       std::size_t code = 0;
       for (const std::uint8_t colour : shown) code = 6 * code + colour;
       placings[code] = number++;
-      std::ranges::rotate(shown, shown.begin() + 1);
+      std::rotate(shown.begin(), shown.begin() + 1, shown.end());
     }
   }
   return placings;

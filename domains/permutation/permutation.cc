@@ -100,8 +100,7 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
   if (argument.empty()) return nullptr;
   for (const ShippedPuzzle& puzzle : kShippedPuzzles) {
     if (argument != puzzle.name) continue;
-    return std::make_unique<const PermutationPuzzle>(
-        argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
+    return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
   }
   std::ifstream in(argument);
   if (!in || std::filesystem::is_directory(argument)) {
@@ -109,7 +108,7 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
                      ShippedNames());
   }
   const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return std::make_unique<const PermutationPuzzle>(argument, ParsePuzzle(text, argument));
+  return MakePuzzle(argument, ParsePuzzle(text, argument));
 }
 
 TANDEM_REGISTER_DOMAIN(permutation,
@@ -121,4 +120,9 @@ TANDEM_REGISTER_DOMAIN(permutation,
                        Make);
 
 }  // namespace
+
+std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle) {
+  return std::make_unique<const PermutationPuzzle>(name, std::move(puzzle));
+}
+
 }  // namespace tandem

@@ -32,8 +32,9 @@ class Place {
   }
 
   std::string Word(const YAML::Node& node, const std::string& what) const {
+    const auto parts_words = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
     const bool word = node.IsScalar() && !node.Scalar().empty() &&
-                      node.Scalar().find_first_of(" \t\r\n") == std::string::npos;
+                      std::ranges::none_of(node.Scalar(), parts_words);
     if (!word) Fail(node, what + ": expected a word without white space");
     return node.Scalar();
   }

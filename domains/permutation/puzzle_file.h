@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tandem/permutation.h"
@@ -28,5 +30,8 @@ struct PuzzleFile {
 /// Reads the text of a file. Throws InputError that names `file`, the line, the generator and the
 /// position of what is wrong. docs/puzzles.md tells the format.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
+
+/// The domain permutation:NAME of whatever ParsePuzzle returns.
+std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle);
 
 }  // namespace tandem

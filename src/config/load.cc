@@ -12,6 +12,7 @@
 #include "config/check_together.h"
 #include "config/domain_choice.h"
 #include "config/fields.h"
+#include "config/only_document.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -157,18 +158,6 @@ class Reader {
   std::vector<std::string> sections_;
   std::map<std::string, std::string> origins_;  // where each key that was set came from
 };
-
-// YAML text may hold several; reading the first alone would drop keys in silence.
-YAML::Node OnlyDocument(const std::string& yaml, const std::string& name) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-  if (documents.size() > 1) {
-    throw InputError(
-        fmt::format("{}: a second YAML document begins here, but a config is one: remove the `---` "
-                    "above",
-                    Line(name, documents[1])));
-  }
-  return documents.empty() ? YAML::Node() : documents[0];
-}
 
 }  // namespace
 

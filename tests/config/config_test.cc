@@ -213,10 +213,16 @@ TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
 
 TEST(Config, ASecondDocumentIsAnError) {
   EXPECT_EQ(ErrorFor("seed: 1\n---\nseed: 2\n"),
-            "my.yaml:3: a second YAML document begins here, but a config is one: remove the `---` "
-            "above");
+            "my.yaml:2: a second YAML document begins here, but a config is one");
   EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
   EXPECT_EQ(ErrorFor("# nothing\n"), "");
+}
+
+// The parser reads an empty document before the comma again and again.
+TEST(Config, ACommaThatBeginsADocumentIsAnError) {
+  EXPECT_EQ(ErrorFor(","), "my.yaml:1: not valid YAML: nothing can begin as column 1 does");
+  EXPECT_EQ(ErrorFor("{seed: 1},\n"),
+            "my.yaml:1: not valid YAML: nothing can begin as column 10 does");
 }
 
 std::string KnownDomains() {

@@ -59,6 +59,17 @@ TEST(PuzzleFile, AnInverseThatIsGivenIsNotAdded) {
   EXPECT_EQ(puzzle->spec().action_costs, (std::vector<float>{1, 2.5F, 1}));
 }
 
+// Labels and moves are read back from text whose words white space parts.
+TEST(PuzzleFile, LabelsAndMovesAreWords) {
+  for (const char* white : {" ", "\\t", "\\f", "\\v", "\\e"}) {
+    const std::string word = std::string("\"a").append(white).append("b\"");
+    EXPECT_EQ(ErrorFor("goal: [" + word + ", c]\ngenerators: {X: \"(0 1)\"}\n"),
+              "my.yaml:1: goal: expected a word without white space");
+    const std::string error = ErrorFor("goal: [a, c]\ngenerators: {" + word + ": \"(0 1)\"}\n");
+    EXPECT_NE(error.find("expected a word without white space"), std::string::npos) << error;
+  }
+}
+
 TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
   const std::string goal = "goal: [1, 2, 3]\n";
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1]\n"),

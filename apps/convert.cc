@@ -1,0 +1,86 @@
+// tandem convert [STATE] --from FORMAT --to FORMAT
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "apps/commands.h"
+#include "base/file.h"
+#include "domains/cube/notations.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using cube::Notation;
+using nlohmann::ordered_json;
+
+struct Change {
+  Notation from, to;
+
+  std::string operator()(const std::string& state) const { return cube::Rewrite(state, from, to); }
+};
+
+Notation ParseNotation(const std::string& name) {
+  if (name == "deepcubea") return Notation::kDeepCubeA;
+  return name == "deepxube" ? Notation::kDeepXube : Notation::kFacelets;
+}
+
+// The `state` of a JSON object: a text, or an array of numbers, as Python writes them.
+std::string StateOf(const ordered_json& object) {
+  if (object.is_object() && object.contains("state")) {
+    const ordered_json& state = object["state"];
+    if (state.is_string()) return state;
+    if (state.is_array()) {
+      std::vector<std::string> words;
+      for (const ordered_json& each : state) words.push_back(each.dump());
+      return fmt::format("{}", fmt::join(words, " "));
+    }
+  }
+  throw InputError("expected a JSON object with `state`, a text or an array of numbers");
+}
+
+// All of a JSON object but its state stays as it is.
+std::string ConvertLine(const std::string& line, const Change& change) {
+  if (line.front() != '{') return change(line);
+  ordered_json object = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+  object["state"] = change(StateOf(object));
+  return object.dump();
+}
+
+std::string ConvertFile(const std::string& path, const Change& change) {
+  std::istringstream in(ReadFile(path));
+  std::string converted;
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty() || line.starts_with('#')) continue;
+    try {
+      converted += ConvertLine(line, change) + "\n";
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
+    }
+  }
+  if (converted.empty()) throw InputError(fmt::format("{} holds no state", path));
+  return converted;
+}
+
+}  // namespace
+
+int RunConvert(const ConvertArgs& args) {
+  if (args.state.empty() == args.states.empty()) {
+    throw InputError("convert: expected a state, or --states FILE");
+  }
+  const Change change{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
+  const std::string converted =
+      args.states.empty() ? change(args.state) + "\n" : ConvertFile(args.states, change);
+  if (args.out.empty()) {
+    fmt::print("{}", converted);
+  } else {
+    WriteFileAtomically(args.out, converted);
+  }
+  return kDone;
+}
+
+}  // namespace tandem

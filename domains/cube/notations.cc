@@ -1,0 +1,117 @@
+#include "cube/notations.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "cube/stickers.h"
+#include "tandem/domain.h"
+#include "tandem/error.h"
+#include "tandem/puzzle.h"
+#include "tandem/registry.h"
+
+namespace tandem::cube {
+namespace {
+
+constexpr std::size_t kStickers = 54;
+constexpr std::size_t kPerFace = 9;
+constexpr std::string_view kTheirFaces = "UDLRBF";
+using Numbers = std::array<std::uint8_t, kStickers>;
+
+// Where our sticker stands in their order.
+std::size_t TheirPosition(std::size_t sticker) {
+  const std::size_t row = sticker % kPerFace / 3;
+  const std::size_t column = sticker % 3;
+  return kPerFace * kTheirFaces.find(kFaces[sticker / kPerFace]) + 3 * column + (2 - row);
+}
+
+std::uint8_t TheirColour(std::size_t ours) {
+  return static_cast<std::uint8_t>(kTheirFaces.find(kFaces[ours]));
+}
+
+std::uint8_t OurColour(std::size_t theirs) {
+  return static_cast<std::uint8_t>(kFaces.find(kTheirFaces[theirs]));
+}
+
+// Tells the stickers of a cube apart, which its colours alone do not: no two have the same colour
+// and are on pieces of the same colours.
+class StickerFinder {
+ public:
+  StickerFinder() : all_(Stickers(3)), solved_(Solved(3)) {
+    for (std::size_t i = 0; i < kStickers; ++i) {
+      by_key_[Key(solved_, i)] = static_cast<std::uint8_t>(i);
+    }
+  }
+
+  // Which of the solved cube's stickers is at position `at`. Requires a state that cube3 reads.
+  std::uint8_t At(std::span<const std::uint8_t> state, std::size_t at) const {
+    return by_key_[Key(state, at)];
+  }
+
+ private:
+  std::size_t Key(std::span<const std::uint8_t> state, std::size_t at) const {
+    std::size_t colours = 0;  // of the piece, a bit each
+    for (std::size_t i = 0; i < kStickers; ++i) {
+      if (all_[i].cube == all_[at].cube) colours |= std::size_t{1} << state[i];
+    }
+    return 64 * state[at] + colours;
+  }
+
+  const std::vector<Sticker> all_;
+  const std::vector<std::uint8_t> solved_;
+  std::array<std::uint8_t, 6 * 64> by_key_{};
+};
+
+Numbers WriteNumbers(std::span<const std::uint8_t> state, Notation to) {
+  static const StickerFinder finder;
+  Numbers numbers{};
+  for (std::size_t i = 0; i < kStickers; ++i) {
+    numbers[TheirPosition(i)] = to == Notation::kDeepXube
+                                    ? TheirColour(state[i])
+                                    : static_cast<std::uint8_t>(TheirPosition(finder.At(state, i)));
+  }
+  return numbers;
+}
+
+// Colours that make a cube say which sticker stands where.
+void CheckStickers(const Numbers& numbers, std::span<const std::uint8_t> state) {
+  const Numbers expected = WriteNumbers(state, Notation::kDeepCubeA);
+  for (std::size_t i = 0; i < kStickers; ++i) {
+    if (numbers[i] == expected[i]) continue;
+    throw InputError("number " + std::to_string(i + 1) + " is sticker " +
+                     std::to_string(numbers[i]) + ", but the colours of its piece are those of " +
+                     "sticker " + std::to_string(expected[i]));
+  }
+}
+
+// Throws InputError of what is no cube.
+std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_view text,
+                                              Notation from) {
+  Numbers state{};
+  if (from == Notation::kFacelets) {
+    cube3.ParseState(text, state);
+    return state;
+  }
+  const bool stickers = from == Notation::kDeepCubeA;
+  Numbers numbers{};
+  ParseNumbers(text, stickers ? static_cast<int>(kStickers) : 6, numbers);
+  for (std::size_t i = 0; i < kStickers; ++i) {
+    const std::size_t number = numbers[TheirPosition(i)];
+    state[i] = OurColour(stickers ? number / kPerFace : number);
+  }
+  cube3.ParseState(cube3.FormatState(state), state);  // finds fault with it
+  if (stickers) CheckStickers(numbers, state);
+  return state;
+}
+
+}  // namespace
+
+std::string Rewrite(std::string_view state, Notation from, Notation to) {
+  static const std::unique_ptr<const Domain> cube3 = MakeDomain("cube3");
+  const Numbers read = ReadState(*cube3, state, from);
+  return to == Notation::kFacelets ? cube3->FormatState(read)
+                                   : FormatNumbers(WriteNumbers(read, to));
+}
+
+}  // namespace tandem::cube

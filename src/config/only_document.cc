@@ -1,0 +1,55 @@
+#include "config/only_document.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <sstream>
+#include <vector>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Of the events of a parser, the begin of each document.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+}  // namespace
+
+// Not YAML::LoadAll, which never returns where a document would begin with a comma: the parser
+// takes that for an empty document before the comma, over and over.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
+  std::istringstream in(yaml);
+  YAML::Parser parser(in);
+  DocumentStarts starts;
+  const std::vector<YAML::Mark>& marks = starts.marks;
+  while (marks.size() < 3 && parser.HandleNextDocument(starts)) {
+    if (marks.size() < 2 || marks.back().pos != marks[marks.size() - 2].pos) continue;
+    throw InputError(fmt::format("{}:{}: not valid YAML: nothing can begin as column {} does", file,
+                                 marks.back().line + 1, marks.back().column + 1));
+  }
+  if (marks.size() > 1) {
+    throw InputError(fmt::format("{}:{}: a second YAML document begins here, but a config is one",
+                                 file, marks[1].line + 1));
+  }
+  return YAML::Load(yaml);
+}
+
+}  // namespace tandem

@@ -1,0 +1,148 @@
+"""`tandem convert`: cubes as DeepCubeA and DeepXube write them."""
+
+import json
+import random
+import sys
+import unittest
+
+from harness import AFTER_R, SOLVED, SOURCE, CliTest
+
+# What their simulators do: a clockwise quarter turn takes the sticker at each position of a cycle
+# to the next. Worked out from DeepCubeA's environments/cube3.py; DeepXube's are the same.
+THEIR_TURNS = {
+    "U": [(0, 2, 8, 6), (1, 5, 7, 3), (20, 38, 29, 47), (23, 41, 32, 50), (26, 44, 35, 53)],
+    "D": [(9, 11, 17, 15), (10, 14, 16, 12), (18, 45, 27, 36), (21, 48, 30, 39), (24, 51, 33, 42)],
+    "L": [(0, 45, 9, 44), (1, 46, 10, 43), (2, 47, 11, 42), (18, 20, 26, 24), (19, 23, 25, 21)],
+    "R": [(6, 38, 15, 51), (7, 37, 16, 52), (8, 36, 17, 53), (27, 29, 35, 33), (28, 32, 34, 30)],
+    "B": [(2, 18, 15, 35), (5, 19, 12, 34), (8, 20, 9, 33), (36, 38, 44, 42), (37, 41, 43, 39)],
+    "F": [(0, 29, 17, 24), (3, 28, 14, 25), (6, 27, 11, 26), (45, 47, 53, 51), (46, 50, 52, 48)],
+}
+MOVES = [face + back for face in THEIR_TURNS for back in ("", "'")]
+
+
+def theirs_after(moves, state=range(54)):
+    """The numbers of the stickers, by their simulator."""
+    state = list(state)
+    for move in moves:
+        before = list(state)
+        for cycle in THEIR_TURNS[move[0]]:
+            for a, b in zip(cycle, cycle[1:] + cycle[:1]):
+                if move.endswith("'"):
+                    a, b = b, a
+                state[b] = before[a]
+    return state
+
+
+def text_of(numbers):
+    return " ".join(map(str, numbers))
+
+
+def scrambles():
+    """Each move, and longer sequences."""
+    rng = random.Random(7)
+    return [[move] for move in MOVES] + [rng.choices(MOVES, k=30) for _ in range(8)]
+
+
+class Convert(CliTest):
+    def convert(self, *args):
+        return self.run_tandem("convert", *args)[0].rstrip("\n")
+
+    def convert_lines(self, lines, *args):
+        states = self.write("states.txt", "\n".join(lines) + "\n")
+        return self.convert("--states", states, *args).splitlines()
+
+    def test_their_simulators_make_of_a_scramble_what_ours_does(self):
+        ours, theirs = [], []
+        for moves in scrambles():
+            ours.append(self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves",
+                                        " ".join(moves))[0].strip())
+            theirs.append(theirs_after(moves))
+        stickers = [text_of(state) for state in theirs]
+        colours = [text_of(sticker // 9 for sticker in state) for state in theirs]
+        for form, lines in [("deepcubea", stickers), ("deepxube", colours)]:
+            self.assertEqual(self.convert_lines(ours, "--to", form), lines)
+            self.assertEqual(self.convert_lines(lines, "--from", form), ours)
+        self.assertEqual(self.convert_lines(stickers, "--from", "deepcubea", "--to", "deepxube"),
+                         colours)
+        self.assertEqual(self.convert_lines(colours, "--from", "deepxube", "--to", "deepcubea"),
+                         stickers)
+
+    def test_a_state_that_others_know(self):
+        self.assertEqual(self.convert(SOLVED, "--to", "deepcubea"), text_of(range(54)))
+        self.assertEqual(self.convert(text_of(i // 9 for i in range(54)), "--from", "deepxube"),
+                         SOLVED)
+        self.assertEqual(self.convert(text_of(theirs_after(["R"])), "--from", "deepcubea"), AFTER_R)
+
+    def test_published_states_come_back(self):
+        published = SOURCE / "data" / "cube3_ten.jsonl"
+        before = [json.loads(line) for line in published.read_text().splitlines()]
+        for form in ("deepcubea", "deepxube"):
+            self.assertEqual(self.convert("--states", published, "--to", form, "--out", form), "")
+            self.convert("--states", form, "--from", form, "--out", "ours")
+            after = [json.loads(line)
+                     for line in (self.folder / "ours").read_text().splitlines()]
+            self.assertEqual(after, before)
+
+    def test_reads_arrays_of_numbers(self):
+        lines = [json.dumps({"id": 3, "state": theirs_after(["R"])})]
+        self.assertEqual(self.convert_lines(lines, "--from", "deepcubea"),
+                         [f'{{"id":3,"state":"{AFTER_R}"}}'])
+
+    def test_what_is_wrong_is_named(self):
+        swapped = [1, 0, *range(2, 54)]
+        for state, form, message in [
+                ("0 1 2", "deepcubea", "expected 54 numbers separated by spaces, found 3"),
+                ("6 " * 54, "deepxube", "number 1 is '6', expected a whole number from 0 to 5"),
+                ("0 " * 54, "deepxube", "colour U stands on 54 facelets, expected 9"),
+                (text_of(swapped), "deepcubea",
+                 "number 1 is sticker 1, but the colours of its piece are those of sticker 0"),
+                ("UUU", "facelets", "a cube has 54 facelets, found 3"),
+        ]:
+            args = ["--from", form]
+            self.assertIn(message, self.run_tandem("convert", state, *args, code=2)[1])
+            self.write("states.txt", f"\n# two\n\n{state}\n")
+            error = self.run_tandem("convert", "--states", "states.txt", *args, "--out", "new",
+                                    code=2)[1]
+            self.assertIn(f"tandem: states.txt:4: {message}", error)
+            self.assertFalse((self.folder / "new").exists())
+
+    def test_names_lines_that_hold_no_state(self):
+        for line in ('{"id": 1}', '{"state": 5}', '{"state": "'):
+            self.write("states.txt", SOLVED + "\n" + line)
+            self.assertIn("states.txt:2: expected a JSON object with `state`",
+                          self.run_tandem("convert", "--states", "states.txt", code=2)[1])
+        self.write("states.txt", "# none\n")
+        self.assertIn("states.txt holds no state",
+                      self.run_tandem("convert", "--states", "states.txt", code=2)[1])
+        for args in ([], [SOLVED, "--states", "states.txt"]):
+            self.assertIn("expected a state, or --states FILE",
+                          self.run_tandem("convert", *args, code=2)[1])
+
+
+class TwoPhase(CliTest):
+    """Our facelets and turns against an independent solver, PyPI's kociemba."""
+
+    def published(self):
+        """With the shortest lengths in quarter turns."""
+        files = [SOURCE / "data" / "cube3_ten.jsonl",
+                 SOURCE.parent / "shared" / "testsets" / "cube3.jsonl"]
+        for path in files:
+            if path.exists():
+                yield from map(json.loads, path.read_text().splitlines())
+
+    def test_its_solutions_solve_our_cubes(self):
+        try:
+            import kociemba
+        except ImportError:
+            self.skipTest("kociemba is not installed")
+        for cube in self.published():
+            with self.subTest(id=cube["id"]):
+                moves = kociemba.solve(cube["state"])
+                after = self.run_tandem("apply", "cube3_htm", "--state", cube["state"], "--moves",
+                                        moves)[0].strip()
+                self.assertEqual(after, SOLVED)
+                self.assertGreaterEqual(len(moves.split()) + moves.count("2"), cube["optimal"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

@@ -1,0 +1,32 @@
+// Configs of training runs: what is read is written and read back to the same config; anything else
+// is an InputError.
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "config/load.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+std::optional<TrainConfig> Parse(const std::string& text) {
+  try {
+    return ParseConfig(text, "fuzz.yaml");
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto config = tandem::Parse(std::string(reinterpret_cast<const char*>(data), size));
+  if (!config) return 0;
+  const std::string written = tandem::ToYaml(*config);
+  const auto again = tandem::Parse(written);
+  if (!again || tandem::ToYaml(*again) != written) std::abort();
+  return 0;
+}

@@ -1,0 +1,32 @@
+// Puzzles without code: what is read makes a domain whose goal is read back; anything else is an
+// InputError.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "domains/permutation/puzzle_file.h"
+#include "fuzz/round_trip.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+std::optional<PuzzleFile> Parse(const std::string& text) {
+  try {
+    return ParsePuzzle(text, "fuzz.yaml");
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto puzzle = tandem::Parse(std::string(reinterpret_cast<const char*>(data), size));
+  if (!puzzle) return 0;
+  const auto domain = tandem::MakePuzzle("fuzz", *puzzle);
+  tandem::MustRoundTrip(*domain, puzzle->goal);
+  return 0;
+}
