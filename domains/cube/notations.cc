@@ -16,22 +16,18 @@ namespace {
 
 constexpr std::size_t kStickers = 54;
 constexpr std::size_t kPerFace = 9;
-constexpr std::string_view kTheirFaces = "UDLRBF";
+
+// Our faces are U R F D L B, and theirs U D L R B F.
+constexpr std::array<std::uint8_t, 6> kTheirFace = {0, 3, 5, 1, 2, 4};  // by ours
+constexpr std::array<std::uint8_t, 6> kOurFace = {0, 3, 4, 1, 5, 2};    // by theirs
+
 using Numbers = std::array<std::uint8_t, kStickers>;
 
 // Where our sticker stands in their order.
 std::size_t TheirPosition(std::size_t sticker) {
   const std::size_t row = sticker % kPerFace / 3;
   const std::size_t column = sticker % 3;
-  return kPerFace * kTheirFaces.find(kFaces[sticker / kPerFace]) + 3 * column + (2 - row);
-}
-
-std::uint8_t TheirColour(std::size_t ours) {
-  return static_cast<std::uint8_t>(kTheirFaces.find(kFaces[ours]));
-}
-
-std::uint8_t OurColour(std::size_t theirs) {
-  return static_cast<std::uint8_t>(kFaces.find(kTheirFaces[theirs]));
+  return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
 }
 
 // Tells the stickers of a cube apart, which its colours alone do not: no two have the same colour
@@ -68,7 +64,7 @@ Numbers WriteNumbers(std::span<const std::uint8_t> state, Notation to) {
   Numbers numbers{};
   for (std::size_t i = 0; i < kStickers; ++i) {
     numbers[TheirPosition(i)] = to == Notation::kDeepXube
-                                    ? TheirColour(state[i])
+                                    ? kTheirFace[state[i]]
                                     : static_cast<std::uint8_t>(TheirPosition(finder.At(state, i)));
   }
   return numbers;
@@ -98,7 +94,7 @@ std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_v
   ParseNumbers(text, stickers ? static_cast<int>(kStickers) : 6, numbers);
   for (std::size_t i = 0; i < kStickers; ++i) {
     const std::size_t number = numbers[TheirPosition(i)];
-    state[i] = OurColour(stickers ? number / kPerFace : number);
+    state[i] = kOurFace[stickers ? number / kPerFace : number];
   }
   cube3.ParseState(cube3.FormatState(state), state);  // finds fault with it
   if (stickers) CheckStickers(numbers, state);
