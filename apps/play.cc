@@ -50,7 +50,11 @@ class Session {
  public:
   // `adviser` may be null.
   Session(const Domain& domain, Adviser* adviser, const StartArgs& args)
-      : domain_(domain), adviser_(adviser), args_(args), game_(domain, StartState(domain, args)) {}
+      : domain_(domain),
+        adviser_(adviser),
+        seed_(args.seed),
+        game_(domain, StartState(domain, args)),
+        scrambles_(args.random > 0 ? 1 : 0) {}
 
   // The program's exit code.
   int Run();
@@ -83,10 +87,10 @@ class Session {
 
   const Domain& domain_;
   Adviser* adviser_;
-  const StartArgs& args_;
+  const std::uint64_t seed_;
   Game game_;
   LineReader reader_;
-  std::uint64_t scrambles_ = 0;
+  std::uint64_t scrambles_;  // that the player has seen
   bool over_ = false;
   int signal_ = 0;  // that ended the game
 };
@@ -120,9 +124,9 @@ int Session::Run() {
 
 std::optional<std::string> Session::NextLine() {
   const bool prompts = IsTerminal(STDIN_FILENO) && IsTerminal(STDOUT_FILENO);
+  const StopOnSignals signals;
   if (prompts) fmt::print("> ");
   std::fflush(stdout);
-  const StopOnSignals signals;
   std::optional<std::string> line = reader_.Next(signals.stop());
   if (!line && prompts) fmt::print("\n");
   signal_ = signals.caught();
@@ -180,7 +184,7 @@ void Session::Undo(std::string_view count) {
 
 void Session::Scramble(std::string_view steps) {
   const std::int64_t wanted = ParseCount("scramble", steps, kScrambleSteps);
-  game_.Start(RandomState(domain_, wanted, args_.seed, scrambles_++));
+  game_.Start(RandomState(domain_, wanted, seed_, scrambles_++));
   Show();
 }
 

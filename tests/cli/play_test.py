@@ -77,6 +77,8 @@ class Play(CliTest):
         shown = self.run_tandem("show", "cube3", "--random", 25, "--seed", 6)[0].splitlines()[-1]
         self.assertEqual(states[0], shown)
         self.assertNotEqual(states[1], shown)
+        begun = self.states("state\nscramble 25\nstate\n", "cube3", "--seed", 6, "--random", 25)
+        self.assertEqual(begun, states)
         self.assertEqual(out.count("0 moves, cost 0"), 2)
 
     def test_tells_what_is_wrong_with_a_command(self):
@@ -110,8 +112,10 @@ class Terminal(CliTest):
 
     def start(self):
         controller, terminal = pty.openpty()
+        colours = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         program = subprocess.Popen([TANDEM, "play", "hanoi:3"], stdin=terminal, stdout=terminal,
-                                   stderr=terminal, cwd=self.folder)
+                                   stderr=terminal, cwd=self.folder,
+                                   env={**colours, "TERM": "xterm"})
         os.close(terminal)
         self.addCleanup(os.close, controller)
         self.addCleanup(program.kill)
