@@ -53,7 +53,7 @@ void AddConvert(CLI::App& app, ConvertArgs& args) {
   convert.add_option("state", args.state, "A state")->type_name("STATE");
   convert.add_option("--states", args.states, "States instead: one a line, or JSON lines")
       ->type_name("FILE");
-  for (auto& [name, value] : {std::pair{"--from", &args.from}, {"--to", &args.to}}) {
+  for (const auto& [name, value] : {std::pair{"--from", &args.from}, {"--to", &args.to}}) {
     convert.add_option(name, *value, "facelets, deepcubea or deepxube")
         ->type_name("FORMAT")
         ->check(formats)

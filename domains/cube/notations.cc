@@ -51,12 +51,12 @@ class StickerFinder {
     for (std::size_t i = 0; i < kStickers; ++i) {
       if (all_[i].cube == all_[at].cube) colours |= std::size_t{1} << state[i];
     }
-    return 64 * state[at] + colours;
+    return std::size_t{64} * state[at] + colours;
   }
 
   const std::vector<Sticker> all_;
   const std::vector<std::uint8_t> solved_;
-  std::array<std::uint8_t, 6 * 64> by_key_{};
+  std::array<std::uint8_t, std::size_t{6} * 64> by_key_{};
 };
 
 Numbers WriteNumbers(std::span<const std::uint8_t> state, Notation to) {

@@ -1,4 +1,5 @@
-// The published test sets, where they lie beside the source.
+// The published test sets: a few states of each, which are in data/, and the whole sets where they
+// lie beside the source.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +12,36 @@
 
 namespace tandem {
 
-/// What is published of a state: the length of a shortest solution, or of the best known.
 struct PublishedState {
   std::string text;
-  int length;
+  int length;    ///< of a solution
+  bool optimal;  ///< there is none shorter; else it is the best known
 };
 
-/// The states of a published test set with their lengths; none where it is not here.
-inline std::vector<PublishedState> PublishedLengths(const std::string& name) {
-  const std::filesystem::path folder = TANDEM_SOURCE_DIR "/../shared/testsets";
-  const std::filesystem::path file = folder / (name + ".jsonl");
+/// Of a file of JSON lines; none where there is no such file.
+inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   std::istringstream lines(ReadFile(file));
   std::vector<PublishedState> states;
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json json = nlohmann::json::parse(line);
+    const bool optimal = json.contains("optimal");
     states.push_back({.text = json["state"],
-                      .length = json[json.contains("optimal") ? "optimal" : "best_known"]});
+                      .length = json[optimal ? "optimal" : "best_known"],
+                      .optimal = optimal});
   }
   return states;
 }
 
-/// The states of a published test set, such as "puzzle15"; none where it is not here.
-inline std::vector<std::string> PublishedStates(const std::string& name) {
-  std::vector<std::string> texts;
-  for (const PublishedState& state : PublishedLengths(name)) texts.push_back(state.text);
-  return texts;
+/// A few states of a test set, such as "puzzle15"; there are always some.
+inline std::vector<PublishedState> FewPublished(const std::string& name) {
+  const std::string file = name == "cube3" ? "cube3_ten" : "published/" + name;
+  return ReadPublished(TANDEM_SOURCE_DIR "/data/" + file + ".jsonl");
+}
+
+/// All of them; none where the sets are not here.
+inline std::vector<PublishedState> AllPublished(const std::string& name) {
+  return ReadPublished(TANDEM_SOURCE_DIR "/../shared/testsets/" + name + ".jsonl");
 }
 
 }  // namespace tandem

@@ -1,0 +1,21 @@
+// The tests' own solvers on a few states of each published test set; long/ has all.
+#include "support/solutions.h"
+
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+TEST(FewSolutions, OfTiles) {
+  CheckTiles(FewPublished("puzzle15"), 4, 2);
+  CheckTiles(FewPublished("puzzle24"), 5, 3);
+  CheckTiles(FewPublished("puzzle35"), 6, 6);
+  CheckTiles(FewPublished("puzzle48"), 7, 10);
+}
+
+TEST(FewSolutions, OfCubes) { CheckCubes(FewPublished("cube3")); }
+
+TEST(FewSolutions, OfSokoban) { CheckSokoban(FewPublished("sokoban")); }
+
+}  // namespace
+}  // namespace tandem
