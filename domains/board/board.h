@@ -72,7 +72,8 @@ class BoardDomain : public Domain {
  protected:
   BoardDomain(DomainSpec spec, int size) : Domain(std::move(spec)), size_(size) {}
 
-  const int size_;  // cells along a side
+  /// Cells along a side.
+  int size() const { return size_; }
 
  private:
   /// Writes the goal of the problem that `seed` draws.
@@ -82,6 +83,8 @@ class BoardDomain : public Domain {
 
   /// Moves the player, who is at `player`, and what the move takes along. The action applies.
   virtual void Move(std::uint8_t* state, int player, Action action) const = 0;
+
+  const int size_;
 };
 
 /// Makes a puzzle of the class D for the size that `argument` is, or nothing if it is none.

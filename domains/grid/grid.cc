@@ -50,7 +50,7 @@ class Grid final : public board::BoardDomain {
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    board::Parse(text, size_, kKinds, state);
+    board::Parse(text, size(), kKinds, state);
     const auto goals =
         std::ranges::count(state, board::kGoal) + std::ranges::count(state, board::kPlayerOnGoal);
     if (goals != 1) {
@@ -63,20 +63,20 @@ class Grid final : public board::BoardDomain {
  private:
   // Beyond the board is wall.
   bool IsOpen(const std::uint8_t* state, int row, int column) const {
-    return row >= 0 && row < size_ && column >= 0 && column < size_ &&
-           state[row * size_ + column] != board::kWall;
+    return row >= 0 && row < size() && column >= 0 && column < size() &&
+           state[row * size() + column] != board::kWall;
   }
 
   bool Applies(const std::uint8_t* state, int from, Action action) const override {
     const Step step = kSteps[action];
-    const int row = from / size_;
-    const int column = from % size_;
+    const int row = from / size();
+    const int column = from % size();
     return IsOpen(state, row + step.down, column + step.right) &&
            IsOpen(state, row + step.down, column) && IsOpen(state, row, column + step.right);
   }
 
   int After(int from, Action action) const {
-    return from + kSteps[action].down * size_ + kSteps[action].right;
+    return from + kSteps[action].down * size() + kSteps[action].right;
   }
 
   void Move(std::uint8_t* state, int walker, Action action) const override {
@@ -111,15 +111,15 @@ class Grid final : public board::BoardDomain {
   // in too small a room.
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     board::Randomness random(seed);
-    const int inner = size_ - 2;
+    const int inner = size() - 2;
     for (std::uint64_t walls_in_100 = 25;; --walls_in_100) {
       std::ranges::fill(state, board::kWall);
       for (int cell = 0; cell < inner * inner; ++cell) {
         if (random() % 100 < walls_in_100) continue;
-        state[(cell / inner + 1) * size_ + cell % inner + 1] = board::kFloor;
+        state[(cell / inner + 1) * size() + cell % inner + 1] = board::kFloor;
       }
       const auto cell = static_cast<int>(random() % static_cast<std::uint64_t>(inner * inner));
-      const int goal = (cell / inner + 1) * size_ + cell % inner + 1;
+      const int goal = (cell / inner + 1) * size() + cell % inner + 1;
       state[goal] = board::kPlayerOnGoal;
       if (std::cmp_greater(ReachableFrom(state.data(), goal).size(), inner * inner / 2)) return;
     }

@@ -64,7 +64,7 @@ class Sokoban final : public board::BoardDomain {
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    board::Parse(text, size_, kKinds, state);
+    board::Parse(text, size(), kKinds, state);
     const auto count = [&](int a, int b) {
       return std::ranges::count(state, a) + std::ranges::count(state, b);
     };
@@ -83,7 +83,7 @@ class Sokoban final : public board::BoardDomain {
   std::uint8_t At(const std::uint8_t* state, int from, int step) const {
     const int to = from + step;
     const bool sideways = step == 1 || step == -1;
-    if (to < 0 || to >= size_ * size_ || (sideways && to / size_ != from / size_)) {
+    if (to < 0 || to >= size() * size() || (sideways && to / size() != from / size())) {
       return board::kWall;
     }
     return state[to];
@@ -121,9 +121,9 @@ class Sokoban final : public board::BoardDomain {
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     Randomness random(seed);
     std::ranges::fill(state, board::kWall);
-    const int inner = size_ - 2;
+    const int inner = size() - 2;
     const auto anywhere = [&] {
-      return (1 + static_cast<int>(random() % inner)) * size_ + 1 +
+      return (1 + static_cast<int>(random() % inner)) * size() + 1 +
              static_cast<int>(random() % inner);
     };
     int digger = anywhere();
@@ -134,8 +134,8 @@ class Sokoban final : public board::BoardDomain {
         ++dug;
       }
       const int to = digger + steps_[random() % kDirections];
-      const int row = to / size_;
-      const int column = to % size_;
+      const int row = to / size();
+      const int column = to % size();
       if (row > 0 && row <= inner && column > 0 && column <= inner) digger = to;
     }
     const auto place = [&](std::uint8_t what) {
@@ -143,7 +143,7 @@ class Sokoban final : public board::BoardDomain {
       while (state[at] != board::kFloor) at = anywhere();
       state[at] = what;
     };
-    const int boxes = size_ < 7 ? 2 : 4;
+    const int boxes = size() < 7 ? 2 : 4;
     for (int i = 0; i < boxes; ++i) place(board::kBoxOnGoal);
     place(board::kPlayer);
   }
