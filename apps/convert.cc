@@ -50,14 +50,16 @@ std::string ConvertLine(const std::string& line, const Change& change) {
 }
 
 std::string ConvertFile(const std::string& path, const Change& change) {
+  constexpr const char* kSpace = " \t\r";
   std::istringstream in(ReadFile(path));
   std::string converted;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.empty() || line.starts_with('#')) continue;
+    const std::size_t first = line.find_first_not_of(kSpace);
+    if (first == std::string::npos || line[first] == '#') continue;
+    const std::size_t last = line.find_last_not_of(kSpace);
     try {
-      converted += ConvertLine(line, change) + "\n";
+      converted += ConvertLine(line.substr(first, last - first + 1), change) + "\n";
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }

@@ -100,7 +100,7 @@ class Convert(CliTest):
         ]:
             args = ["--from", form]
             self.assertIn(message, self.run_tandem("convert", state, *args, code=2)[1])
-            self.write("states.txt", f"\n# two\n\n{state}\n")
+            self.write("states.txt", f"\n# two\n  \n {state} \r\n")
             error = self.run_tandem("convert", "--states", "states.txt", *args, "--out", "new",
                                     code=2)[1]
             self.assertIn(f"tandem: states.txt:4: {message}", error)
