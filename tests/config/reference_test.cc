@@ -1,5 +1,6 @@
 #include "config/reference.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -32,7 +33,7 @@ TEST(ConfigReference, SetsEveryKeyAndTellsItsMeaningAndWhatItMayBe) {
     EXPECT_NE(reference.find(indent + field.name() + ": " + FieldText(field)), std::string::npos)
         << field.key;
     EXPECT_NE(unwrapped.find(field.meaning), std::string::npos) << field.key;
-    EXPECT_NE(unwrapped.find(" " + Expected(field)), std::string::npos) << field.key;
+    EXPECT_NE(unwrapped.find(fmt::format(" {}", Expected(field))), std::string::npos) << field.key;
   }
 }
 
