@@ -115,6 +115,7 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
 // What stands in each place; throws if that is not each piece once.
 std::vector<Placed> Identify(const std::vector<Place>& places, State state) {
   std::vector<Placed> all;
+  all.reserve(places.size());
   for (const Place& place : places) all.push_back(PieceAt(place, state, places));
   for (std::size_t second = 0; second < all.size(); ++second) {
     const auto first = std::ranges::find(all, all[second].piece, &Placed::piece) - all.begin();
