@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -224,10 +225,34 @@ PuzzleFile Read(const Place& place, const YAML::Node& document) {
   return puzzle;
 }
 
+bool Marks(std::string_view line, std::string_view marker) {
+  return line.starts_with(marker) && line.substr(marker.size()).find_first_not_of(" \t\r") != 0;
+}
+
+// YAML text may hold several; of what follows the first, a reader would see nothing.
+void CheckOneDocument(const Place& place, const std::string& text) {
+  std::istringstream lines(text);
+  bool begun = false;
+  bool ended = false;
+  YAML::Mark mark;
+  for (std::string line; std::getline(lines, line); ++mark.line) {
+    if (Marks(line, "...")) {
+      ended = true;
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '#' &&
+               line[0] != '%') {
+      if (begun && (ended || Marks(line, "---"))) {
+        place.Fail(mark, "a second YAML document begins here, but a puzzle is one");
+      }
+      begun = true;
+    }
+  }
+}
+
 }  // namespace
 
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
   const Place place(file);
+  CheckOneDocument(place, text);
   try {
     return Read(place, YAML::Load(text));
   } catch (const YAML::Exception& error) {

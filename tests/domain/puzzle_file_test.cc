@@ -105,6 +105,14 @@ TEST(PuzzleFile, NamesOtherMistakes) {
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
 }
 
+TEST(PuzzleFile, IsOneDocument) {
+  const std::string one = "goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\n";
+  EXPECT_EQ(ErrorFor("# a comment\n--- # and another\n" + one + "...\n# a third\n"), "");
+  const std::string message = "a second YAML document begins here, but a puzzle is one";
+  EXPECT_EQ(ErrorFor(one + "---\n" + one), "my.yaml:3: " + message);
+  EXPECT_EQ(ErrorFor("---\n" + one + "...\n\n" + one), "my.yaml:6: " + message);
+}
+
 TEST(PuzzleFile, AStateHasTheLabelsOfTheGoal) {
   const auto puzzle = MakeDomain("permutation:lrx");
   State state(8);
