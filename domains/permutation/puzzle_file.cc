@@ -18,6 +18,7 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kMaxPositions = 256;
+constexpr float kMaxCoordinate = 1000;  // of a layout, in cells
 
 // Where an error is: the file, and the line of a node.
 class Place {
@@ -83,7 +84,8 @@ void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
     place.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to 256");
   }
   for (const YAML::Node& each : list) {
-    const std::string label = place.Word(each, "goal");
+    const std::string label =
+        place.Word(each, "goal: position " + std::to_string(puzzle.goal.size()));
     const auto at = std::ranges::find(puzzle.labels, label);
     puzzle.goal.push_back(static_cast<std::uint8_t>(at - puzzle.labels.begin()));
     if (at == puzzle.labels.end()) puzzle.labels.push_back(label);
@@ -156,6 +158,9 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
     generators.push_back(ReadGenerator(place, entry.first, entry.second, puzzle.goal.size()));
   }
   for (const Generator& generator : generators) {
+    if (std::ranges::is_sorted(generator.permutation)) {
+      place.Fail(generator.mark, "generator " + generator.name + " moves nothing");
+    }
     AddAction(place, generator, generator.name, generator.permutation, puzzle);
     const Permutation inverse = Inverse(generator.permutation);
     if (std::ranges::find(generators, inverse, &Generator::permutation) != generators.end()) {
@@ -166,15 +171,30 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
                                      " has no inverse among the generators; `inverses: added` "
                                      "adds it");
     }
+    if (std::ranges::find(generators, generator.inverse_name, &Generator::name) !=
+        generators.end()) {
+      place.Fail(generator.mark, "generator " + generator.name + ": " + generator.inverse_name +
+                                     " does not undo it; name its inverse otherwise, by `inverse`");
+    }
     AddAction(place, generator, generator.inverse_name, inverse, puzzle);
   }
 }
 
+float ReadCoordinate(const Place& place, const YAML::Node& node, const std::string& what) {
+  const float coordinate = place.Number(node, what);
+  if (coordinate < 0 || coordinate > kMaxCoordinate) {
+    place.Fail(node, what + ": expected a number from 0 to 1000");
+  }
+  return coordinate;
+}
+
 void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   for (const YAML::Node& each : place.List(node, "layout")) {
-    const std::vector<YAML::Node> cell = place.List(each, "layout");
-    if (cell.size() != 2) place.Fail(each, "layout: expected [x, y] for each position");
-    puzzle.layout.emplace_back(place.Number(cell[0], "layout"), place.Number(cell[1], "layout"));
+    const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
+    const std::vector<YAML::Node> cell = place.List(each, what);
+    if (cell.size() != 2) place.Fail(each, what + ": expected [x, y]");
+    puzzle.layout.emplace_back(ReadCoordinate(place, cell[0], what),
+                               ReadCoordinate(place, cell[1], what));
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
   place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
@@ -212,6 +232,10 @@ PuzzleFile Read(const Place& place, const YAML::Node& document) {
       place.Fail(document["summary"], "summary: expected a text");
     }
     puzzle.summary = document["summary"].Scalar();
+    const auto is_control = [](unsigned char letter) { return letter < ' ' || letter == 0x7f; };
+    if (std::ranges::any_of(puzzle.summary, is_control)) {
+      place.Fail(document["summary"], "summary: expected one line of text");
+    }
   }
   ReadGoal(place, document["goal"], puzzle);
   std::string inverses = "added";

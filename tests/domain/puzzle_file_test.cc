@@ -64,7 +64,7 @@ TEST(PuzzleFile, LabelsAndMovesAreWords) {
   for (const char* white : {" ", "\\t", "\\f", "\\v", "\\e"}) {
     const std::string word = std::string("\"a").append(white).append("b\"");
     EXPECT_EQ(ErrorFor("goal: [" + word + ", c]\ngenerators: {X: \"(0 1)\"}\n"),
-              "my.yaml:1: goal: expected a word without white space");
+              "my.yaml:1: goal: position 0: expected a word without white space");
     const std::string error = ErrorFor("goal: [a, c]\ngenerators: {" + word + ": \"(0 1)\"}\n");
     EXPECT_NE(error.find("expected a word without white space"), std::string::npos) << error;
   }
@@ -91,7 +91,24 @@ TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
             "my.yaml:2: generator R: cost: expected more than 0");
 }
 
+TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
+  const std::string goal = "goal: [1, 2, 3]\ngenerators:\n";
+  EXPECT_EQ(ErrorFor(goal + "  R: \"(0 1)\"\n  X: [0, 1, 2]\n"),
+            "my.yaml:4: generator X moves nothing");
+  EXPECT_EQ(
+      ErrorFor(goal + "  X: \"(0 1 2)\"\n  X': \"(0 1)\"\n"),
+      "my.yaml:3: generator X: X' does not undo it; name its inverse otherwise, by `inverse`");
+  EXPECT_EQ(ErrorFor(goal + "  X: {moves: \"(0 1 2)\", inverse: X}\n"),
+            "my.yaml:3: generator X: X does not undo it; name its inverse otherwise, by `inverse`");
+}
+
 TEST(PuzzleFile, NamesOtherMistakes) {
+  EXPECT_EQ(ErrorFor("goal: [1, a b]\ngenerators: {X: \"(0 1)\"}\n"),
+            "my.yaml:1: goal: position 1: expected a word without white space");
+  EXPECT_EQ(ErrorFor("goal: [1, 2]\nlayout: [[0, 0], [1, -5]]\ngenerators: {X: \"(0 1)\"}\n"),
+            "my.yaml:2: layout: position 1: expected a number from 0 to 1000");
+  EXPECT_EQ(ErrorFor("goal: [1, 2]\nsummary: \"a\\nb\"\ngenerators: {X: \"(0 1)\"}\n"),
+            "my.yaml:2: summary: expected one line of text");
   EXPECT_EQ(ErrorFor("goal: [1]\ngenerator: {}\n"),
             "my.yaml:2: unknown puzzle key `generator`; the keys are summary, goal, generators, "
             "inverses, layout, colours");
