@@ -51,7 +51,7 @@ std::string ConvertLine(const std::string& line, const Change& change) {
 
 std::string ConvertFile(const std::string& path, const Change& change) {
   constexpr const char* kSpace = " \t\r";
-  std::istringstream in(ReadFile(path));
+  std::istringstream in(ReadText(path));
   std::string converted;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {

@@ -53,8 +53,8 @@ ShardingOptions OptionsOf(const GenerateArgs& args) {
 void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& args) {
   const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
   const auto chunk = static_cast<std::int64_t>(set.BytesOfChunk(0));
-  LogInfo(fmt::format("{}: {} examples of {} in {} shards, {} before compression ({})", args.out,
-                      WithThousands(set.examples), set.domain, WithThousands(set.num_shards()),
+  LogInfo(fmt::format("{}: {} examples of {} in {}, {} before compression ({})", args.out,
+                      WithThousands(set.examples), set.domain, Counted(set.num_shards(), "shard"),
                       size(set.examples * static_cast<std::int64_t>(set.schema.row_bytes())),
                       NameOf(set.compression)));
   LogInfo(fmt::format("  columns   {}; target {}", DescribeSchema(set.schema), set.target));

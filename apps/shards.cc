@@ -1,9 +1,11 @@
 // tandem shards DIR
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/commands.h"
@@ -14,6 +16,7 @@
 namespace tandem {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // What is known of one shard.
@@ -29,7 +32,12 @@ Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
              std::vector<std::byte>& memory) {
   const ShardSetSpec& spec = set.spec();
   Finding finding{.shard = &shard, .first_row = shard.number * spec.rows_per_shard()};
-  if (!shard.header) finding.problems.push_back(shard.problem);
+  if (!shard.header) {
+    finding.problems.push_back(shard.problem);
+  } else if (std::cmp_greater(fs::file_size(shard.path), shard.header->file_bytes())) {
+    finding.problems.push_back(
+        fmt::format("{}: something follows its last chunk", shard.path.string()));
+  }
   for (std::int64_t c = spec.FirstChunk(shard.number); c < spec.EndChunk(shard.number); ++c) {
     finding.rows += spec.RowsOfChunk(c);
     finding.bytes += set.StoredBytes(c);
@@ -79,8 +87,9 @@ void PrintFinding(const Finding& finding, bool verified) {
                       : !finding.problems.empty() ? "damaged"
                       : verified                  ? "whole"
                                                   : "not verified";
-  fmt::print("{}  rows {} to {}  {:>10}  {}\n", finding.shard->path.filename().string(),
-             WithThousands(finding.first_row), WithThousands(finding.first_row + finding.rows - 1),
+  const std::string rows = fmt::format("rows {} to {}", WithThousands(finding.first_row),
+                                       WithThousands(finding.first_row + finding.rows - 1));
+  fmt::print("{}  {:<32}{:>10}  {}\n", finding.shard->path.filename().string(), rows,
              HumanBytes(static_cast<double>(finding.bytes)), state);
   for (const std::string& problem : finding.problems) {
     if (!finding.shard->missing) fmt::print("  {}\n", problem);
@@ -95,8 +104,8 @@ void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
     bytes += finding.bytes;
     (finding.shard->missing ? missing : damaged) += finding.problems.empty() ? 0 : 1;
   }
-  fmt::print("\n{} of {} shards missing, {} damaged; {}", missing, all.size(), damaged,
-             HumanBytes(static_cast<double>(bytes)));
+  fmt::print("\n{} of {} missing, {} damaged; {}", missing, Counted(std::ssize(all), "shard"),
+             damaged, HumanBytes(static_cast<double>(bytes)));
   if (verified) {
     fmt::print(" verified in {} ({:.2f} GB/s)", HumanSeconds(seconds),
                static_cast<double>(bytes) / seconds * 1e-9);
@@ -104,8 +113,8 @@ void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
   fmt::print("\n");
   if (missing + damaged > 0) {
     fmt::print(
-        "`tandem generate` with the same arguments makes the missing ones; remove the "
-        "damaged ones first.\n");
+        "`tandem generate` with the same arguments makes what is missing or torn; remove what is "
+        "altered first.\n");
   }
 }
 

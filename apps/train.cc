@@ -31,11 +31,26 @@ namespace fs = std::filesystem;
 std::string DescribeNetwork(const NetworkConfig& network) {
   std::string widths = std::to_string(network.width);
   if (network.stem_width > 0) widths = fmt::format("{}-{}", network.stem_width, widths);
-  return fmt::format("{}, {} residual blocks", widths, network.blocks);
+  return fmt::format("{}, {}", widths, Counted(network.blocks, "residual block"));
 }
 
-std::string DescribeShards(const TrainConfig& c) {
-  const ShardSetSpec set = ShardSet(c.data.path).spec();
+// Labels that are not what the config asks for, and rows unlike those that are generated meanwhile.
+void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
+  const bool mixed = c.live_part_of(c.train.batch_size) > 0;
+  const std::string target = ValueText(c, "generate.target");
+  if (set.target != target) {
+    LogWarning(fmt::format("the target of the shards is {}, and generate.target is {}{}",
+                           set.target, target,
+                           mixed ? ": the labels differ" : ", which is unused"));
+  }
+  for (const auto& [key, value] : set.made_by) {
+    if (!mixed || !key.starts_with("generate.") || ValueText(c, key) == value) continue;
+    LogWarning(fmt::format("{} is {} for the shards and {} for what is generated meanwhile", key,
+                           value, ValueText(c, key)));
+  }
+}
+
+std::string DescribeShards(const TrainConfig& c, const ShardSetSpec& set) {
   const std::int64_t live = c.live_part_of(c.train.batch_size);
   const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
   return fmt::format(
@@ -66,7 +81,11 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
   LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
   LogInfo(fmt::format("  memory    {}", Describe(plan)));
-  if (c.data.source == DataSource::kShards) LogInfo("  data      " + DescribeShards(c));
+  if (c.data.source == DataSource::kShards) {
+    const ShardSetSpec set = ShardSet(c.data.path).spec();
+    LogInfo("  data      " + DescribeShards(c, set));
+    WarnOfDifferences(set, c);
+  }
   LogInfo(fmt::format("  folder    {}", out.string()));
   CheckLimits(plan, c);
 }
@@ -75,12 +94,11 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
   constexpr const char* kEnds[] = {"all updates done", "the time limit was reached",
                                    "stopped on request"};
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
-  LogInfo(
-      fmt::format("{}: {} updates, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
-                  kEnds[static_cast<int>(summary.end)], WithThousands(summary.updates),
-                  WithThousands(summary.examples), HumanSeconds(summary.wall_s),
-                  WithThousands(static_cast<long long>(rate)), summary.final_loss,
-                  HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
+                      kEnds[static_cast<int>(summary.end)], Counted(summary.updates, "update"),
+                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
+                      WithThousands(static_cast<long long>(rate)), summary.final_loss,
+                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
@@ -116,10 +134,6 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
   TrainConfig config = ResolveAutos(asked, *device);
-  if (!config.train.max_updates) {
-    LogInfo(fmt::format("measuring how many updates fit into {}",
-                        HumanSeconds(config.train.max_seconds)));
-  }
   config = ResolveMaxUpdates(config, device, began, signals.stop());
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began);

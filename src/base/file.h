@@ -40,4 +40,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 /// The whole file. Throws InputError that names the path and the system's reason.
 std::string ReadFile(const std::filesystem::path& path);
 
+/// The same of a text, without the byte order mark that some editors put before it.
+std::string ReadText(const std::filesystem::path& path);
+
 }  // namespace tandem

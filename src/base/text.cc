@@ -53,6 +53,10 @@ std::string WithThousands(long long value) {
   return digits;
 }
 
+std::string Counted(long long count, std::string_view noun) {
+  return fmt::format("{} {}{}", WithThousands(count), noun, count == 1 ? "" : "s");
+}
+
 std::string HumanSeconds(double seconds) {
   if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);

@@ -14,6 +14,9 @@ std::string_view Nearest(std::string_view word, std::span<const std::string> can
 /// "12,345,678".
 std::string WithThousands(long long value);
 
+/// "1 shard", "2,000 shards".
+std::string Counted(long long count, std::string_view noun);
+
 /// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
 std::string HumanSeconds(double seconds);
 

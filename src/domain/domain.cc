@@ -12,6 +12,8 @@
 namespace tandem {
 namespace {
 
+constexpr std::size_t kShownLetters = 40;  // of a word that is no move
+
 void Check(const DomainSpec& spec) {
   const auto fail = [&](std::string_view what) {
     throw Error(fmt::format("domain '{}': {}", spec.name, what));
@@ -115,7 +117,9 @@ std::vector<Action> ParseActions(const DomainSpec& spec, std::string_view text) 
     const std::string_view name = text.substr(at, end - at);
     const auto found = std::ranges::find(spec.action_names, name);
     if (found == spec.action_names.end()) {
-      throw InputError(fmt::format("move {} is '{}', expected one of {}", actions.size() + 1, name,
+      throw InputError(fmt::format("move {} is '{}{}', expected one of {}", actions.size() + 1,
+                                   name.substr(0, kShownLetters),
+                                   name.size() > kShownLetters ? "..." : "",
                                    fmt::join(spec.action_names, " ")));
     }
     actions.push_back(static_cast<Action>(found - spec.action_names.begin()));

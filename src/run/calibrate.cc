@@ -1,8 +1,12 @@
 #include "run/calibrate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "run/train_run.h"
 
 namespace tandem {
@@ -57,6 +61,7 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
   probe.train.max_seconds = kProbeMostShare * limit;
   probe.train.iterations_per_update = std::min(probe.train.iterations_per_update, kProbeIterations);
   TrainRun run(probe, device, std::nullopt, stop);
+  LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
   const double iteration_s =
       MeasureSecondsPerIteration(run, std::min(kProbeSeconds, kProbeShare * limit));
   if (stop.requested()) throw Stopped();

@@ -66,6 +66,7 @@ void RunDirectory::Abandon() const {
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
+  if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
   const RunDirectory run(path);
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     if (!fs::exists(file)) {

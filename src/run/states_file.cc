@@ -106,9 +106,7 @@ std::vector<StateLine> ReadLines(std::istream& in, const Domain& domain, const s
 
 std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                   std::optional<std::int64_t> limit) {
-  std::string content = ReadFile(path);
-  if (content.starts_with("\xEF\xBB\xBF")) content.erase(0, 3);  // a byte order mark
-  std::istringstream in(content);
+  std::istringstream in(ReadText(path));
   std::vector<StateLine> lines = domain.spec().several_lines
                                      ? ReadBlocks(in, domain, path.string(), limit)
                                      : ReadLines(in, domain, path.string(), limit);

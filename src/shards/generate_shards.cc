@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "base/worker.h"
 #include "config/fields.h"
 #include "shards/damage.h"
@@ -22,6 +24,8 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxShards = 1'000'000;  // their names have six digits
 
 // No update of a run has this number, so a run that also generates makes other rows from its seed.
 constexpr std::int64_t kNoUpdate = -1;
@@ -59,20 +63,41 @@ class BackgroundWriter {
   Worker thread_;                      // last: it uses everything above
 };
 
-// Whether the shard is there. One whose header is damaged is made anew.
+// Whether the shard is there. One that is torn, or whose header is damaged, is made anew; what is
+// altered within shows only when all of it is read (`tandem shards`).
 bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
   try {
     const ShardHeader header = ReadHeader(path);
-    if (header.set == set) return true;
-    throw InputError(
-        fmt::format("{} is of another set than is asked for: {}; name another folder, "
-                    "or go on as that was begun",
-                    path.string(), DescribeDifference(header.set, set)));
-  } catch (const DamagedShard&) {
+    if (header.set != set) {
+      throw InputError(
+          fmt::format("{} is of another set than is asked for: {}; name another folder, "
+                      "or go on as that was begun",
+                      path.string(), DescribeDifference(header.set, set)));
+    }
+    if (std::cmp_greater_equal(fs::file_size(path), header.file_bytes())) return true;
+    throw DamagedShard(fmt::format("{} is torn", path.string()));
+  } catch (const DamagedShard& damage) {
+    LogWarning(fmt::format("{}; it is made anew", damage.what()));
     return false;
   }
+}
+
+// Before a long wait for the disk to be full. How far rows can be compressed is not known.
+void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
+               const std::vector<std::int64_t>& shards) {
+  if (set.compression != Compression::kNone) return;
+  double needed = 0;
+  for (const std::int64_t shard : shards) {
+    const std::int64_t chunks = set.EndChunk(shard) - set.FirstChunk(shard);
+    needed +=
+        static_cast<double>(chunks) * static_cast<double>(set.BytesOfChunk(set.FirstChunk(shard)));
+  }
+  const auto room = static_cast<double>(fs::space(folder).available);
+  if (needed <= room) return;
+  throw InputError(fmt::format("{} more are to be made, but the disk of {} has room for {}",
+                               HumanBytes(needed), folder.string(), HumanBytes(room)));
 }
 
 // The process that was writing the file aside of a shard ("shard-000000.tandem.PID.partial").
@@ -163,12 +188,19 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
 void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
                     Share share, const StopSignal& stop,
                     const std::function<void(const GenerateProgress&)>& progress) {
+  if (set.num_shards() > kMaxShards) {
+    throw InputError(
+        fmt::format("{} shards, expected at most {}: put more rows into a chunk, or "
+                    "more chunks into a shard",
+                    WithThousands(set.num_shards()), WithThousands(kMaxShards)));
+  }
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
   RemoveLeftovers(folder, shards);
+  CheckRoom(folder, set, shards);
 
   std::array<Slot, 2> slots;
   BackgroundWriter writer(folder, set);  // after what it reads from

@@ -44,8 +44,9 @@ struct GenerateProgress {
 /// while another is compressed and written by a thread of its own.
 ///
 /// `progress` is called on the calling thread. Throws InputError that names both if the folder
-/// holds shards of another set, Stopped once `stop` is reached, and what generating and writing
-/// throw; shards that were not finished leave nothing behind.
+/// holds shards of another set, InputError if there would be more than a million shards or more
+/// bytes than the disk has room for, Stopped once `stop` is reached, and what generating and
+/// writing throw; shards that were not finished leave nothing behind.
 void GenerateShards(Generator& generator, const ShardSetSpec& set,
                     const std::filesystem::path& folder, Share share, const StopSignal& stop,
                     const std::function<void(const GenerateProgress&)>& progress);

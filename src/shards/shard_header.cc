@@ -241,6 +241,7 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
   };
   std::ifstream in(path, std::ios::binary);
   if (!in) throw fail(std::strerror(errno));
+  if (std::filesystem::is_directory(path)) throw fail("it is a folder");
   std::string text(kPage, '\0');
   const auto read = [&](std::int64_t from, std::int64_t to) {
     text.resize(static_cast<std::size_t>(to));

@@ -81,6 +81,9 @@ struct ShardHeader {
   ShardSetSpec set;
   std::int64_t shard = 0;           ///< its number
   std::vector<StoredChunk> chunks;  ///< in order
+
+  /// Bytes of a whole file.
+  std::int64_t file_bytes() const { return chunks.back().offset + chunks.back().bytes; }
 };
 
 std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_t shard);

@@ -57,7 +57,8 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
                          ? fmt::format("{} holds no shards (shard-000000.tandem and so on), which "
                                        "`tandem generate` makes",
                                        folder_.string())
-                         : found.front().problem);
+                         : fmt::format("{} holds no shard whose header is whole: {}",
+                                       folder_.string(), found.front().problem));
   }
   spec_ = first->header->set;
   for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
@@ -76,9 +77,10 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
     const auto shard = std::ranges::find(shards_, each.path, &Shard::path);
     if (shard == shards_.end() || (each.header && each.header->shard != shard->number)) {
       throw InputError(
-          fmt::format("{} is not named for what it holds: a set of {} shards, of "
-                      "which it should be one",
-                      each.path.string(), shards_.size()));
+          fmt::format("{} is not named for what it holds: {}", each.path.string(),
+                      each.header ? fmt::format("number {} of the shards 0 to {} of a set",
+                                                each.header->shard, shards_.size() - 1)
+                                  : fmt::format("the set has shards 0 to {}", shards_.size() - 1)));
     }
     *shard = {
         .path = each.path, .number = shard->number, .header = each.header, .problem = each.problem};

@@ -93,6 +93,8 @@ TEST(Text, WritesNumbersForPeople) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");
   EXPECT_EQ(WithThousands(-1234567), "-1,234,567");
+  EXPECT_EQ(Counted(1, "shard"), "1 shard");
+  EXPECT_EQ(Counted(2000, "shard"), "2,000 shards");
   EXPECT_EQ(HumanSeconds(0.25), "250 ms");
   EXPECT_EQ(HumanSeconds(245), "4 min 05 s");
   EXPECT_EQ(HumanSeconds(7380), "2 h 03 min");
@@ -115,6 +117,13 @@ TEST_F(Files, ReplaceTheWholeFile) {
   WriteFileAtomically(path_, "second");
   EXPECT_EQ(ReadFile(path_), "second");
   EXPECT_EQ(Count(), 1U);
+}
+
+TEST_F(Files, OfTextAreReadWithoutTheirByteOrderMark) {
+  WriteFileAtomically(path_, "\xEF\xBB\xBFtext");
+  EXPECT_EQ(ReadText(path_), "text");
+  WriteFileAtomically(path_, "text");
+  EXPECT_EQ(ReadText(path_), "text");
 }
 
 TEST_F(Files, LeaveTheOldFileUntilTheyAreCommitted) {

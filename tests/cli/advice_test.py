@@ -67,7 +67,7 @@ class Advice(CliTest):
                                 ("cub3", "did you mean 'cube3'?")]:
             self.assertIn(message, self.run_tandem("play", wanted, "--model", run, code=2)[1])
         _, error = self.run_tandem("play", "cube3", "--model", "nowhere", code=2)
-        self.assertIn("nowhere is no finished run", error)
+        self.assertIn("there is no folder nowhere", error)
 
     def test_ctrl_c_ends_the_search_and_not_the_game(self):
         run = self.train(SMALL)

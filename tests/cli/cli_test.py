@@ -432,7 +432,7 @@ class Solve(CliTest):
     def test_says_what_is_no_run_and_what_is_no_state(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
-        self.assertIn("nowhere is no finished run: it has no config.yaml", error)
+        self.assertIn("there is no folder nowhere", error)
         run = self.train_small()
         empty = self.write("empty.txt", "\n# nothing\n")
         self.assertIn("holds no state",

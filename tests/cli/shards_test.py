@@ -134,6 +134,27 @@ class Listing(Shards):
         found = json.loads(self.run_tandem("shards", self.shards, "--json", code=1)[0])["shards"]
         self.assertEqual([len(shard["problems"]) for shard in found], [0, 1, 1])
 
+    def test_makes_a_torn_shard_anew_and_names_what_is_too_much(self):
+        self.generate()
+        whole = self.contents(self.shards)
+        torn = self.shards / "shard-000001.tandem"
+        torn.write_bytes(torn.read_bytes()[:-100])
+        _, messages = self.generate()
+        self.assertIn("shard-000001.tandem is torn; it is made anew", messages)
+        self.assertEqual(self.contents(self.shards), whole)
+
+        torn.write_bytes(torn.read_bytes() + b"more")
+        out, _ = self.run_tandem("shards", self.shards, code=1)
+        self.assertIn("shard-000001.tandem: something follows its last chunk", out)
+
+    def test_a_set_too_large_is_refused(self):
+        for args, message in [(["--chunk-rows", 1, "--shard-chunks", 1], "1,000,001 shards, expected"),
+                              (["--chunk-rows", 2**30], "but the disk of")]:
+            examples = 1_000_001 if args[1] == 1 else 10**15
+            _, error = self.run_tandem("generate", self.config, "--examples", examples, *args,
+                                       "--out", self.folder / "large", code=2)
+            self.assertIn(message, error)
+
     def test_a_folder_without_shards_is_bad_input(self):
         self.assertIn("holds no shards", self.run_tandem("shards", self.folder, code=2)[1])
 
@@ -151,6 +172,15 @@ class Training(Shards):
         self.generate()
         _, messages = self.train("run", "data.live_share=0.3")
         self.assertIn("of each batch 30 rows are generated meanwhile", messages)
+
+    def test_rows_unlike_those_that_are_asked_for_are_told(self):
+        self.generate()
+        _, messages = self.train("mixed", "data.live_share=0.3", "generate.max_scramble=5")
+        self.assertIn("generate.max_scramble is 20 for the shards and 5 for what is generated",
+                      messages)
+        _, messages = self.train("labels", "generate.target=value_iteration")
+        self.assertIn("the target of the shards is walk_length, and generate.target is "
+                      "value_iteration, which is unused", messages)
 
     def test_the_trace_shows_the_stages_of_the_first_epochs(self):
         self.generate()
