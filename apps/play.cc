@@ -19,6 +19,7 @@
 #include "apps/start_state.h"
 #include "apps/torch_library.h"
 #include "base/terminal.h"
+#include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -28,9 +29,7 @@ namespace {
 constexpr std::int64_t kScrambleSteps = 30;
 constexpr std::int64_t kMostSteps = 1'000'000;
 
-std::string Count(std::size_t moves) {
-  return fmt::format("{} move{}", moves, moves == 1 ? "" : "s");
-}
+std::string Count(std::size_t moves) { return Counted(static_cast<long long>(moves), "move"); }
 
 // The number behind a command; `otherwise` where there is none.
 std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
