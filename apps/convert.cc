@@ -3,12 +3,14 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "apps/commands.h"
 #include "base/file.h"
 #include "domains/cube/notations.h"
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -19,7 +21,7 @@ using nlohmann::ordered_json;
 struct Change {
   Notation from, to;
 
-  std::string operator()(const std::string& state) const { return cube::Rewrite(state, from, to); }
+  std::string operator()(std::string_view state) const { return cube::Rewrite(state, from, to); }
 };
 
 Notation ParseNotation(const std::string& name) {
@@ -42,7 +44,7 @@ std::string StateOf(const ordered_json& object) {
 }
 
 // All of a JSON object but its state stays as it is.
-std::string ConvertLine(const std::string& line, const Change& change) {
+std::string ConvertLine(std::string_view line, const Change& change) {
   if (line.front() != '{') return change(line);
   ordered_json object = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
   object["state"] = change(StateOf(object));
@@ -50,16 +52,14 @@ std::string ConvertLine(const std::string& line, const Change& change) {
 }
 
 std::string ConvertFile(const std::string& path, const Change& change) {
-  constexpr const char* kSpace = " \t\r";
   std::istringstream in(ReadText(path));
   std::string converted;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
-    const std::size_t first = line.find_first_not_of(kSpace);
-    if (first == std::string::npos || line[first] == '#') continue;
-    const std::size_t last = line.find_last_not_of(kSpace);
+    const std::string_view text = Trimmed(line);
+    if (text.empty() || text.front() == '#') continue;
     try {
-      converted += ConvertLine(line.substr(first, last - first + 1), change) + "\n";
+      converted += ConvertLine(text, change) + "\n";
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }

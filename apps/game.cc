@@ -8,11 +8,7 @@ namespace tandem {
 Game::Game(const Domain& domain, std::vector<std::uint8_t> start)
     : domain_(domain), state_(std::move(start)) {}
 
-bool Game::solved() const {
-  std::uint8_t is_goal = 0;
-  domain_.IsGoal(ConstRows(state()), {&is_goal, 1});
-  return is_goal != 0;
-}
+bool Game::solved() const { return IsGoal(domain_, state()); }
 
 float Game::cost() const {
   float cost = 0;

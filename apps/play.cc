@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -68,6 +69,12 @@ class Session {
   // Nothing at the end of the input, and at a signal.
   std::optional<std::string> NextLine();
 
+  bool IsMove(std::string_view word) const;
+  // How a command is typed: with a colon before it where a move has its name.
+  std::string Typed(std::string_view command) const;
+  // Null where `word` is none.
+  const Command* Find(std::string_view word) const;
+
   void Obey(std::string_view line);
   void Move(std::string_view moves);
   void Show();
@@ -106,8 +113,8 @@ const std::array<Session::Command, 8> Session::kCommands = {{
 }};
 
 int Session::Run() {
-  fmt::print("{}: {}\nmoves: {}; `help` lists the commands\n", domain_.spec().name,
-             domain_.spec().summary, fmt::join(domain_.spec().action_names, " "));
+  fmt::print("{}: {}\nmoves: {}; `{}` lists the commands\n", domain_.spec().name,
+             domain_.spec().summary, fmt::join(domain_.spec().action_names, " "), Typed("help"));
   Show();
   while (!over_ && signal_ == 0) {
     const std::optional<std::string> line = NextLine();
@@ -132,17 +139,28 @@ std::optional<std::string> Session::NextLine() {
   return line;
 }
 
+bool Session::IsMove(std::string_view word) const {
+  return std::ranges::count(domain_.spec().action_names, word) > 0;
+}
+
+std::string Session::Typed(std::string_view command) const {
+  return fmt::format("{}{}", IsMove(command.substr(0, command.find(' '))) ? ":" : "", command);
+}
+
+const Session::Command* Session::Find(std::string_view word) const {
+  if (IsMove(word)) return nullptr;
+  if (word.starts_with(':')) word.remove_prefix(1);
+  const auto* const found = std::ranges::find(kCommands, word, &Command::name);
+  return found == kCommands.end() ? nullptr : found;
+}
+
 void Session::Obey(std::string_view line) {
-  constexpr std::string_view kSpace = " \t\r";
-  line.remove_prefix(std::min(line.find_first_not_of(kSpace), line.size()));
-  line = line.substr(0, line.find_last_not_of(kSpace) + 1);
+  line = Trimmed(line);
   if (line.empty()) return;
-  const std::string_view word = line.substr(0, line.find_first_of(kSpace));
-  std::string_view rest = line.substr(word.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
-  const auto* const command = std::ranges::find(kCommands, word, &Command::name);
-  const bool is_move = std::ranges::count(domain_.spec().action_names, word) > 0;
-  if (command == kCommands.end() || is_move) return Move(line);
+  const std::string_view word = Words(line).front();
+  const std::string_view rest = Trimmed(line.substr(word.size()));
+  const Command* const command = Find(word);
+  if (command == nullptr) return Move(line);
   if (!rest.empty() && command->usage == command->name) {
     throw InputError(fmt::format("{}: found '{}' behind it, expected nothing", word, rest));
   }
@@ -156,7 +174,7 @@ void Session::Show() {
   } else if (game_.moves() > 0) {
     fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
   } else {
-    fmt::print("a goal; `scramble` makes a puzzle\n");
+    fmt::print("a goal; `{}` makes a puzzle\n", Typed("scramble"));
   }
 }
 
@@ -165,7 +183,7 @@ void Session::Move(std::string_view moves) {
   try {
     actions = ParseActions(domain_.spec(), moves);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}; `help` lists the commands", error.what()));
+    throw InputError(fmt::format("{}; `{}` lists the commands", error.what(), Typed("help")));
   }
   const std::size_t made = game_.Move(actions);
   if (made > 0) Show();
@@ -233,7 +251,7 @@ void Session::State(std::string_view /*nothing*/) {
 
 void Session::Help(std::string_view /*nothing*/) {
   for (const Command& command : kCommands) {
-    fmt::print("  {:<14}{}\n", command.usage, command.meaning);
+    fmt::print("  {:<14}{}\n", Typed(command.usage), command.meaning);
   }
   fmt::print("Any other line is moves, separated by spaces: {}\n",
              fmt::join(domain_.spec().action_names, " "));

@@ -124,9 +124,7 @@ std::string Solver::Failure(const SearchResult& result) const {
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
                    const std::vector<Action>& actions) {
   for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
-  std::uint8_t is_goal = 0;
-  domain.IsGoal(Rows(std::span(state)), {&is_goal, 1});
-  if (is_goal == 0) {
+  if (!IsGoal(domain, state)) {
     throw Error(
         fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",
                     FormatActions(domain.spec(), actions)));

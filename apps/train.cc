@@ -82,7 +82,7 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
                       c.train.iterations_per_update, c.train.batch_size));
   LogInfo(fmt::format("  memory    {}", Describe(plan)));
   if (c.data.source == DataSource::kShards) {
-    const ShardSetSpec set = ShardSet(c.data.path).spec();
+    const ShardSetSpec set = ReadShardSetSpec(c.data.path);
     LogInfo("  data      " + DescribeShards(c, set));
     WarnOfDifferences(set, c);
   }

@@ -8,8 +8,8 @@
 #include "cube/stickers.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
-#include "tandem/puzzle.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem::cube {
 namespace {

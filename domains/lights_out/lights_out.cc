@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tandem/error.h"
-#include "tandem/puzzle.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {

@@ -5,15 +5,14 @@
 // below the blank up. Where there is no such tile the action does not apply.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -120,18 +119,6 @@ class NPuzzle final : public Domain {
   std::array<std::array<std::uint8_t, kActions>, kMaxCells> sources_{};  // by blank and action
 };
 
-// The words of `text`, which are separated by white space.
-std::vector<std::string_view> Words(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  std::vector<std::string_view> words;
-  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(kSpace, end);
-  }
-  return words;
-}
-
 std::string Board(int size) { return std::to_string(size) + "x" + std::to_string(size); }
 
 void CheckCount(std::size_t found, int size) {
@@ -143,24 +130,6 @@ void CheckCount(std::size_t found, int size) {
     message += ", as on the " + Board(other) + " board of npuzzle:" + std::to_string(other);
   }
   throw InputError(message);
-}
-
-// For messages: what is not printable is not one that a terminal or JSON could show.
-std::string Quoted(std::string_view word) {
-  const bool printable =
-      std::ranges::all_of(word, [](char letter) { return letter > 0x20 && letter < 0x7f; });
-  return printable ? "'" + std::string(word) + "'" : "no number";
-}
-
-std::uint8_t ParseTile(std::string_view word, std::size_t index, int cells) {
-  int tile = -1;
-  const char* end = word.data() + word.size();
-  const auto [at, error] = std::from_chars(word.data(), end, tile);
-  if (error != std::errc() || at != end || tile < 0 || tile >= cells) {
-    throw InputError("number " + std::to_string(index + 1) + " is " + Quoted(word) +
-                     ", expected a whole number from 0 to " + std::to_string(cells - 1));
-  }
-  return static_cast<std::uint8_t>(tile);
 }
 
 std::string TileName(std::ptrdiff_t tile) {
@@ -197,9 +166,8 @@ bool IsSolvable(std::span<const std::uint8_t> state, int size) {
 }
 
 void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) const {
-  const std::vector<std::string_view> words = Words(text);
-  CheckCount(words.size(), size_);
-  for (std::size_t i = 0; i < words.size(); ++i) state[i] = ParseTile(words[i], i, cells_);
+  CheckCount(Words(text).size(), size_);
+  ParseNumbers(text, cells_, state);
   CheckEachTileOnce(state);
   if (IsSolvable(state, size_)) return;
   throw InputError(
@@ -208,12 +176,7 @@ void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) c
 }
 
 std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {
-  std::string text;
-  for (const std::uint8_t tile : state) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(tile);
-  }
-  return text;
+  return FormatNumbers(state);
 }
 
 Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {

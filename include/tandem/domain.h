@@ -110,6 +110,9 @@ class Domain {
   DomainSpec spec_;
 };
 
+/// Of one state.
+bool IsGoal(const Domain& domain, std::span<const std::uint8_t> state);
+
 /// Actions as text in the domain's notation, separated by spaces.
 std::string FormatActions(const DomainSpec& spec, std::span<const Action> actions);
 

@@ -47,15 +47,9 @@
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
-
-/// Numbers parted by spaces, as many as `state` has bytes, each below `depth`. Throws InputError
-/// that names the number that is wrong.
-void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state);
-
-/// The inverse of ParseNumbers.
-std::string FormatNumbers(std::span<const std::uint8_t> state);
 
 /// A struct as described above.
 template <class P>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -51,10 +52,9 @@ Picture WordsOf(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line); ++y) {
     float x = 0;
-    std::istringstream words(line);
-    for (std::string word; words >> word;) {
+    for (const std::string_view word : Words(line)) {
       const float width = static_cast<float>(word.size() + 1) / 2;
-      picture.cells.push_back({.x = x, .y = y, .text = word, .width = width});
+      picture.cells.push_back({.x = x, .y = y, .text = std::string(word), .width = width});
       x += width;
     }
   }
@@ -110,11 +110,8 @@ std::string FormatActions(const DomainSpec& spec, std::span<const Action> action
 }
 
 std::vector<Action> ParseActions(const DomainSpec& spec, std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
   std::vector<Action> actions;
-  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_of(kSpace, at), text.size());
-    const std::string_view name = text.substr(at, end - at);
+  for (const std::string_view name : Words(text)) {
     const auto found = std::ranges::find(spec.action_names, name);
     if (found == spec.action_names.end()) {
       throw InputError(fmt::format("move {} is '{}{}', expected one of {}", actions.size() + 1,
@@ -123,9 +120,14 @@ std::vector<Action> ParseActions(const DomainSpec& spec, std::string_view text) 
                                    fmt::join(spec.action_names, " ")));
     }
     actions.push_back(static_cast<Action>(found - spec.action_names.begin()));
-    at = text.find_first_not_of(kSpace, end);
   }
   return actions;
+}
+
+bool IsGoal(const Domain& domain, std::span<const std::uint8_t> state) {
+  std::uint8_t is_goal = 0;
+  domain.IsGoal(ConstRows(state), {&is_goal, 1});
+  return is_goal != 0;
 }
 
 }  // namespace tandem

@@ -32,7 +32,7 @@ std::int64_t MostSearchBytes(const TrainConfig& config, const DomainSpec& spec, 
 
 void PlanShards(const TrainConfig& config, MemoryPlan& plan) {
   if (config.data.source == DataSource::kLive) return;
-  const ShardSetSpec set = ShardSet(config.data.path).spec();
+  const ShardSetSpec set = ReadShardSetSpec(config.data.path);
   plan.shards = ShardLoader::BytesFor(set, DepthsFor(config.data));
   if (config.data.reading == ChunkReading::kMap) {
     plan.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));

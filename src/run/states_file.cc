@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <sstream>
+#include <string_view>
 
 #include "base/file.h"
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -14,7 +16,7 @@ using nlohmann::json;
 
 constexpr int kLongest = 1'000'000;  // moves of any solution that someone may know
 
-void ReadJson(const std::string& text, StateLine& line) {
+void ReadJson(std::string_view text, StateLine& line) {
   const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) throw InputError("not a JSON object");
   if (object.contains("id")) {
@@ -36,7 +38,7 @@ void ReadJson(const std::string& text, StateLine& line) {
   }
 }
 
-StateLine ReadLine(const std::string& text, std::size_t number, const Domain& domain,
+StateLine ReadLine(std::string_view text, std::size_t number, const Domain& domain,
                    const std::string& file) {
   StateLine line{.id = number};
   try {
@@ -52,13 +54,6 @@ StateLine ReadLine(const std::string& text, std::size_t number, const Domain& do
     line.error = fmt::format("{}:{}: {}", file, number, error.what());
   }
   return line;
-}
-
-std::string Trimmed(const std::string& text) {
-  constexpr const char* kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  return first == std::string::npos ? ""
-                                    : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 // A state that may have several lines ends before a blank line; lines that begin with ';' are
@@ -92,10 +87,10 @@ std::vector<StateLine> ReadBlocks(std::istream& in, const Domain& domain, const 
 std::vector<StateLine> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
                                  std::optional<std::int64_t> limit) {
   std::vector<StateLine> states;
-  std::string text;
-  for (std::size_t number = 1; std::getline(in, text); ++number) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (limit && std::ssize(states) == *limit) break;
-    text = Trimmed(text);
+    const std::string_view text = Trimmed(line);
     if (text.empty() || text.front() == '#') continue;
     states.push_back(ReadLine(text, number, domain, file));
   }

@@ -53,12 +53,10 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
 
 AStar::Running AStar::Begin(std::size_t number, ConstRows starts,
                             std::vector<std::uint32_t>& to_estimate) {
-  std::uint8_t is_goal = 0;
-  domain_.IsGoal(starts.Slice(number, 1), {&is_goal, 1});
-  if (is_goal == 0) to_estimate.push_back(static_cast<std::uint32_t>(number));
-  return {
-      .number = number,
-      .tree = std::make_unique<AStarTree>(domain_.spec(), options_, starts[number], is_goal != 0)};
+  const bool is_goal = IsGoal(domain_, starts[number]);
+  if (!is_goal) to_estimate.push_back(static_cast<std::uint32_t>(number));
+  return {.number = number,
+          .tree = std::make_unique<AStarTree>(domain_.spec(), options_, starts[number], is_goal)};
 }
 
 void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {

@@ -35,9 +35,7 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
   kept_.insert(HashState(start));
 
   SearchResult result;
-  std::uint8_t start_is_goal = 0;
-  domain_.IsGoal(ConstRows(start), {&start_is_goal, 1});
-  result.solved = start_is_goal != 0;
+  result.solved = IsGoal(domain_, start);
   while (!result.solved) {
     if (stop.Reached()) throw Stopped();
     const std::optional<Ended> limit = LimitReached(watch.Seconds());

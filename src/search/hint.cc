@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t kEvaluateRows = 4096;
 
-bool IsGoal(const Domain& domain, std::span<const std::uint8_t> state) {
-  std::uint8_t is_goal = 0;
-  domain.IsGoal(ConstRows(state), {&is_goal, 1});
-  return is_goal != 0;
-}
-
 // `rest` is by action: what the network says of the way from its child.
 Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> rest) {
   Hint hint;

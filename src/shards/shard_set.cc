@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 
 #include "base/mapped_file.h"
 #include "shards/chunk_codec.h"
@@ -45,24 +46,38 @@ Found Look(const fs::path& path) {
   }
 }
 
+// `looked`: those of its files that were looked at, the first among them.
+[[noreturn]] void FailForWantOfHeaders(const fs::path& folder, const std::vector<Found>& looked) {
+  throw InputError(looked.empty()
+                       ? fmt::format("{} holds no shards (shard-000000.tandem and so on), which "
+                                     "`tandem generate` makes",
+                                     folder.string())
+                       : fmt::format("{} holds no shard whose header is whole: {}", folder.string(),
+                                     looked.front().problem));
+}
+
 }  // namespace
+
+ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
+  std::vector<Found> looked;
+  for (const fs::path& path : FilesIn(folder)) {
+    looked.push_back(Look(path));
+    if (looked.back().header) return looked.back().header->set;
+  }
+  FailForWantOfHeaders(folder, looked);
+}
 
 ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
   std::vector<Found> found;
   for (const fs::path& path : FilesIn(folder_)) found.push_back(Look(path));
   const auto first =
       std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
-  if (first == found.end()) {
-    throw InputError(found.empty()
-                         ? fmt::format("{} holds no shards (shard-000000.tandem and so on), which "
-                                       "`tandem generate` makes",
-                                       folder_.string())
-                         : fmt::format("{} holds no shard whose header is whole: {}",
-                                       folder_.string(), found.front().problem));
-  }
+  if (first == found.end()) FailForWantOfHeaders(folder_, found);
   spec_ = first->header->set;
+  std::unordered_map<std::string, std::size_t> index_of;  // by path
   for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
     const fs::path path = ShardPath(folder_, i);
+    index_of.emplace(path.string(), shards_.size());
     shards_.push_back({.path = path,
                        .number = i,
                        .missing = true,
@@ -74,8 +89,9 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
                                    each.path.string(),
                                    DescribeDifference(spec_, each.header->set)));
     }
-    const auto shard = std::ranges::find(shards_, each.path, &Shard::path);
-    if (shard == shards_.end() || (each.header && each.header->shard != shard->number)) {
+    const auto index = index_of.find(each.path.string());
+    Shard* const shard = index == index_of.end() ? nullptr : &shards_[index->second];
+    if (shard == nullptr || (each.header && each.header->shard != shard->number)) {
       throw InputError(
           fmt::format("{} is not named for what it holds: {}", each.path.string(),
                       each.header ? fmt::format("number {} of the shards 0 to {} of a set",

@@ -15,6 +15,10 @@
 
 namespace tandem {
 
+/// What the first header that is whole says of the set. Throws InputError that names the folder if
+/// there is none. Whether the other shards are of that set is not looked at.
+ShardSetSpec ReadShardSetSpec(const std::filesystem::path& folder);
+
 /// Reads chunks, which count from 0 over the whole set, and finds out whether they are what was
 /// written. Immutable: methods may be called from any thread.
 class ShardSet {

@@ -55,6 +55,19 @@ class Play(CliTest):
         out = self.play("U\nstate\n", "npuzzle:3", "--state", start)
         self.assertTrue(out.endswith(f"move 1, U, does not apply here\n{start}\n"), out)
 
+    def test_a_command_with_the_name_of_a_move_is_typed_with_a_colon(self):
+        path = self.write("ring.yaml", """\
+goal: [0, 1, 2]
+generators:
+  undo: (0 1 2)
+  help: (0 1)
+""")
+        out = self.play("undo\nstate\n:undo\nstate\n:help\n", f"permutation:{path}")
+        self.assertIn("; `:help` lists the commands", out)
+        self.assertEqual(re.findall(r"^\d \d \d$", out, re.M)[-2:], ["2 0 1", "0 1 2"], out)
+        self.assertIn("  :undo [N]     take back", out)
+        self.assertIn("  state         print", out)
+
     def test_an_unknown_move_loses_nothing(self):
         self.assertEqual(self.states("R\nU X\nstate\n", "cube3"), [AFTER_R])
 

@@ -1,59 +1,28 @@
 #include <gtest/gtest.h>
 
-#include <initializer_list>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "support/breadth_first.h"
-#include "tandem/error.h"
-#include "tandem/registry.h"
+#include "support/facelet_cube.h"
 
 namespace tandem {
 namespace {
 
-class Cube2 : public testing::Test {
+class Cube2 : public FaceletCube {
  protected:
-  std::string AfterMoves(std::string_view moves) const {
-    std::vector<std::uint8_t> state(24);
-    cube_->WriteGoals(Rows(std::span(state)));
-    for (const Action action : ParseActions(cube_->spec(), moves)) {
-      cube_->Apply(Rows(std::span(state)), {&action, 1});
-    }
-    return cube_->FormatState(state);
-  }
+  Cube2() : FaceletCube("cube2", "UUUURRRRFFFFDDDDLLLLBBBB") {}
 
   static std::string CornersOfTheBigCubeAfter(std::string_view moves) {
     const auto big = MakeDomain("cube3");
-    std::vector<std::uint8_t> state(54);
-    big->WriteGoals(Rows(std::span(state)));
-    for (const Action action : ParseActions(big->spec(), moves)) {
-      big->Apply(Rows(std::span(state)), {&action, 1});
-    }
+    std::vector<std::uint8_t> state = GoalOf(*big);
+    Move(*big, state, moves);
     std::string corners;
     for (std::size_t face = 0; face < 6; ++face) {
       for (const std::size_t sticker : {0, 2, 6, 8}) corners += "URFDLB"[state[9 * face + sticker]];
     }
     return corners;
   }
-
-  std::string ErrorFor(const std::string& text) const {
-    std::vector<std::uint8_t> state(24);
-    try {
-      cube_->ParseState(text, state);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  // The solved cube after these pairs of facelets, which count from 0, are exchanged one by one.
-  std::string Exchanged(std::initializer_list<std::pair<std::size_t, std::size_t>> pairs) const {
-    std::string text = solved_;
-    for (const auto& [a, b] : pairs) std::swap(text[a], text[b]);
-    return text;
-  }
-
-  const std::unique_ptr<const Domain> cube_ = MakeDomain("cube2");
-  const std::string solved_ = "UUUURRRRFFFFDDDDLLLLBBBB";
 };
 
 // The corners of the 3x3x3 move in the same way.

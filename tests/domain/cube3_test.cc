@@ -6,62 +6,25 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "domain/random_walk.h"
-#include "tandem/error.h"
-#include "tandem/registry.h"
+#include "support/facelet_cube.h"
 
 namespace tandem {
 namespace {
 
-class Cube3 : public testing::Test {
+class Cube3 : public FaceletCube {
  protected:
-  std::string AfterMoves(std::string_view moves, int times = 1) const {
-    std::vector<std::uint8_t> state = Goal();
-    for (int i = 0; i < times; ++i) Move(state, moves);
-    return cube_->FormatState(state);
-  }
-
-  std::vector<std::uint8_t> Goal() const {
-    std::vector<std::uint8_t> state(54);
-    cube_->WriteGoals(Rows(std::span(state)));
-    return state;
-  }
-
-  void Move(std::vector<std::uint8_t>& state, std::string_view moves) const {
-    for (const Action action : ParseActions(cube_->spec(), moves)) {
-      cube_->Apply(Rows(std::span(state)), {&action, 1});
-    }
-  }
+  Cube3() : FaceletCube("cube3", "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB") {}
 
   // How often a sequence must be repeated to come back to the solved cube.
   int OrderOf(std::string_view moves) const {
     std::vector<std::uint8_t> state = Goal();
     int order = 0;
     do {
-      Move(state, moves);
+      Move(*cube_, state, moves);
       ++order;
     } while (state != Goal());
     return order;
   }
-
-  std::string ErrorFor(const std::string& text) const {
-    std::vector<std::uint8_t> state(54);
-    try {
-      cube_->ParseState(text, state);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  // The solved cube after these pairs of facelets, which count from 0, are exchanged one by one.
-  std::string Exchanged(std::initializer_list<std::pair<std::size_t, std::size_t>> pairs) const {
-    std::string text = solved_;
-    for (const auto& [a, b] : pairs) std::swap(text[a], text[b]);
-    return text;
-  }
-
-  const std::unique_ptr<const Domain> cube_ = MakeDomain("cube3");
-  const std::string solved_ = "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB";
 };
 
 TEST_F(Cube3, EachMoveHasOrderFourAndItsInverse) {
@@ -185,7 +148,7 @@ TEST_F(Cube3, FaultsThatCancelAreNone) {
 
 TEST_F(Cube3, DrawsTheUnfoldedCube) {
   std::vector<std::uint8_t> state = Goal();
-  Move(state, "R");
+  Move(*cube_, state, "R");
   const std::string picture = ToTerminal(cube_->Draw(state), /*colour=*/false);
   EXPECT_EQ(picture.substr(0, picture.find('\n')), "        U U F");
   EXPECT_NE(picture.find("\n L L L  F F D  R R R  U B B\n"), std::string::npos);

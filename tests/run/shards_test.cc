@@ -11,6 +11,7 @@
 #include "run/resolve.h"
 #include "run/train_run.h"
 #include "support/example_sets.h"
+#include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
@@ -27,18 +28,6 @@ constexpr const char* kSmall =
     "network: {width: 32, blocks: 1}\n"
     "train: {batch_size: 60, iterations_per_update: 5, max_updates: 8, threads: 2}\n"
     "validation: {every_updates: 0}\n";
-
-class StopAfter final : public TrainObserver {
- public:
-  StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {}
-  void OnIteration(const Progress& progress) override {
-    if (progress.iterations_done == iterations_) run_.RequestStop();
-  }
-
- private:
-  TrainRun& run_;
-  std::int64_t iterations_;
-};
 
 class FromShards : public testing::Test {
  protected:
@@ -60,8 +49,7 @@ class FromShards : public testing::Test {
 
   RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
     TrainRun run(Config(sets), device_, RunDirectory::Create(folder_), never_);
-    StopAfter stop(run, iterations);
-    run.AddObserver(stop);
+    const StopAfter stop(run, iterations);
     while (run.RunUpdate()) {
     }
     return run.Finish();

@@ -10,6 +10,7 @@
 #include "run/calibrate.h"
 #include "run/resolve.h"
 #include "run/train_run.h"
+#include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
@@ -83,24 +84,10 @@ TEST_F(SyncMain, GoesWithAQNetAndAStar) {
   EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);
 }
 
-class StopAt final : public TrainObserver {
- public:
-  StopAt(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
-    run.AddObserver(*this);
-  }
-  void OnIteration(const Progress& progress) override {
-    if (progress.iterations_done == iterations_) run_.RequestStop();
-  }
-
- private:
-  TrainRun& run_;
-  std::int64_t iterations_;
-};
-
 TEST_F(SyncMain, AStoppedRunGoesOn) {
   {
     TrainRun run(Config({}), device_, RunDirectory::Create(folder_), never_);
-    const StopAt stop(run, 123);
+    const StopAfter stop(run, 123);
     while (run.RunUpdate()) {
     }
     EXPECT_EQ(run.Finish().end, RunEnd::kStopped);

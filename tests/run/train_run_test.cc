@@ -12,6 +12,7 @@
 #include "run/calibrate.h"
 #include "run/model.h"
 #include "run/resolve.h"
+#include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
@@ -178,21 +179,6 @@ TEST_F(InFolder, AStopKeepsWhatWasLearned) {
   EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt"));
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
 }
-
-// Stops a run after an iteration.
-class StopAfter final : public TrainObserver {
- public:
-  StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
-    run.AddObserver(*this);
-  }
-  void OnIteration(const Progress& progress) override {
-    if (progress.iterations_done == iterations_) run_.RequestStop();
-  }
-
- private:
-  TrainRun& run_;
-  std::int64_t iterations_;
-};
 
 TEST(TrainRun, AnUpdateThatWasCutShortIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");

@@ -1,0 +1,69 @@
+#include "tandem/state_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <system_error>
+
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+// For messages: what is not printable is not one that a terminal or JSON could show.
+std::string Quoted(std::string_view word) {
+  const bool printable =
+      std::ranges::all_of(word, [](char letter) { return letter > 0x20 && letter < 0x7f; });
+  return printable ? fmt::format("'{}'", word) : "no number";
+}
+
+std::optional<std::uint8_t> NumberBelow(int depth, std::string_view word) {
+  int number = -1;
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || stop != end || number < 0 || number >= depth) return std::nullopt;
+  return static_cast<std::uint8_t>(number);
+}
+
+}  // namespace
+
+std::string_view Trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (text = Trimmed(text); !text.empty(); text = Trimmed(text)) {
+    words.push_back(text.substr(0, text.find_first_of(kSpace)));
+    text.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state) {
+  const std::vector<std::string_view> words = Words(text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::optional<std::uint8_t> number = NumberBelow(depth, words[i]);
+    if (!number) {
+      throw InputError(fmt::format("number {} is {}, expected a whole number from 0 to {}", i + 1,
+                                   Quoted(words[i]), depth - 1));
+    }
+    if (i < state.size()) state[i] = *number;
+  }
+  if (words.size() != state.size()) {
+    throw InputError(fmt::format("expected {} numbers separated by spaces, found {}", state.size(),
+                                 words.size()));
+  }
+}
+
+std::string FormatNumbers(std::span<const std::uint8_t> state) {
+  return fmt::format("{}", fmt::join(state, " "));
+}
+
+}  // namespace tandem

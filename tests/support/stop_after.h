@@ -1,0 +1,25 @@
+// Stops a run after an iteration.
+#pragma once
+
+#include <cstdint>
+
+#include "run/train_run.h"
+
+namespace tandem {
+
+class StopAfter final : public TrainObserver {
+ public:
+  /// Observes `run`, which does no update once this is gone.
+  StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
+    run.AddObserver(*this);
+  }
+  void OnIteration(const Progress& progress) override {
+    if (progress.iterations_done == iterations_) run_.RequestStop();
+  }
+
+ private:
+  TrainRun& run_;
+  std::int64_t iterations_;
+};
+
+}  // namespace tandem
