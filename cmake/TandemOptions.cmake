@@ -2,7 +2,7 @@
 
 add_library(tandem_options INTERFACE)
 target_include_directories(tandem_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
-                                                    ${PROJECT_SOURCE_DIR}/src)
+                                                    ${PROJECT_SOURCE_DIR}/src ${TANDEM_INTERFACE_INCLUDE})
 target_compile_options(tandem_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>)

@@ -17,18 +17,14 @@
 #include <vector>
 
 #include "tandem/domain.h"
-
-/// Rises whenever a plug-in must be compiled anew: with any change to the public headers.
-#define TANDEM_INTERFACE_VERSION 1
+#include "tandem/interface_version.h"
 
 namespace tandem {
 
-// The version as text in every file that registers a domain, so that a plug-in for another version
-// can be refused before any of its code runs.
-#define TANDEM_TEXT_OF(version) #version
-#define TANDEM_INTERFACE_MARK(version) "tandem plug-in interface " TANDEM_TEXT_OF(version) ";"
+// Stands in every file that registers a domain, so that a plug-in for another interface can be
+// refused before any of its code runs.
 [[gnu::used]] inline constexpr auto kInterfaceMark =
-    std::to_array(TANDEM_INTERFACE_MARK(TANDEM_INTERFACE_VERSION));
+    std::to_array("tandem plug-in interface " TANDEM_INTERFACE_VERSION ";");
 
 /// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
 /// on the command line. A domain has at most one.
