@@ -5,18 +5,13 @@
 #include <cstring>
 
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem::board {
 namespace {
 
 std::string At(std::size_t line, std::size_t column) {
   return "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1);
-}
-
-// For messages: what is not printable is not one that a terminal or JSON could show.
-std::string Quoted(char letter) {
-  if (letter >= 0x20 && letter < 0x7f) return std::string("'") + letter + "'";
-  return "the byte " + std::to_string(static_cast<unsigned char>(letter));
 }
 
 [[noreturn]] void NoCell(std::size_t line, std::size_t column, char letter, int kinds) {

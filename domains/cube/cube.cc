@@ -6,16 +6,10 @@
 
 #include "cube/stickers.h"
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem::cube {
 namespace {
-
-// For messages: half a character of UTF-8 is not one that a terminal or JSON could show.
-std::string Quoted(char letter) {
-  const auto byte = static_cast<unsigned char>(letter);
-  if (byte >= 0x20 && byte < 0x7f) return std::string("'") + letter + "'";
-  return "the byte " + std::to_string(byte);
-}
 
 // The usual colours of the faces U R F D L B.
 constexpr std::array<std::int32_t, 6> kPalette = {0xf8f8f8, 0xc41e3a, 0x009e60,

@@ -6,15 +6,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "tandem/state_text.h"
+
 namespace tandem {
 namespace {
-
-// For messages: what is not printable is not one that a terminal or JSON could show.
-std::string Quoted(std::string_view word) {
-  const bool printable =
-      std::ranges::all_of(word, [](char letter) { return letter >= 0x20 && letter < 0x7f; });
-  return printable ? "'" + std::string(word) + "'" : "not printable";
-}
 
 std::uint8_t ParsePosition(std::string_view word, std::size_t positions, const std::string& where) {
   std::size_t number = positions;

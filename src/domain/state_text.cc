@@ -15,12 +15,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-// For messages: what is not printable is not one that a terminal or JSON could show.
-std::string Quoted(std::string_view word) {
-  const bool printable =
-      std::ranges::all_of(word, [](char letter) { return letter > 0x20 && letter < 0x7f; });
-  return printable ? fmt::format("'{}'", word) : "no number";
-}
+bool IsPrintable(char letter) { return letter >= 0x20 && letter < 0x7f; }
 
 std::optional<std::uint8_t> NumberBelow(int depth, std::string_view word) {
   int number = -1;
@@ -44,6 +39,15 @@ std::vector<std::string_view> Words(std::string_view text) {
     text.remove_prefix(words.back().size());
   }
   return words;
+}
+
+std::string Quoted(char letter) {
+  if (IsPrintable(letter)) return fmt::format("'{}'", letter);
+  return fmt::format("the byte {}", static_cast<unsigned char>(letter));
+}
+
+std::string Quoted(std::string_view word) {
+  return std::ranges::all_of(word, IsPrintable) ? fmt::format("'{}'", word) : "not printable";
 }
 
 void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state) {

@@ -74,7 +74,7 @@ TEST(NPuzzle, RefusesWhatIsNoBoard) {
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 x 4 5 6 7 8 0"),
             "number 3 is 'x', expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 \xff 4 5 6 7 8 0"),
-            "number 3 is no number, expected a whole number from 0 to 8");
+            "number 3 is not printable, expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 -8 0"),
             "number 8 is '-8', expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 3 0"),
