@@ -232,8 +232,9 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        IntField{&c.checkpoint.every_updates, 1, kMany}},
 
       {"memory.allocated_limit_gib",
-       "a run that would allocate more memory of the host than this is refused before it does; 0: "
-       "no limit",
+       "a run that would allocate more memory of the host than this is refused before it does; "
+       "what "
+       "LibTorch takes for itself, some 200 MiB, is not counted; 0: no limit",
        RealField{&c.memory.allocated_limit_gib, 0, 1e9}},
       {"memory.mapped_limit_gib", "the same, of files mapped into memory",
        RealField{&c.memory.mapped_limit_gib, 0, 1e9}},

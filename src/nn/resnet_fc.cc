@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros.h>
 
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "base/random.h"
 
@@ -20,18 +22,32 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
           .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
 }
 
+namespace {
+
+// Of the hidden layers, in their order.
+std::vector<std::int64_t> HiddenWidths(const NetworkConfig& layers) {
+  std::vector<std::int64_t> widths;
+  if (layers.stem_width > 0) widths.push_back(layers.stem_width);
+  widths.insert(widths.end(), static_cast<std::size_t>(1 + 2 * layers.blocks), layers.width);
+  return widths;
+}
+
+}  // namespace
+
 std::int64_t NumParameters(const NetworkSpec& spec) {
-  const NetworkConfig& layers = spec.layers;
   std::int64_t count = 0, width = spec.features();
-  const auto add = [&](std::int64_t out, Norm norm) {
-    count += out * (width + (norm == Norm::kNone ? 1 : 3));
+  for (const std::int64_t out : HiddenWidths(spec.layers)) {
+    count += out * (width + (spec.layers.norm == Norm::kNone ? 1 : 3));
     width = out;
-  };
-  if (layers.stem_width > 0) add(layers.stem_width, layers.norm);
-  add(layers.width, layers.norm);
-  for (std::int64_t layer = 0; layer < 2 * layers.blocks; ++layer) add(layers.width, layers.norm);
-  add(spec.outputs, Norm::kNone);
-  return count;
+  }
+  return count + spec.outputs * (width + 1);
+}
+
+std::int64_t NumActivations(const NetworkSpec& spec) {
+  constexpr std::int64_t kOfEachUnit = 3;
+  const std::vector<std::int64_t> widths = HiddenWidths(spec.layers);
+  return spec.features() +
+         kOfEachUnit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
 }
 
 Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {

@@ -30,6 +30,10 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 /// Weights and biases of all its layers.
 std::int64_t NumParameters(const NetworkSpec& spec);
 
+/// What a forward pass keeps of a row for the backward pass, in numbers: the features, and of each
+/// unit of a hidden layer what is normalised, what is rectified, and what comes of it.
+std::int64_t NumActivations(const NetworkSpec& spec);
+
 /// A linear layer and its normalisation; no activation.
 class Dense final : public torch::nn::Module {
  public:

@@ -44,7 +44,7 @@ void PlanPlaces(const TrainConfig& config, std::int64_t mapped_replay, MemoryPla
   const std::int64_t copied = plan.batches + plan.shards;
   plan.mapped += mapped_replay;
   plan.allocated = plan.buffers + plan.replay - mapped_replay + plan.search + copied +
-                   (on_gpu ? 0 : plan.network);
+                   (on_gpu ? 0 : plan.network + plan.activations);
   plan.pinned = on_gpu && config.prefetch.pinned ? copied : 0;
 }
 
@@ -64,7 +64,8 @@ MemoryPlan PlanMemory(const TrainConfig& config) {
                                  (config.validation.every_updates > 0 ? 1 : 0) +
                                  (sync_main ? 1 : 0);
   const std::int64_t evaluated_bytes = config.evaluate.precision == Precision::kBf16 ? 2 : 4;
-  MemoryPlan plan{.parameters = NumParameters(NetworkFor(config.network, domain->spec()))};
+  const NetworkSpec network = NetworkFor(config.network, domain->spec());
+  MemoryPlan plan{.parameters = NumParameters(network)};
   plan.buffers = 2 * static_cast<std::int64_t>(DataBuffer::BytesFor(generated, rows));
   std::int64_t kept = 0;  // of earlier updates
   if (config.replay.updates > 0) {
@@ -78,6 +79,8 @@ MemoryPlan PlanMemory(const TrainConfig& config) {
                  static_cast<std::int64_t>(schema.row_bytes());
   plan.network = plan.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
                                     evaluated * evaluated_bytes);
+  plan.activations =
+      NumActivations(network) * 4 * config.batch_size_of(last) / config.train.accumulation_steps;
   PlanShards(config, plan);
   PlanPlaces(config, config.replay.map_to.empty() ? 0 : kept, plan);
   return plan;
@@ -105,8 +108,8 @@ std::string Describe(const MemoryPlan& plan) {
   if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
   if (plan.search > 0) memory += fmt::format(", at most {} for searches", size(plan.search));
   if (plan.shards > 0) memory += fmt::format(", {} for chunks of shards", size(plan.shards));
-  memory +=
-      fmt::format(", {} for batches, {} for the network", size(plan.batches), size(plan.network));
+  memory += fmt::format(", {} for batches, {} for the network, {} for activations",
+                        size(plan.batches), size(plan.network), size(plan.activations));
   if (plan.pinned + plan.mapped == 0) return memory;
   return memory + fmt::format("; in all {} allocated, {} of it pinned, and {} mapped",
                               size(plan.allocated), size(plan.pinned), size(plan.mapped));

@@ -20,6 +20,7 @@ struct MemoryPlan {
   std::int64_t batches = 0;  ///< the prefetch ring: on the host (pinned, for a GPU), and as much
                              ///< again on a GPU
   std::int64_t shards = 0;   ///< chunks on their way from disk: likewise
+  std::int64_t activations = 0;  ///< on the device, about: of a step's rows, for the backward pass
   std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies to
                              ///< go on from after an interruption, and those that are evaluated
 

@@ -32,6 +32,14 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
 }
 
+TEST(MemoryPlan, CountsWhatAStepKeepsForTheBackwardPass) {
+  const std::string net = "network: {stem_width: 100, width: 30, blocks: 2}\n";
+  const std::int64_t units = 100 + 5 * 30;
+  EXPECT_EQ(PlanFor(net + "train: {batch_size: 60}").activations, 60 * 4 * (54 * 6 + 3 * units));
+  EXPECT_EQ(PlanFor(net + "train: {batch_size: 60, accumulation_steps: 3}").activations,
+            20 * 4 * (54 * 6 + 3 * units));
+}
+
 TEST(MemoryPlan, CountsReplayAndTheSearchesOfTheGenerator) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   EXPECT_EQ(PlanFor(rows).replay, 0);

@@ -129,7 +129,7 @@ TEST_F(FromShards, WhatIsAllocatedMappedAndPinnedIsKnownBefore) {
   const std::int64_t chunk = 128 * 9 + 128 * 4;  // both columns are multiples of 64 bytes
   EXPECT_EQ(plan.shards, 5 * (chunk + 128 * 4));
   EXPECT_EQ(plan.buffers, 0);
-  EXPECT_EQ(plan.allocated, plan.shards + plan.network);
+  EXPECT_EQ(plan.allocated, plan.shards + plan.network + plan.activations);
   EXPECT_EQ(plan.mapped, 0);
   EXPECT_EQ(plan.pinned, 0);
   EXPECT_EQ(PlanMemory(Config({"data.reading=map"})).mapped, 3 * chunk);
