@@ -121,7 +121,10 @@ void Track::SynchronizeAfterPhases(std::function<void()> synchronize) {
 Clock::time_point Track::EndPhase(Phase phase, Phase to) {
   if (synchronize_ && UsesDevice(phase)) {
     const Clock::time_point start = Clock::now();
-    synchronize_();
+    try {
+      synchronize_();
+    } catch (...) {  // spans end in destructors; a device that failed says so when it is used next
+    }
     const Clock::rep took = (Clock::now() - start).count();
     synchronizing_.store(synchronizing_.load(std::memory_order_relaxed) + took,
                          std::memory_order_relaxed);

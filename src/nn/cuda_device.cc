@@ -69,6 +69,11 @@ class CudaSlot final : public TransferSlot {
     copied_.synchronize();
   }
 
+  void AwaitReleased() override {
+    const c10::cuda::CUDAGuard guard(copies_.device());
+    released_.synchronize();
+  }
+
   void EnqueueCopy() override {
     const c10::cuda::CUDAStreamGuard guard(copies_);
     released_.block(copies_);
@@ -82,17 +87,22 @@ class CudaSlot final : public TransferSlot {
     copied_.block(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
   }
 
-  void Release() override {
-    released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
+  void Release() noexcept override {
+    try {
+      released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
+    } catch (const c10::Error&) {
+      // As in the destructor.
+    }
   }
 
  private:
   c10::cuda::CUDAStream copies_;
   std::vector<at::Tensor> host_;
   std::vector<at::Tensor> device_;
-  // Recorded on the copy stream. Waiting for it blocks the thread: by default it would spin.
-  at::cuda::CUDAEvent copied_{cudaEventDisableTiming | cudaEventBlockingSync};
-  at::cuda::CUDAEvent released_;  // recorded on the stream of the user
+  // Waiting for them blocks the thread: by default it would spin.
+  static constexpr unsigned kBlocking = cudaEventDisableTiming | cudaEventBlockingSync;
+  at::cuda::CUDAEvent copied_{kBlocking};    // recorded on the copy stream
+  at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream of the user
 };
 
 // Ranges for Nsight Systems; nothing where it is not there.

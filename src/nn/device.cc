@@ -23,9 +23,10 @@ class CpuSlot final : public TransferSlot {
   }
   const at::Tensor& device(std::size_t i) const override { return tensors_[i]; }
   void AwaitHost() override {}
+  void AwaitReleased() override {}
   void EnqueueCopy() override {}
   void AwaitCopy() override {}
-  void Release() override {}
+  void Release() noexcept override {}
 
  private:
   std::vector<at::Tensor> tensors_;

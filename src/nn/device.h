@@ -30,7 +30,7 @@ struct SlotOptions {
 /// Host memory, the device tensors it is copied to, and the events that say when either may be
 /// rewritten. A filling thread and a using thread pass it to and fro; in their order:
 ///
-///     filling: AwaitHost, write host(i), EnqueueCopy
+///     filling: AwaitHost, write host(i), AwaitReleased if it likes, EnqueueCopy
 ///     using:   AwaitCopy, read device(i) on its current stream, Release
 ///
 /// On a CPU both memories are one and the events are nothing.
@@ -47,6 +47,10 @@ class TransferSlot {
   /// Blocks until the last copy has left the host memory.
   virtual void AwaitHost() = 0;
 
+  /// Blocks until what was running at the last Release is done, so that a copy begins at once: for
+  /// who wants to know how long copies take.
+  virtual void AwaitReleased() = 0;
+
   /// Copies all tensors on the copy stream (or the main one, see SlotOptions), behind what was
   /// running at the last Release. Returns at once.
   virtual void EnqueueCopy() = 0;
@@ -55,7 +59,8 @@ class TransferSlot {
   virtual void AwaitCopy() = 0;
 
   /// What is on the calling thread's current stream now is the last use of the device tensors.
-  virtual void Release() = 0;
+  /// Where the device has failed it does nothing: whoever uses the device next hears of that.
+  virtual void Release() noexcept = 0;
 };
 
 /// Until it goes, the calling thread works on the device, on a certain stream.

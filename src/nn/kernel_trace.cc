@@ -17,7 +17,12 @@ KernelTrace::KernelTrace() {
 }
 
 KernelTrace::~KernelTrace() {
-  if (recording_) torch::autograd::profiler::disableProfiler();
+  if (!recording_) return;
+  try {
+    torch::autograd::profiler::disableProfiler();
+  } catch (const c10::Error&) {
+    // The run is failing already, of what the device says.
+  }
 }
 
 void KernelTrace::Save(const std::filesystem::path& path) {

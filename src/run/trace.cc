@@ -50,10 +50,23 @@ Json ToJson(const TraceEvent& event, std::int64_t thread, Clock::time_point star
   return json;
 }
 
+// The same moment by the clock that Kineto goes by.
+std::chrono::system_clock::time_point OnSystemClock(Clock::time_point moment) {
+  using std::chrono::system_clock;
+  return system_clock::now() -
+         std::chrono::duration_cast<system_clock::duration>(Clock::now() - moment);
+}
+
 bool IsOnGpu(const nlohmann::json& event) {
   const std::string category = event.value("cat", "");
   return event.value("ph", "") == "X" &&
          (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset");
+}
+
+// That a copy moved or a fill wrote; 0 of a kernel.
+std::int64_t BytesOf(const nlohmann::json& event) {
+  const auto args = event.find("args");
+  return args == event.end() ? 0 : args->value("bytes", std::int64_t{0});
 }
 
 // Arrows of which one end was recorded would point from or to nowhere.
@@ -102,13 +115,15 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
       trace["traceEvents"].push_back(
           NameOf("thread_name", process, stream, fmt::format("stream {}", stream)));
     }
-    trace["traceEvents"].push_back({{"name", event.at("name")},
-                                    {"cat", event.at("cat")},
-                                    {"pid", process},
-                                    {"tid", stream},
-                                    {"ts", event.at("ts").get<double>() + shift},
-                                    {"ph", "X"},
-                                    {"dur", event.at("dur")}});
+    Json shown = {{"name", event.at("name")},
+                  {"cat", event.at("cat")},
+                  {"pid", process},
+                  {"tid", stream},
+                  {"ts", event.at("ts").get<double>() + shift},
+                  {"ph", "X"},
+                  {"dur", event.at("dur")}};
+    if (const std::int64_t bytes = BytesOf(event); bytes > 0) shown["args"] = {{"bytes", bytes}};
+    trace["traceEvents"].push_back(std::move(shown));
   }
 }
 
@@ -178,12 +193,16 @@ void Tracer::AddKernelsTo(Json& trace) {
   const double recorded_s = std::chrono::duration<double>(Clock::now() - recording_since_).count();
   kernels_->Save(aside);
   kernels_.reset();
-  const auto since = std::chrono::duration_cast<std::chrono::system_clock::duration>(
-      Clock::now() - timeline_.start());
-  const nlohmann::json kineto = nlohmann::json::parse(ReadFile(aside));
-  AddKernels(kineto, std::chrono::system_clock::now() - since, trace);
-  gpu_ = TimesOfGpu(kineto, recorded_s);
+  const nlohmann::json kineto =
+      nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
   std::filesystem::remove(aside);
+  if (kineto.is_discarded()) {
+    LogWarning(
+        fmt::format("{}: the profiler wrote no JSON: without the GPU's streams", path_.string()));
+    return;
+  }
+  AddKernels(kineto, OnSystemClock(timeline_.start()), trace);
+  gpu_ = TimesOfGpu(kineto, recorded_s);
 }
 
 }  // namespace tandem

@@ -193,6 +193,10 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
     ShuffleRows({order, static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk))}, options_.seed,
                 transfer_order_.EpochOf(step), chunk);
   }
+  {
+    const Span span(Phase::kWaitForDevice);
+    memory.AwaitReleased();
+  }
   const Span span(Phase::kGpuTransfer);
   const Stopwatch watch;
   memory.EnqueueCopy();

@@ -219,7 +219,8 @@ TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
     "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
       {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77, "ts": 1, "dur": 1},
       {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 2000000.5, "dur": 3},
-      {"ph": "X", "cat": "gpu_memcpy", "name": "HtoD", "pid": 0, "tid": 13, "ts": 2000004, "dur": 2},
+      {"ph": "X", "cat": "gpu_memcpy", "name": "HtoD", "pid": 0, "tid": 13, "ts": 2000004, "dur": 2,
+       "args": {"bytes": 4096}},
       {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 2000009, "dur": 3}]})");
   const std::chrono::system_clock::time_point start{std::chrono::seconds(1790857027)};
   Timeline timeline;
@@ -232,6 +233,10 @@ TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
     const auto& event = trace["traceEvents"][i];
     if (event["name"] == "thread_name") streams.push_back(event["args"]["name"]);
     if (event["ph"] == "X") times.push_back(event["ts"]);
+    if (event.contains("args") && event["args"].contains("bytes")) {
+      EXPECT_EQ(event["args"]["bytes"], 4096);
+      EXPECT_EQ(event["name"], "HtoD");
+    }
   }
   EXPECT_EQ(streams, (std::vector<std::string>{"stream 7", "stream 13"}));
   EXPECT_EQ(times, (std::vector<double>{1000000.5, 1000004, 1000009}));

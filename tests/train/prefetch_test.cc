@@ -1,15 +1,14 @@
 // The prefetch ring's rules, on a device that records what is asked of it.
 #include "train/prefetch.h"
 
-#include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <thread>
 
 #include "generate/generator.h"
+#include "support/recording_device.h"
 #include "tandem/error.h"
 #include "train/direct.h"
 
@@ -18,78 +17,6 @@ namespace {
 
 const Schema kSchema{.columns = {{.name = "input", .type = ElementType::kUint8, .width = 4},
                                  {.name = "target", .type = ElementType::kFloat32, .width = 1}}};
-
-struct Event {
-  std::string what;
-  int slot;
-  bool operator==(const Event&) const = default;
-};
-
-class Recorder {
- public:
-  void Add(std::string what, int slot) {
-    const std::lock_guard lock(mutex_);
-    events_.push_back({std::move(what), slot});
-  }
-  std::vector<Event> events() const {
-    const std::lock_guard lock(mutex_);
-    return events_;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<Event> events_;
-};
-
-// Host and device memory are apart, and the device's is written by EnqueueCopy, as on a GPU.
-class RecordingSlot final : public TransferSlot {
- public:
-  RecordingSlot(const std::vector<TensorSpec>& tensors, Recorder& recorder, int number)
-      : recorder_(recorder), number_(number) {
-    for (const TensorSpec& spec : tensors) {
-      host_.push_back(at::empty(spec.sizes, spec.type));
-      device_.push_back(at::empty(spec.sizes, spec.type));
-    }
-  }
-
-  std::span<std::byte> host(std::size_t i) override {
-    return {static_cast<std::byte*>(host_[i].data_ptr()), host_[i].nbytes()};
-  }
-  const at::Tensor& device(std::size_t i) const override { return device_[i]; }
-  void AwaitHost() override { recorder_.Add("await host", number_); }
-  void EnqueueCopy() override {
-    for (std::size_t i = 0; i < host_.size(); ++i) device_[i].copy_(host_[i]);
-    recorder_.Add("enqueue", number_);
-  }
-  void AwaitCopy() override { recorder_.Add("await copy", number_); }
-  void Release() override { recorder_.Add("release", number_); }
-
- private:
-  Recorder& recorder_;
-  int number_;
-  std::vector<at::Tensor> host_, device_;
-};
-
-class RecordingDevice final : public Device {
- public:
-  c10::Device torch() const override { return c10::kCPU; }
-  std::string description() const override { return "recording"; }
-  bool has_fast_bf16() const override { return false; }
-  std::unique_ptr<Stream> MainStream() override { return nullptr; }
-  std::unique_ptr<Stream> MakeStream() override { return nullptr; }
-  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
-                                                       const std::vector<TensorSpec>& tensors,
-                                                       SlotOptions /*options*/) override {
-    std::vector<std::unique_ptr<TransferSlot>> slots;
-    for (std::size_t i = 0; i < count; ++i) {
-      slots.push_back(std::make_unique<RecordingSlot>(tensors, recorder, static_cast<int>(i)));
-    }
-    return slots;
-  }
-  void Synchronize() override {}
-
-  Recorder recorder;
-};
 
 DataBuffer NumberedRows(std::size_t rows) {
   DataBuffer buffer(kSchema, rows);
@@ -144,8 +71,8 @@ TEST_P(Prefetch, EnqueuesTheNextCopyBeforeItHandsABatchOut) {
   const auto source = loader.Open(rows, 0);
   for (int n = 0; n < 20; ++n) {
     source->Next();
-    const std::vector<Event> events = device.recorder.events();
-    const auto enqueued = std::ranges::count(events, "enqueue", &Event::what);
+    const std::vector<SlotEvent> events = device.recorder.events();
+    const auto enqueued = std::ranges::count(events, "enqueue", &SlotEvent::what);
     EXPECT_GE(enqueued, std::min(n + 2, 20));
   }
 }
@@ -175,7 +102,7 @@ TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
   const std::vector<std::string> life = {"await host", "enqueue", "await copy", "release"};
   for (int slot = 0; slot < static_cast<int>(GetParam()) + 2; ++slot) {
     std::size_t step = 0;
-    for (const Event& event : device.recorder.events()) {
+    for (const SlotEvent& event : device.recorder.events()) {
       if (event.slot != slot) continue;
       EXPECT_EQ(event.what, life[step++ % life.size()]);
     }
@@ -253,10 +180,10 @@ TEST(DirectLoader, ReleasesEverySlotThatItHandedOut) {
   for (const std::size_t taken : {0, 1, 2, 5}) {
     const std::size_t before = device.recorder.events().size();
     Order(loader, rows, 0, taken);
-    std::vector<Event> events = device.recorder.events();
+    std::vector<SlotEvent> events = device.recorder.events();
     events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
-    EXPECT_EQ(std::ranges::count(events, "enqueue", &Event::what), std::ptrdiff_t(taken));
-    EXPECT_EQ(std::ranges::count(events, "release", &Event::what), std::ptrdiff_t(taken));
+    EXPECT_EQ(std::ranges::count(events, "enqueue", &SlotEvent::what), std::ptrdiff_t(taken));
+    EXPECT_EQ(std::ranges::count(events, "release", &SlotEvent::what), std::ptrdiff_t(taken));
   }
 }
 

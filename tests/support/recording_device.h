@@ -1,0 +1,91 @@
+// A device on the CPU that records what is asked of its slots.
+#pragma once
+
+#include <ATen/ops/empty.h>
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nn/device.h"
+
+namespace tandem {
+
+struct SlotEvent {
+  std::string what;
+  int slot;
+  bool operator==(const SlotEvent&) const = default;
+};
+
+class SlotRecorder {
+ public:
+  void Add(std::string what, int slot) {
+    const std::lock_guard lock(mutex_);
+    events_.push_back({std::move(what), slot});
+  }
+  std::vector<SlotEvent> events() const {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<SlotEvent> events_;
+};
+
+// Host and device memory are apart, and the device's is written by EnqueueCopy, as on a GPU.
+class RecordingSlot final : public TransferSlot {
+ public:
+  RecordingSlot(const std::vector<TensorSpec>& tensors, SlotRecorder& recorder, int number)
+      : recorder_(recorder), number_(number) {
+    for (const TensorSpec& spec : tensors) {
+      host_.push_back(at::empty(spec.sizes, spec.type));
+      device_.push_back(at::empty(spec.sizes, spec.type));
+    }
+  }
+
+  std::span<std::byte> host(std::size_t i) override {
+    return {static_cast<std::byte*>(host_[i].data_ptr()), host_[i].nbytes()};
+  }
+  const at::Tensor& device(std::size_t i) const override { return device_[i]; }
+  void AwaitHost() override { recorder_.Add("await host", number_); }
+  void AwaitReleased() override { recorder_.Add("await released", number_); }
+  void EnqueueCopy() override {
+    for (std::size_t i = 0; i < host_.size(); ++i) device_[i].copy_(host_[i]);
+    recorder_.Add("enqueue", number_);
+  }
+  void AwaitCopy() override { recorder_.Add("await copy", number_); }
+  void Release() noexcept override { recorder_.Add("release", number_); }
+
+ private:
+  SlotRecorder& recorder_;
+  int number_;
+  std::vector<at::Tensor> host_, device_;
+};
+
+class RecordingDevice final : public Device {
+ public:
+  c10::Device torch() const override { return c10::kCPU; }
+  std::string description() const override { return "recording"; }
+  bool has_fast_bf16() const override { return false; }
+  std::unique_ptr<Stream> MainStream() override { return nullptr; }
+  std::unique_ptr<Stream> MakeStream() override { return nullptr; }
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       SlotOptions /*options*/) override {
+    std::vector<std::unique_ptr<TransferSlot>> slots;
+    for (std::size_t i = 0; i < count; ++i) {
+      slots.push_back(std::make_unique<RecordingSlot>(tensors, recorder, static_cast<int>(i)));
+    }
+    return slots;
+  }
+  void Synchronize() override {}
+
+  SlotRecorder recorder;
+};
+
+}  // namespace tandem
