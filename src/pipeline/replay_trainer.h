@@ -26,8 +26,8 @@ class ReplayTrainer final : public Trainer {
     return stats;
   }
 
-  void OnIteration(std::function<void(std::int64_t)> callback) override {
-    trainer_.OnIteration(std::move(callback));
+  void BetweenIterations(std::function<void()> work) override {
+    trainer_.BetweenIterations(std::move(work));
   }
 
  private:

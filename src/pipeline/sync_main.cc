@@ -45,11 +45,14 @@ class SyncMainPipeline final : public Pipeline {
         examples_(examples, static_cast<std::size_t>(options.rows_per_update)),
         generator_(generator, parts.questions),
         fills_(generator_, parts.replay.schema(), options.rows_per_update, stop) {
-    trainer.OnIteration([this](std::int64_t /*iteration*/) { parts_.questions.Answer(); });
+    trainer.BetweenIterations([this] { parts_.questions.Answer(); });
   }
 
-  // A fill that waits for an answer must not wait for ever.
-  ~SyncMainPipeline() override { parts_.questions.Close(std::make_exception_ptr(Stopped())); }
+  ~SyncMainPipeline() override {
+    trainer_.BetweenIterations({});
+    // A fill that waits for an answer must not wait for ever.
+    parts_.questions.Close(std::make_exception_ptr(Stopped()));
+  }
   SyncMainPipeline(const SyncMainPipeline&) = delete;
   SyncMainPipeline& operator=(const SyncMainPipeline&) = delete;
 

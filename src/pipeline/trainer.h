@@ -36,9 +36,9 @@ class Trainer {
   /// ends early, between iterations, once `stop` is reached.
   virtual TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) = 0;
 
-  /// Has `callback` called after each iteration with its number within the run, after those that
-  /// were added before. It may ask the network, and whatever it throws leaves Train.
-  virtual void OnIteration(std::function<void(std::int64_t)> callback) = 0;
+  /// From now on Train calls `work` after each iteration; nothing if it is empty. It may ask the
+  /// network, and whatever it throws leaves Train.
+  virtual void BetweenIterations(std::function<void()> work) = 0;
 };
 
 }  // namespace tandem

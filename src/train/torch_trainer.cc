@@ -45,6 +45,10 @@ void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
   on_iteration_.push_back(std::move(callback));
 }
 
+void TorchTrainer::BetweenIterations(std::function<void()> work) {
+  between_iterations_ = std::move(work);
+}
+
 void TorchTrainer::PublishTarget() {
   const Span span(Phase::kPublish);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -97,6 +101,7 @@ void TorchTrainer::Iterate(BatchSource& batches, std::int64_t iteration, TrainSt
   ++stats.iterations;
   stats.examples += batch.targets.size(0);
   for (const auto& callback : on_iteration_) callback(iteration);
+  if (between_iterations_) between_iterations_();
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {

@@ -45,7 +45,11 @@ class TorchTrainer final : public Trainer {
   /// Throws Error that names the update if the loss is not finite.
   TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override;
 
-  void OnIteration(std::function<void(std::int64_t)> callback) override;
+  void BetweenIterations(std::function<void()> work) override;
+
+  /// Has `callback` called after each iteration with its number within the run, after those that
+  /// were added before and before what BetweenIterations asked for. What it throws leaves Train.
+  void OnIteration(std::function<void(std::int64_t)> callback);
 
   /// One optimiser step: for each part of the batch forward, loss and backward; then the update.
   /// Returns the mean loss, on the device.
@@ -69,6 +73,7 @@ class TorchTrainer final : public Trainer {
   Optimizer optimizer_;
   std::function<void()> on_start_ = [] {};
   std::vector<std::function<void(std::int64_t)>> on_iteration_;
+  std::function<void()> between_iterations_;
 };
 
 }  // namespace tandem

@@ -34,7 +34,7 @@ class SlowTrainer final : public Trainer {
     SleepFor(seconds_);
     return {.iterations = 1};
   }
-  void OnIteration(std::function<void(std::int64_t)>) override {}
+  void BetweenIterations(std::function<void()>) override {}
 
  private:
   const double seconds_;

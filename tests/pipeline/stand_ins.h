@@ -104,7 +104,7 @@ class StandInTrainer final : public Trainer {
     std::this_thread::sleep_for(shared_.train_time);
     if (update == shared_.train_fails_at) throw Error("the loss is not finite");
     for (const float row : rows.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
-    for (const auto& callback : on_iteration_) callback(update);
+    if (between_iterations_) between_iterations_();
     shared_.log.Add("trained " + std::to_string(update));
     const auto k = static_cast<std::size_t>(update);
     return {.iterations = 1,
@@ -112,13 +112,13 @@ class StandInTrainer final : public Trainer {
             .loss = k < shared_.losses.size() ? shared_.losses[k] : 0.0};
   }
 
-  void OnIteration(std::function<void(std::int64_t)> callback) override {
-    on_iteration_.push_back(std::move(callback));
+  void BetweenIterations(std::function<void()> work) override {
+    between_iterations_ = std::move(work);
   }
 
  private:
   StandIns& shared_;
-  std::vector<std::function<void(std::int64_t)>> on_iteration_;
+  std::function<void()> between_iterations_;
 };
 
 }  // namespace tandem

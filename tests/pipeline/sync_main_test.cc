@@ -123,6 +123,7 @@ class CountingTrainer final : public Trainer {
       ++world_.weights;
       world_.training = false;
       for (const auto& callback : on_iteration_) callback(stats.iterations);
+      if (between_iterations_) between_iterations_();
     }
     world_.fills_when_trained.push_back(world_.fills);
     const auto k = static_cast<std::size_t>(update);
@@ -130,13 +131,18 @@ class CountingTrainer final : public Trainer {
     return stats;
   }
 
-  void OnIteration(std::function<void(std::int64_t)> callback) override {
+  void BetweenIterations(std::function<void()> work) override {
+    between_iterations_ = std::move(work);
+  }
+
+  void OnIteration(std::function<void(std::int64_t)> callback) {
     on_iteration_.push_back(std::move(callback));
   }
 
  private:
   World& world_;
   std::vector<std::function<void(std::int64_t)>> on_iteration_;
+  std::function<void()> between_iterations_;
 };
 
 // All of a run; `stop` is its own.
