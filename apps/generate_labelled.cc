@@ -26,7 +26,7 @@ int Generate(const GenerateArgs& args) {
   const auto domain = MakeDomain(config.domain.full_name());
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
   ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));
-  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().name);
+  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
   const std::string sha256 = WeightsSha256(StateDictOf(net));
   net.to(device->torch());
   FrozenNet frozen(spec, WeightTypeFor(config.evaluate), device->torch());

@@ -1,7 +1,11 @@
 // A puzzle that a YAML file describes by its permutations. A state is the labels by position,
 // separated by spaces.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,10 +22,26 @@
 namespace tandem {
 namespace {
 
+// What networks and examples depend on: not how a puzzle is drawn, nor what its labels and moves
+// are called.
+std::string HashOfRules(const PuzzleFile& puzzle) {
+  std::string rules(puzzle.goal.begin(), puzzle.goal.end());
+  for (const Permutation& permutation : puzzle.permutations) {
+    rules.append(permutation.begin(), permutation.end());
+  }
+  const auto* costs = reinterpret_cast<const char*>(puzzle.costs.data());
+  rules.append(costs, puzzle.costs.size() * sizeof(float));
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(XXH3_64bits(rules.data(), rules.size())));
+  return digits.data();
+}
+
 DomainSpec Spec(const std::string& name, const PuzzleFile& puzzle) {
   return {
       .name = "permutation:" + name,
       .summary = puzzle.summary.empty() ? "a puzzle of permutations, from " + name : puzzle.summary,
+      .rules = HashOfRules(puzzle),
       .action_names = puzzle.names,
       .action_costs = puzzle.costs};
 }

@@ -28,6 +28,7 @@ struct InputLayout {
 struct DomainSpec {
   std::string name;     ///< letters, digits and '_'; with a parameter, NAME:ARGUMENT
   std::string summary;  ///< one line for people
+  std::string rules;    ///< a hash of them, of a puzzle whose rules are not code but in a file
   int state_size = 0;   ///< bytes of one state
   InputLayout input;
 
@@ -42,6 +43,9 @@ struct DomainSpec {
   bool several_lines = false;             ///< the text of a state may have more than one line
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
+
+  /// What examples and weights are labelled with: where it is equal, so are states and moves.
+  std::string identity() const { return rules.empty() ? name : name + "@" + rules; }
 };
 
 /// A puzzle's behaviour. Implementations are immutable: every method is const and may be called

@@ -11,7 +11,7 @@ Model::Model(const std::filesystem::path& file, const TrainConfig& config,
   const NetworkSpec spec = NetworkFor(config.network, domain_->spec());
   ResNetFC net(spec, /*seed=*/0);
   const Checkpoint checkpoint(file);
-  checkpoint.LoadModel(net, domain_->spec().name);
+  checkpoint.LoadModel(net, domain_->spec().identity());
   iterations_ = checkpoint.iterations();
 
   net_ = std::make_unique<FrozenNet>(spec, WeightTypeFor(config.evaluate), device_->torch());

@@ -30,7 +30,7 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
       network(NetworkFor(config.network, domain->spec())),
       net(network, static_cast<std::uint64_t>(config.seed)) {
   if (!config.network.init_from.empty() && from == nullptr) {
-    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().name);
+    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
   }
   net.to(device->torch());
   net.train();
@@ -44,6 +44,9 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   if (config.data.source == DataSource::kShards) MakeShards(config, from);
   MakeLoaders(config);
   trainer = MakeTrainer(config);
+  if (current != nullptr) {
+    trainer->OnIteration([this](std::int64_t /*iteration*/) { current->Changed(); });
+  }
   if (config.replay.updates > 0) MakeReplay(config);
   if (config.validation.every_updates > 0) {
     validator = std::make_unique<Validator>(*domain, network, *device, config);
@@ -156,8 +159,6 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
                                 .first_update = first_update,
                                 .target = target_state};
   if (config.pipeline.mode == Mode::kSyncMain) {
-    // Before the pipeline answers after an iteration.
-    trainer->OnIteration([this](std::int64_t /*iteration*/) { current->Changed(); });
     return MakeSyncMainPipeline(
         *generator, *trainer, schema, options, stop,
         {.questions = *questions, .replay = *replay, .labeller = *labeller});

@@ -211,7 +211,7 @@ void TrainRun::Validate() {
   so_far_.best_update = so_far_.updates;
   if (!directory_) return;
   const StateDict model = StateDictOf(parts_->net);
-  WriteCheckpoint(directory_->best(), domain_name(), Counters(), model, WeightsSha256(model),
+  WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
                   /*resume=*/nullptr);
 }
 
@@ -227,7 +227,8 @@ void TrainRun::Save(const RunState& state, const RunCounters& counters, const St
                     const std::string& weights_sha256) const {
   const std::int64_t next = state.counters.updates;
   if (parts_->replay != nullptr) WriteReplay(directory_->replay(next), *parts_->replay, next);
-  WriteCheckpoint(directory_->checkpoint(), domain_name(), counters, model, weights_sha256, &state);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, weights_sha256,
+                  &state);
   if (parts_->replay != nullptr) directory_->KeepReplayOf(next);
 }
 
@@ -269,7 +270,7 @@ RunSummary TrainRun::Finish() {
   return summary;
 }
 
-const std::string& TrainRun::domain_name() const { return parts_->domain->spec().name; }
+std::string TrainRun::domain_identity() const { return parts_->domain->spec().identity(); }
 
 std::int64_t TrainRun::num_parameters() const { return parts_->net.NumParameters(); }
 

@@ -71,7 +71,8 @@ class TrainRun {
   void AddObserver(TrainObserver& observer);
 
   /// Runs the next update; false once there is none left, the time is up, or a stop was requested.
-  /// If it throws, the state before that update has been saved.
+  /// If it throws, the state before that update has been saved, unless it is a device that failed,
+  /// which the state was on: then that of the last checkpoint is there.
   bool RunUpdate();
 
   /// Goes back to a checkpoint of this run, or of one of the same config, as if nothing had come
@@ -89,7 +90,7 @@ class TrainRun {
   RunSummary Finish();
 
   const TrainConfig& config() const { return config_; }
-  const std::string& domain_name() const;
+  std::string domain_identity() const;
   std::int64_t num_parameters() const;
   const std::string& device_description() const { return device_description_; }
 

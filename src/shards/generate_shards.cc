@@ -164,7 +164,7 @@ struct Slot {
 ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
                        const ShardingOptions& options, const std::string& weights_sha256) {
   std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
-  ShardSetSpec set{.domain = domain.name,
+  ShardSetSpec set{.domain = domain.identity(),
                    .target = ValueText(config, "generate.target"),
                    .schema = ExampleSchema(domain, config.network.head),
                    .examples = options.examples,
@@ -176,7 +176,7 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
     for (const char* key :
          {"generate.search", "generate.search_iterations", "generate.search_epsilon",
           "generate.search_weight", "generate.chunk_rows", "evaluate.batch_rows",
-          "evaluate.precision", "evaluate.threads"}) {
+          "evaluate.precision", "evaluate.threads", "device"}) {
       keys.emplace_back(key);
     }
     set.made_by["weights_sha256"] = weights_sha256;

@@ -33,7 +33,7 @@ std::string_view NameOf(Compression compression);
 /// What all shards of a set have in common. Row r of the set is row r mod chunk_rows of chunk r /
 /// chunk_rows, which is in shard r / rows_per_shard(); only the last chunk may have fewer rows.
 struct ShardSetSpec {
-  std::string domain;                          ///< DomainSpec::name
+  std::string domain;                          ///< DomainSpec::identity
   std::string target;                          ///< as in a config: "walk_length"
   Schema schema;                               ///< ExampleSchema
   std::map<std::string, std::string> made_by;  ///< by key: all that the rows are a function of

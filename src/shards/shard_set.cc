@@ -104,10 +104,10 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
 }
 
 void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
-  if (spec_.domain == domain.name && spec_.schema == schema) return;
+  if (spec_.domain == domain.identity() && spec_.schema == schema) return;
   throw InputError(fmt::format("{} holds examples of {} with columns {}, expected {} with {}",
                                folder_.string(), spec_.domain, DescribeSchema(spec_.schema),
-                               domain.name, DescribeSchema(schema)));
+                               domain.identity(), DescribeSchema(schema)));
 }
 
 void ShardSet::CheckComplete() const {

@@ -50,6 +50,20 @@ TEST(PuzzleFile, CyclesAndArraysSayTheSame) {
   EXPECT_EQ(After(*cycles, "R R'"), "a b c d");
 }
 
+// Networks and examples of one are not those of the other.
+TEST(PuzzleFile, IsKnownByItsRules) {
+  const std::string goal = "goal: [a, b, c]\n";
+  const auto rules = [](const std::string& yaml) { return Make(yaml)->spec().rules; };
+  const std::string ring = rules(goal + "generators: {R: \"(0 1 2)\"}\n");
+  EXPECT_EQ(ring.size(), 16U);
+  EXPECT_EQ(rules("summary: drawn\nlayout: [[0, 0], [1, 0], [2, 0]]\n" + goal +
+                  "generators: {T: [2, 0, 1]}\n"),
+            ring);
+  EXPECT_NE(rules("goal: [a, b, b]\ngenerators: {R: \"(0 1 2)\"}\n"), ring);
+  EXPECT_NE(rules(goal + "generators: {R: \"(0 2 1)\"}\n"), ring);
+  EXPECT_NE(rules(goal + "generators: {R: {moves: \"(0 1 2)\", cost: 2}}\n"), ring);
+}
+
 TEST(PuzzleFile, AnInverseThatIsGivenIsNotAdded) {
   const auto puzzle = Make(
       "goal: [1, 2, 3]\ngenerators: {L: \"(0 2 1)\", R: {moves: \"(0 1 2)\", cost: 2.5}, X: \"(0 "
