@@ -1,46 +1,183 @@
-"""The bundle for other machines, and the suite that runs there, in small and on the CPU."""
+"""The bundle for other machines, and the suite that runs there: in small and on the CPU, and with
+programs that stand in for Tandem's."""
 
+import gzip
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from harness import SOURCE, TANDEM, CliTest
 
+# What the other machine has of its own, or its LibTorch.
+ELSEWHERE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*"
+                       r"|lib(torch|c10|cudart|gomp).*)$")
+
 
 class Bundle(CliTest):
-    def run_script(self, *command, **environment):
-        result = subprocess.run([str(word) for word in command], cwd=self.folder, timeout=300,
-                                capture_output=True, text=True, env={**os.environ, **environment})
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        return result.stdout
+    def make_bundle(self, code=0, **environment):
+        result = subprocess.run([SOURCE / "scripts/bundle", self.folder / "made"],
+                                capture_output=True, text=True,
+                                env={**os.environ, "BUILD": str(TANDEM.parent), **environment})
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stderr
+
+    def libraries_wanted(self, folder):
+        files = [*(folder / "bin").iterdir(), *(folder / "lib").iterdir()]
+        said = subprocess.run(["readelf", "-d", *files], capture_output=True, text=True).stdout
+        return set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
 
     def test_runs_by_itself(self):
         path = f"{self.python_with_torch().parent}:{os.environ['PATH']}"
-        self.run_script(SOURCE / "scripts/bundle", self.folder / "made", BUILD=str(TANDEM.parent))
+        self.make_bundle(STALE="yes")
         bundle = self.folder / "moved"
         shutil.move(self.folder / "made", bundle)
-        self.assertRegex(self.run_script(bundle / "tandem", "--version", PATH=path), r"^tandem \d")
-        out = self.folder / "suite.json"
-        self.run_script(bundle / "gpu_suite", "--device", "cpu", "--small", "--out", out,
-                        PATH=path)
-        suite = json.loads(out.read_text())
+        wanted = self.libraries_wanted(bundle)
+        self.assertIn("libzstd.so.1", wanted)
+        missing = {name for name in wanted - set(os.listdir(bundle / "lib"))
+                   if not ELSEWHERE.match(name)}
+        self.assertEqual(missing, set())
+        kept = self.folder / "kept"
+        result = subprocess.run([bundle / "gpu_suite", "--device", "cpu", "--small", "--seeds", "1",
+                                 "--updates", "3", "--out", kept / "suite.json", "--keep", kept],
+                                cwd=self.folder, capture_output=True, text=True, timeout=400,
+                                env={**os.environ, "PATH": path})
+        suite = json.loads((kept / "suite.json").read_text())
         steps = {step["step"]: step for step in suite["steps"]}
-        self.assertEqual({step["outcome"] for step in suite["steps"]}, {"passed"})
-        self.assertEqual(steps["quickstart"]["figures"]["updates"], 3)
-        self.assertEqual(len(steps["modes"]["figures"]["rows"]), 2)
+        of_cuda = {"tests", "kernel benchmark", "net benchmark"}  # not built everywhere
+        failed = [step for name, step in steps.items() if step["outcome"] != "passed" and
+                  not (name in of_cuda and step["outcome"].startswith("not started"))]
+        self.assertEqual(failed, [], result.stderr)
+        self.assertEqual(steps["quickstart"]["figures"]["summary"]["updates"], 3)
+        self.assertEqual(len(steps["solve"]["figures"]["cubes"]), 1)
+        self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
+        self.assertEqual(set(steps["modes"]["figures"]["runs"]),
+                         {"sequential-seed1", "async-seed1", "sync-main-seed1"})
+        self.assertEqual(len(steps["modes"]["figures"]["compare"]["rows"]), 3)
+        self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
+        self.assertLessEqual(len(os.listdir(kept)), 8)
+        for name in ("shards-trace.json.gz", "modes-async-seed1-trace.json.gz"):
+            self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
 
     def test_leaves_a_folder_that_is_no_bundle_alone(self):
-        (self.folder / "mine").mkdir()
-        self.write("mine/precious.txt", "x")
-        result = subprocess.run([SOURCE / "scripts/bundle", self.folder / "mine"],
-                                env={**os.environ, "BUILD": str(TANDEM.parent)},
-                                capture_output=True, text=True)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("is not empty, and no bundle", result.stderr)
-        self.assertEqual(os.listdir(self.folder / "mine"), ["precious.txt"])
+        (self.folder / "made").mkdir()
+        self.write("made/precious.txt", "x")
+        self.assertIn("is not empty, and no bundle", self.make_bundle(code=1, STALE="yes"))
+        self.assertEqual(os.listdir(self.folder / "made"), ["precious.txt"])
+
+    def test_refuses_what_is_not_up_to_date(self):
+        (self.folder / "build").mkdir()
+        for name in ("tandem", "train_bench", "domain_bench", "libtandem.so", "libtandem_torch.so"):
+            self.write(f"build/{name}", "")
+        self.write("build/source.cc", "")
+        self.write("build/build.ninja", "rule link\n  command = true\n"
+                                        "build tandem train_bench domain_bench: link source.cc\n")
+        said = self.make_bundle(code=1, BUILD=str(self.folder / "build"))
+        self.assertIn("sources have changed", said)
+
+
+class Suite(CliTest):
+    """The suite beside programs of a few lines each."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(SOURCE / "scripts/gpu_suite", self.folder)
+        self.write("commit", "0")
+        self.program("cuda_test", "exit 0")
+
+    def program(self, name, lines):
+        self.write(name, "#!/bin/sh\n" + lines + "\n").chmod(0o755)
+
+    def start(self, only, *args):
+        return subprocess.Popen([self.folder / "gpu_suite", "--only", only, "--out",
+                                 self.folder / "suite.json", "--keep", self.folder / "kept", *args],
+                                stdout=subprocess.PIPE, text=True)
+
+    def run_suite(self, only, *args, code=1):
+        with self.start(only, *args) as suite:
+            said, _ = suite.communicate(timeout=60)
+        self.assertEqual(suite.returncode, code, said)
+        return self.steps()
+
+    def steps(self):
+        steps = json.loads((self.folder / "suite.json").read_text())["steps"]
+        return {step["step"]: step for step in steps}
+
+    def assert_ended(self, pid_file):
+        pid = int((self.folder / pid_file).read_text())
+        for _ in range(200):  # until init has taken leave of it
+            try:
+                os.kill(pid, 0)
+                with open(f"/proc/{pid}/stat") as stat:
+                    if stat.read().split()[2] == "Z":
+                        return
+            except (ProcessLookupError, FileNotFoundError):
+                return
+            time.sleep(0.02)
+        self.fail(f"process {pid} lives on")
+
+    def test_runs_only_what_is_asked_for(self):
+        self.program("tandem", "exit 0")
+        self.assertEqual(list(self.run_suite("deepcubea", code=0)),
+                         ["load", "deepcubea", "deepcubea-traced"])
+        self.assertEqual(list(self.run_suite("overlap", "--device", "cpu", code=0)), ["overlap"])
+        self.run_suite("overlap,nothing", code=2)
+
+    def test_skipped_tests_and_benchmarks_are_failures(self):
+        self.program("cuda_test", """case $1 in *list*) exit 0;; esac
+            echo '{"testsuites": [{"testsuite": [{"name": "Copies", "result": "SKIPPED"}]}]}' \\
+              > tests.json""")
+        self.program("gpu_bench", """for word; do out=${word#--benchmark_out=}; done
+            echo '{"benchmarks": [{"name": "Apply", "error_occurred": true}]}' > "$out" """)
+        steps = self.run_suite("tests,benchmarks")
+        self.assertEqual(steps["tests"]["outcome"], "passed, 1 skipped")
+        self.assertEqual(steps["kernel benchmark"]["figures"]["skipped"], ["Apply"])
+        self.assertEqual(steps["net benchmark"]["outcome"], "passed, 1 skipped")
+        self.run_suite("tests,benchmarks", "--device", "cpu", code=0)
+
+    # A comparison with one run done, whose second run goes on for ever.
+    COMPARE = """while [ "$1" != --out ]; do shift; done
+        mkdir -p "$2/async-seed1" "$2/sequential-seed1"
+        echo '{"updates": 7}' > "$2/async-seed1/summary.json"
+        echo '{"traceEvents": []}' > "$2/async-seed1/trace.json"
+        echo '{"update": 3}' > "$2/sequential-seed1/metrics.jsonl"
+        echo done > "$2/async-seed1.log"; echo at work > "$2/sequential-seed1.log"
+        echo comparing >&2
+        sleep 1000 & echo $! > FOLDER/child
+        wait"""
+
+    def test_keeps_what_was_measured_before_time_ran_out(self):
+        self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
+        steps = self.run_suite("modes,overlap", "--seconds", "6")
+        modes = steps["modes"]
+        self.assertRegex(modes["outcome"], r"^stopped after \d s")
+        self.assertIn("comparing", modes["output"])
+        runs = modes["figures"]["runs"]
+        self.assertEqual(runs["async-seed1"]["summary"]["updates"], 7)
+        self.assertIn('"update": 3', runs["sequential-seed1"]["last_updates"][0])
+        self.assertIn("at work", runs["sequential-seed1"]["log"])
+        self.assertEqual(os.listdir(self.folder / "kept"), ["modes-async-seed1-trace.json.gz"])
+        self.assertEqual(steps["overlap"]["outcome"], "not run: out of time")
+        self.assert_ended("child")
+
+    def test_keeps_what_was_measured_and_leaves_no_process_when_it_is_ended_itself(self):
+        self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
+        with self.start("modes,overlap") as suite:
+            while not (self.folder / "child").exists() or not (self.folder / "child").read_text():
+                time.sleep(0.02)
+            suite.send_signal(signal.SIGTERM)
+            suite.communicate(timeout=60)
+        self.assertEqual(suite.returncode, 1)
+        steps = self.steps()
+        self.assertEqual(steps["modes"]["outcome"], "exit -15")
+        self.assertEqual(steps["modes"]["figures"]["runs"]["async-seed1"]["summary"]["updates"], 7)
+        self.assertEqual(steps["overlap"]["outcome"], "not run: out of time")
+        self.assert_ended("child")
 
 
 if __name__ == "__main__":
