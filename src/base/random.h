@@ -9,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace tandem {
 
@@ -56,5 +58,14 @@ class Random {
   r123::Philox4x64::ctr_type block_{};
   std::size_t used_ = 4;
 };
+
+/// Draws places [first, end) of a random order of `items`, whose places before `first` were drawn
+/// (Fisher and Yates). Drawn from 0 to items.size(), in one part or many, it is a shuffle.
+template <class T>
+void DrawPlaces(std::span<T> items, std::size_t first, std::size_t end, Random& random) {
+  for (std::size_t i = first; i < end; ++i) {
+    std::swap(items[i], items[i + random.Below(items.size() - i)]);
+  }
+}
 
 }  // namespace tandem

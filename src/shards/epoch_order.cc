@@ -1,20 +1,16 @@
 #include "shards/epoch_order.h"
 
 #include <numeric>
-#include <utility>
 
 #include "base/random.h"
 
 namespace tandem {
 namespace {
 
-// Fisher and Yates.
 template <class Number>
 void Shuffle(std::span<Number> numbers, Random random) {
   std::iota(numbers.begin(), numbers.end(), Number{0});
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    std::swap(numbers[i], numbers[i + random.Below(numbers.size() - i)]);
-  }
+  DrawPlaces(numbers, 0, numbers.size(), random);
 }
 
 }  // namespace

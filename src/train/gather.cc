@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "base/timeline.h"
 #include "generate/generator.h"
@@ -17,9 +16,8 @@ std::span<const std::uint32_t> LazyShuffle::Next(std::size_t count) {
   const Span span(Phase::kShuffle);
   const std::size_t first = drawn_;
   const std::size_t end = std::min(first + count, order_.size());
-  for (; drawn_ < end; ++drawn_) {
-    std::swap(order_[drawn_], order_[drawn_ + random_.Below(order_.size() - drawn_)]);
-  }
+  DrawPlaces(std::span(order_), first, end, random_);
+  drawn_ = end;
   return std::span(order_).subspan(first, end - first);
 }
 

@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-/// A shuffled order of 0..n-1, drawn as far as it is asked for (Fisher and Yates).
+/// A shuffled order of 0..n-1, drawn as far as it is asked for.
 class LazyShuffle {
  public:
   LazyShuffle(std::size_t n, Random random);

@@ -41,6 +41,15 @@ TEST(EpochOrder, IsAFunctionOfTheSeed) {
   EXPECT_NE(ChunksOf(other, 0), ChunksOf(same, 0));
 }
 
+// A run that goes on from a checkpoint of an earlier version must meet the rows in the same order.
+TEST(EpochOrder, StaysAsItWas) {
+  EpochOrder order(kSet, 1);
+  EXPECT_EQ(ChunksOf(order, 2), (std::vector<std::int64_t>{3, 1, 6, 5, 2, 4, 0, 7}));
+  std::vector<std::int32_t> rows(10);
+  ShuffleRows(rows, /*seed=*/1, /*epoch=*/2, /*chunk=*/3);
+  EXPECT_EQ(rows, (std::vector<std::int32_t>{9, 5, 0, 3, 4, 1, 8, 2, 6, 7}));
+}
+
 TEST(EpochOrder, FindsEachRowOfTheSequence) {
   EpochOrder order(kSet, 3), looked_up(kSet, 3);
   std::int64_t row = 0;
