@@ -95,10 +95,11 @@ Stages::Chunk Stages::Take() {
   });
   if (taken_ == transferred_) std::rethrow_exception(error_);
   const auto slot = static_cast<std::size_t>(taken_) % depths_.slots();
+  const Chunk chunk{.step = steps_[slot], .slot = slot};
   ++taken_;
   lock.unlock();
   changed_.notify_all();
-  return {.step = steps_[slot], .slot = slot};
+  return chunk;
 }
 
 void Stages::Release() {
@@ -109,7 +110,7 @@ void Stages::Release() {
   changed_.notify_all();
 }
 
-// False if nobody wants more, or a stage has failed.
+// False if nobody wants more.
 template <class Condition>
 bool Stages::Await(const Condition& condition) {
   std::unique_lock lock(mutex_);
