@@ -1,6 +1,7 @@
 #include "buffer/data_buffer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -56,10 +57,22 @@ std::size_t ElementSize(ElementType type) {
   return type == ElementType::kUint8 ? sizeof(std::uint8_t) : sizeof(float);
 }
 
+std::string_view NameOf(ElementType type) {
+  return type == ElementType::kUint8 ? "uint8" : "float32";
+}
+
 std::size_t Schema::row_bytes() const {
   std::size_t bytes = 0;
   for (const Column& column : columns) bytes += column.row_bytes();
   return bytes;
+}
+
+std::string DescribeSchema(const Schema& schema) {
+  std::vector<std::string> columns;
+  for (const Column& column : schema.columns) {
+    columns.push_back(fmt::format("{}:{}:{}", column.name, NameOf(column.type), column.width));
+  }
+  return fmt::format("{}", fmt::join(columns, " "));
 }
 
 std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tandem/rows.h"
@@ -16,6 +17,9 @@ namespace tandem {
 enum class ElementType : std::uint8_t { kUint8, kFloat32 };
 
 std::size_t ElementSize(ElementType type);
+
+/// "uint8" or "float32".
+std::string_view NameOf(ElementType type);
 
 /// One column: `width` elements of a type in each row.
 struct Column {
@@ -34,6 +38,9 @@ struct Schema {
   std::size_t row_bytes() const;
   bool operator==(const Schema&) const = default;
 };
+
+/// "input:uint8:54 target:float32:1".
+std::string DescribeSchema(const Schema& schema);
 
 /// Memory that a buffer's columns lie in. Subclasses decide where it comes from: the heap, pinned
 /// pages, a device, a file.

@@ -25,13 +25,9 @@ std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
 }
 
 std::string Header(const ReplayBuffer& replay, std::int64_t next) {
-  std::string columns;
-  for (const Column& column : replay.schema().columns) {
-    columns += fmt::format(" {}:{}:{}", column.name,
-                           column.type == ElementType::kUint8 ? "uint8" : "float32", column.width);
-  }
-  return fmt::format("tandem replay {}\ncolumns{}\nrows {}\nupdates {} {}\n", kReplaySchema,
-                     columns, replay.rows(), FirstNeeded(replay, next), next);
+  return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
+                     DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
+                     next);
 }
 
 // The bytes of a column as a file holds them.

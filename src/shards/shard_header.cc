@@ -1,7 +1,6 @@
 #include "shards/shard_header.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -27,10 +26,6 @@ constexpr std::size_t kSizeDigits = 10;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
 
 std::string Preamble() { return fmt::format("tandem shard {}\nheader ", kShardSchema); }
-
-std::string_view NameOf(ElementType type) {
-  return type == ElementType::kUint8 ? "uint8" : "float32";
-}
 
 Json ToJson(const Schema& schema) {
   Json columns = Json::array();
@@ -165,14 +160,6 @@ std::string ShardSetSpec::Identity() const {
   Hash hash;
   hash.Add(ToJson(*this).dump());
   return hash.Hex();
-}
-
-std::string DescribeSchema(const Schema& schema) {
-  std::vector<std::string> columns;
-  for (const Column& column : schema.columns) {
-    columns.push_back(fmt::format("{}:{}:{}", column.name, NameOf(column.type), column.width));
-  }
-  return fmt::format("{}", fmt::join(columns, " "));
 }
 
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here) {

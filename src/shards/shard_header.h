@@ -62,9 +62,6 @@ struct ShardSetSpec {
   bool operator==(const ShardSetSpec&) const = default;
 };
 
-/// "input:uint8:54 target:float32:1".
-std::string DescribeSchema(const Schema& schema);
-
 /// Says in which two values `a` and `b` differ: "seed is 1 there and 2 here". Requires a != b.
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here);
 
