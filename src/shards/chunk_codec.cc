@@ -13,7 +13,7 @@ constexpr int kLevel = 3;  // Zstandard's default
 }  // namespace
 
 std::string Compress(std::span<const std::byte> bytes) {
-  std::string frame(ZSTD_compressBound(bytes.size()), '\0');
+  std::string frame(MostCompressedBytes(bytes.size()), '\0');
   const std::size_t size =
       ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), kLevel);
   if (ZSTD_isError(size) != 0) {
@@ -22,6 +22,8 @@ std::string Compress(std::span<const std::byte> bytes) {
   frame.resize(size);
   return frame;
 }
+
+std::size_t MostCompressedBytes(std::size_t bytes) { return ZSTD_compressBound(bytes); }
 
 void Decompress(std::string_view frame, std::span<std::byte> to) {
   const std::size_t size = ZSTD_decompress(to.data(), to.size(), frame.data(), frame.size());

@@ -25,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMaxShards = 1'000'000;  // their names have six digits
-
 // No update of a run has this number, so a run that also generates makes other rows from its seed.
 constexpr std::int64_t kNoUpdate = -1;
 

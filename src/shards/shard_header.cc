@@ -10,8 +10,10 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/hash.h"
+#include "shards/chunk_codec.h"
 #include "shards/damage.h"
 
 namespace tandem {
@@ -25,6 +27,11 @@ constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
 
+// No more than these is generated, and within them nothing overflows.
+constexpr std::int64_t kMostExamples = std::int64_t{1} << 50;
+constexpr std::int64_t kMostChunksOfAShard = std::int64_t{1} << 20;
+constexpr double kMostBytesOfAShard = 0x1p62;
+
 std::string Preamble() { return fmt::format("tandem shard {}\nheader ", kShardSchema); }
 
 Json ToJson(const Schema& schema) {
@@ -36,15 +43,36 @@ Json ToJson(const Schema& schema) {
   return columns;
 }
 
+// JSON's numbers may be fractions, negative, or larger than any type.
+std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std::int64_t most) {
+  const Json& value = json.at(key);
+  if (value.is_number_unsigned() && std::cmp_greater_equal(value.get<std::uint64_t>(), least) &&
+      std::cmp_less_equal(value.get<std::uint64_t>(), most)) {
+    return value.get<std::int64_t>();
+  }
+  throw Error(
+      fmt::format("its header says `{}: {}`, expected {} to {}", key, value.dump(), least, most));
+}
+
+Compression CompressionIn(const Json& json) {
+  const auto name = json.at("compression").get<std::string>();
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    if (name == NameOf(compression)) return compression;
+  }
+  throw Error(fmt::format("its header says `compression: {}`, expected none or zstd", name));
+}
+
 Schema SchemaIn(const Json& json) {
   Schema schema;
   for (const Json& column : json) {
     const auto type = column.at("type").get<std::string>();
     if (type != "uint8" && type != "float32") throw Error(fmt::format("a column is of {}", type));
-    schema.columns.push_back({.name = column.at("name"),
-                              .type = type == "uint8" ? ElementType::kUint8 : ElementType::kFloat32,
-                              .width = column.at("width")});
+    schema.columns.push_back(
+        {.name = column.at("name"),
+         .type = type == "uint8" ? ElementType::kUint8 : ElementType::kFloat32,
+         .width = static_cast<std::size_t>(NumberIn(column, "width", 1, INT32_MAX))});
   }
+  if (schema.columns.empty()) throw Error("its header speaks of no columns");
   return schema;
 }
 
@@ -60,18 +88,21 @@ Json ToJson(const ShardSetSpec& set) {
 }
 
 ShardSetSpec SpecIn(const Json& json) {
-  ShardSetSpec set{
-      .domain = json.at("domain"),
-      .target = json.at("target"),
-      .schema = SchemaIn(json.at("columns")),
-      .made_by = json.at("made_by"),
-      .examples = json.at("examples"),
-      .chunk_rows = json.at("chunk_rows"),
-      .chunks_per_shard = json.at("chunks_per_shard"),
-      .compression = json.at("compression") == "zstd" ? Compression::kZstd : Compression::kNone};
-  if (set.examples < 1 || set.chunk_rows < 1 || set.chunk_rows > INT32_MAX ||
-      set.chunks_per_shard < 1) {
-    throw Error("its header speaks of no rows, or of more in a chunk than there can be");
+  ShardSetSpec set{.domain = json.at("domain"),
+                   .target = json.at("target"),
+                   .schema = SchemaIn(json.at("columns")),
+                   .made_by = json.at("made_by"),
+                   .examples = NumberIn(json, "examples", 1, kMostExamples),
+                   .chunk_rows = NumberIn(json, "chunk_rows", 1, INT32_MAX),
+                   .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMostChunksOfAShard),
+                   .compression = CompressionIn(json)};
+  if (set.num_shards() > kMaxShards) {
+    throw Error(fmt::format("its header speaks of {} shards, expected at most {}", set.num_shards(),
+                            kMaxShards));
+  }
+  if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
+      kMostBytesOfAShard) {
+    throw Error("its header speaks of more bytes in a shard than there can be");
   }
   return set;
 }
@@ -116,7 +147,8 @@ std::int64_t BytesSaidIn(std::string_view text) {
 ShardHeader HeaderIn(std::string_view text) {
   try {
     const Json json = Json::parse(text);
-    ShardHeader header{.set = SpecIn(json), .shard = json.at("shard")};
+    ShardHeader header{.set = SpecIn(json)};
+    header.shard = NumberIn(json, "shard", 0, header.set.num_shards() - 1);
     for (const Json& chunk : json.at("chunks")) {
       header.chunks.push_back(
           {.offset = chunk.at(0), .bytes = chunk.at(1), .hash = chunk.at(2).get<std::string>()});
@@ -127,14 +159,30 @@ ShardHeader HeaderIn(std::string_view text) {
   }
 }
 
-void CheckChunks(const ShardHeader& header) {
+// Of a header of so many bytes.
+void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
   const ShardSetSpec& set = header.set;
-  const bool exists = header.shard >= 0 && header.shard < set.num_shards();
-  const auto expected =
-      exists ? set.EndChunk(header.shard) - set.FirstChunk(header.shard) : std::int64_t{0};
-  if (!exists || std::ssize(header.chunks) != expected) {
+  const std::int64_t first = set.FirstChunk(header.shard);
+  if (std::ssize(header.chunks) != set.EndChunk(header.shard) - first) {
     throw Error(fmt::format("its header speaks of shard {} with {} chunks, expected {}",
-                            header.shard, header.chunks.size(), expected));
+                            header.shard, header.chunks.size(),
+                            set.EndChunk(header.shard) - first));
+  }
+  const bool compressed = set.compression == Compression::kZstd;
+  std::int64_t end = header_bytes;
+  for (std::int64_t i = 0; i < std::ssize(header.chunks); ++i) {
+    const StoredChunk& chunk = header.chunks[static_cast<std::size_t>(i)];
+    if (chunk.offset != end) {
+      throw Error(fmt::format("its header says that chunk {} begins at {}, expected {}", i,
+                              chunk.offset, end));
+    }
+    const std::size_t plain = set.BytesOfChunk(first + i);
+    const auto most = static_cast<std::int64_t>(compressed ? MostCompressedBytes(plain) : plain);
+    if (chunk.bytes < (compressed ? 1 : most) || chunk.bytes > most) {
+      throw Error(fmt::format("its header says that chunk {} has {} bytes, expected {}{}", i,
+                              chunk.bytes, compressed ? "1 to " : "", most));
+    }
+    end += chunk.bytes;
   }
 }
 
@@ -218,7 +266,7 @@ ShardHeader ParseHeader(std::string_view text) {
     throw Error("its header is not what was written: the hash is another");
   }
   ShardHeader header = HeaderIn(hashed.substr(Preamble().size() + kSizeDigits));
-  CheckChunks(header);
+  CheckChunks(header, std::ssize(text));
   return header;
 }
 

@@ -25,6 +25,8 @@ namespace tandem {
 
 inline constexpr int kShardSchema = 2;
 
+inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< of a set: names have six digits
+
 enum class Compression : std::uint8_t { kNone, kZstd };
 
 /// "none" or "zstd".
@@ -89,7 +91,10 @@ std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_
 /// chunks are, with empty ones, and written over afterwards.
 std::string FormatHeader(const ShardHeader& header);
 
-/// Throws Error that says what is wrong, without the file's name.
+/// Whatever `text` holds, the header is one that could have been written: the sizes of its set are
+/// positive and neither their products nor sums overflow, its shard is one of the set's, and its
+/// chunks lie end to end behind it, each with as many bytes as its rows take, or where they are
+/// compressed may take. Throws Error that says what is wrong, without the file's name.
 ShardHeader ParseHeader(std::string_view text);
 
 /// The header of a file. Throws DamagedShard that names it.

@@ -1,0 +1,169 @@
+// Headers: what is written is read, and numbers that cannot be are refused.
+#include "shards/shard_header.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "base/hash.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kPage = 4096;
+constexpr std::int64_t kChunkBytes = 128 * (9 + 4);  // both columns are multiples of 64 bytes
+constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+
+// Shard 1 of the shards 0 to 2 of 1,000 rows: chunks 3 to 5.
+ShardHeader Header(Compression compression = Compression::kNone) {
+  ShardHeader header{
+      .set = {.domain = "npuzzle:3",
+              .target = "walk_length",
+              .schema = {{{.name = "input", .type = ElementType::kUint8, .width = 9},
+                          {.name = "target", .type = ElementType::kFloat32, .width = 1}}},
+              .made_by = {{"seed", "1"}},
+              .examples = 1000,
+              .chunk_rows = 128,
+              .chunks_per_shard = 3,
+              .compression = compression},
+      .shard = 1};
+  for (std::int64_t i = 0; i < 3; ++i) {
+    header.chunks.push_back({.offset = kPage + i * kChunkBytes,
+                             .bytes = kChunkBytes,
+                             .hash = std::string(kHashDigits, 'a')});
+  }
+  return header;
+}
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    ParseHeader(text);
+    return "nothing was thrown";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string ErrorWith(const std::function<void(ShardHeader&)>& change,
+                      Compression compression = Compression::kNone) {
+  ShardHeader header = Header(compression);
+  change(header);
+  return ErrorOf(FormatHeader(header));
+}
+
+// Of a header with `there` in place of `here`, and a hash that says that it was written so.
+std::string ErrorWithText(const std::string& here, const std::string& there) {
+  std::string text = FormatHeader(Header());
+  const std::size_t at = text.find(here);
+  if (at == std::string::npos) return fmt::format("there is no {}", here);
+  text.replace(at, here.size(), there);
+  text.resize(text.rfind('}') + 1);
+  text.resize(kPage - kHashDigits - 2, ' ');
+  text += '\n';
+  Hash hash;
+  hash.Add(text);
+  return ErrorOf(text + hash.Hex() + '\n');
+}
+
+TEST(ShardHeader, IsReadAsItWasWritten) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    const ShardHeader written = Header(compression);
+    const ShardHeader read = ParseHeader(FormatHeader(written));
+    EXPECT_EQ(read.set, written.set);
+    EXPECT_EQ(read.shard, 1);
+    EXPECT_EQ(read.chunks, written.chunks);
+    EXPECT_EQ(read.file_bytes(), kPage + 3 * kChunkBytes);
+  }
+  EXPECT_EQ(ErrorWithText("walk_length", "walk_lengths"), "nothing was thrown");
+}
+
+TEST(ShardHeader, SizesThatNoSetHasAreRefused) {
+  for (const std::int64_t examples : {std::int64_t{0}, std::int64_t{-1}, kMost}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.set.examples = examples; }),
+                HasSubstr(fmt::format("`examples: {}`, expected 1 to", examples)));
+  }
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-128}, kMost}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.set.chunk_rows = rows; }),
+                HasSubstr(fmt::format("`chunk_rows: {}`, expected 1 to 2147483647", rows)));
+  }
+  for (const std::int64_t chunks : {std::int64_t{0}, std::int64_t{-3}, kMost}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.set.chunks_per_shard = chunks; }),
+                HasSubstr(fmt::format("`chunks_per_shard: {}`, expected 1 to", chunks)));
+  }
+  for (const std::size_t width : {std::size_t{0}, std::numeric_limits<std::size_t>::max()}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.set.schema.columns[0].width = width; }),
+                HasSubstr(fmt::format("`width: {}`, expected 1 to", width)));
+  }
+}
+
+TEST(ShardHeader, ProductsThatOverflowAreRefused) {
+  const auto wide = [](ShardHeader& header) {
+    header.set.schema.columns[1].width = std::size_t{1} << 30;
+    header.set.chunk_rows = 1 << 30;
+    header.set.chunks_per_shard = 16;
+  };
+  EXPECT_THAT(ErrorWith(wide), HasSubstr("more bytes in a shard than there can be"));
+  const auto many = [](ShardHeader& header) {
+    header.set.chunk_rows = 1;
+    header.set.examples = 3'000'001;
+  };
+  EXPECT_THAT(ErrorWith(many), HasSubstr("1000001 shards, expected at most 1000000"));
+  EXPECT_THAT(ErrorWith([](ShardHeader& header) { header.set.schema = {}; }),
+              HasSubstr("no columns"));
+}
+
+TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
+  for (const std::string value :
+       {"1e+99", "1000.5", "true", "\"1000\"", "null", "[1000]", "18446744073709551615"}) {
+    EXPECT_THAT(ErrorWithText("\"examples\":1000", "\"examples\":" + value),
+                HasSubstr(fmt::format("`examples: {}`, expected", value)));
+  }
+  EXPECT_THAT(ErrorWithText("\"shard\":1", "\"shard\":1e99"), HasSubstr("`shard: 1e+99`"));
+  EXPECT_THAT(ErrorWithText("\"compression\":\"none\"", "\"compression\":\"lz4\""),
+              HasSubstr("`compression: lz4`, expected none or zstd"));
+  EXPECT_THAT(ErrorWithText("\"columns\":[", "\"column\":["), HasSubstr("makes no sense"));
+}
+
+TEST(ShardHeader, AShardThatTheSetDoesNotHaveIsRefused) {
+  for (const std::int64_t shard : {std::int64_t{-1}, std::int64_t{3}, kMost}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.shard = shard; }),
+                HasSubstr(fmt::format("`shard: {}`, expected 0 to 2", shard)));
+  }
+  EXPECT_THAT(ErrorWith([](ShardHeader& h) { h.shard = 2; }),
+              HasSubstr("shard 2 with 3 chunks, expected 2"));
+}
+
+TEST(ShardHeader, ChunksThatDoNotLieEndToEndAreRefused) {
+  for (const std::int64_t offset :
+       {std::int64_t{0}, std::int64_t{-64}, kPage - 64, kPage + 64, kMost}) {
+    EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.chunks[0].offset = offset; }),
+                HasSubstr(fmt::format("chunk 0 begins at {}, expected 4096", offset)));
+  }
+  EXPECT_THAT(ErrorWith([](ShardHeader& h) { std::swap(h.chunks[1], h.chunks[2]); }),
+              HasSubstr("chunk 1 begins at"));
+}
+
+TEST(ShardHeader, ChunksOfAnotherSizeThanTheirRowsAreRefused) {
+  const auto with = [](std::int64_t bytes) {
+    return [bytes](ShardHeader& header) { header.chunks[2].bytes = bytes; };
+  };
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{-1}, kChunkBytes + 1, kMost}) {
+    EXPECT_THAT(ErrorWith(with(bytes)),
+                HasSubstr(fmt::format("chunk 2 has {} bytes, expected {}", bytes, kChunkBytes)));
+  }
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{-1}, 2 * kChunkBytes, kMost}) {
+    EXPECT_THAT(ErrorWith(with(bytes), Compression::kZstd),
+                HasSubstr(fmt::format("chunk 2 has {} bytes, expected 1 to", bytes)));
+  }
+  EXPECT_EQ(ErrorWith(with(17), Compression::kZstd), "nothing was thrown");
+}
+
+}  // namespace
+}  // namespace tandem
