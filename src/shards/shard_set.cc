@@ -158,6 +158,7 @@ void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
   const StoredChunk& stored = Stored(chunk);
   to = to.first(spec_.BytesOfChunk(chunk));
   try {
+    if (spec_.compression != Compression::kNone) throw Error("it is compressed, and was mapped");
     const OpenFile file(ShardOf(chunk).path);
     file.WillNeed(stored.offset, stored.bytes);
     const MappedFile map(file);

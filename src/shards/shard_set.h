@@ -49,7 +49,7 @@ class ShardSet {
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard.
   void Read(std::int64_t chunk, std::span<std::byte> to) const;
 
-  /// The same through a map of the file. Requires that the set is not compressed.
+  /// The same through a map of the file, for which the set must not be compressed.
   void ReadMapped(std::int64_t chunk, std::span<std::byte> to) const;
 
   /// As it is stored; 0 if its shard has no header.

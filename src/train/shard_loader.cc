@@ -42,6 +42,14 @@ at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t 
       .view({rows, static_cast<std::int64_t>(column.width)});
 }
 
+void CheckCanBeRead(const ShardSet& set, ChunkReading reading) {
+  if (reading != ChunkReading::kMap || set.spec().compression == Compression::kNone) return;
+  throw InputError(fmt::format(
+      "`data.reading: map`: {} is compressed ({}), and only what is not can be mapped; set it to "
+      "read, or make the shards with `tandem generate --compression none`",
+      set.folder().string(), NameOf(set.spec().compression)));
+}
+
 Batch Joined(const std::vector<Batch>& parts) {
   if (parts.size() == 1) return parts.front();
   std::vector<at::Tensor> inputs, targets;
@@ -86,6 +94,7 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, ShardLoaderOptions option
       order_(set_.spec(), options.seed),
       disk_order_(set_.spec(), options.seed),
       transfer_order_(set_.spec(), options.seed) {
+  CheckCanBeRead(set_, options_.reading);
   if (position_.set != set_.spec().Identity()) {
     throw InputError(fmt::format("{} holds another set of examples than the run was training on",
                                  set_.folder().string()));

@@ -55,7 +55,8 @@ struct StageFigures {
 class ShardLoader final : public BatchLoader, private StageWork {
  public:
   /// `device` must outlive this. With `from`, goes on there; throws InputError if that was another
-  /// set. Throws DamagedShard if shards are missing and damage is not to be skipped.
+  /// set, or if a map is to be read of one that is compressed. Throws DamagedShard if shards are
+  /// missing and damage is not to be skipped.
   ShardLoader(Device& device, ShardSet set, ShardLoaderOptions options,
               const std::optional<ShardPosition>& from);
   ~ShardLoader() override;

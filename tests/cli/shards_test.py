@@ -230,7 +230,10 @@ class Training(Shards):
         _, error = self.run_tandem("train", self.config, "--set", "data.source=shards", code=2)
         self.assertIn("`data.source: shards` (--set data.source=shards) contradicts `data.path: null`",
                       error)
-        self.generate()
+        self.generate("--compression", "zstd")
+        _, error = self.train("mapped", "data.reading=map", "train.max_seconds=60", code=2)
+        self.assertIn(f"`data.reading: map`: {self.shards} is compressed (zstd)", error)
+        self.assertFalse((self.folder / "mapped").exists())
         for sets, message in [(("replay.updates=2",), "replay keeps rows that are generated"),
                               (("data.live_share=1",), "no row would come from the shards"),
                               (("domain.size=4",), "expected npuzzle:4"),

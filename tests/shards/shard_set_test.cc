@@ -89,6 +89,16 @@ TEST(ShardSet, HoldsTheRowsThatAreGenerated) {
   }
 }
 
+TEST(ShardSet, ACompressedChunkIsNotMapped) {
+  const TempFolder folder;
+  MakeShards(folder.path(), SmallShards(Compression::kZstd));
+  const ShardSet set(folder.path());
+  for (std::int64_t c = 0; c < set.spec().num_chunks(); ++c) {
+    EXPECT_THAT(MessageOf([&] { Chunk(set, c, /*mapped=*/true); }),
+                AllOf(HasSubstr("shard-00000"), HasSubstr("it is compressed")));
+  }
+}
+
 TEST(ShardSet, CompressionSavesRoom) {
   const TempFolder plain, compressed;
   MakeShards(plain.path());

@@ -138,6 +138,23 @@ TEST_F(ShardLoaderTest, AnotherSetIsNoSetToGoOnWith) {
   EXPECT_THROW(Make({}, elsewhere), InputError);
 }
 
+TEST_F(ShardLoaderTest, CompressedShardsCannotBeMapped) {
+  const TempFolder compressed;
+  MakeShards(compressed.path(), SmallShards(Compression::kZstd));
+  const auto make = [&](ChunkReading reading) {
+    return ShardLoader(*device_, ShardSet(compressed.path()), {.reading = reading}, std::nullopt);
+  };
+  EXPECT_NO_THROW(make(ChunkReading::kRead));
+  try {
+    make(ChunkReading::kMap);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr(compressed.path().string()), HasSubstr("`data.reading: map`"),
+                      HasSubstr("set it to read"), HasSubstr("--compression none")));
+  }
+}
+
 TEST_F(ShardLoaderTest, DamageEndsTheRunAndIsNamed) {
   Damage(1, 2);
   const auto loader = Make();
@@ -185,8 +202,17 @@ TEST_F(ShardLoaderTest, ASetOfWhichNothingIsLeftEndsTheRun) {
   for (std::int64_t shard = 0; shard < 3; ++shard) {
     for (std::int64_t chunk = 0; chunk < (shard == 2 ? 2 : 3); ++chunk) Damage(shard, chunk);
   }
-  const auto loader = Make({.on_damage = OnDamage::kSkip});
-  EXPECT_THROW(Rows(*loader, 1, 1), DamagedShard);
+  for (const std::int64_t rows : {0, 500}) {  // from there on
+    const auto loader =
+        Make({.on_damage = OnDamage::kSkip},
+             ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
+    try {
+      Rows(*loader, 1, 1);
+      FAIL() << "nothing was thrown";
+    } catch (const DamagedShard& error) {
+      EXPECT_THAT(error.what(), HasSubstr("every chunk is damaged"));
+    }
+  }
 }
 
 // Hands out rows that no set holds.
