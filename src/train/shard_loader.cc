@@ -173,12 +173,13 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   } catch (const DamagedShard& damage) {
     if (options_.on_damage == OnDamage::kStop) throw;
     LogWarning(fmt::format("left out: {}", damage.what()));
-    if (++skipped_in_a_row_ == set_.spec().num_chunks()) {
+    damaged_.insert(chunk);
+    if (std::ssize(damaged_) == set_.spec().num_chunks()) {
       throw DamagedShard(fmt::format("{}: every chunk is damaged", set_.folder().string()));
     }
     return false;
   }
-  skipped_in_a_row_ = 0;
+  damaged_.clear();
   const std::lock_guard lock(mutex_);
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();

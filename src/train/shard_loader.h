@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -109,9 +110,9 @@ class ShardLoader final : public BatchLoader, private StageWork {
   std::int64_t first_row_ = 0;  // of that chunk: not 0 where training goes on in the middle of it
   std::optional<Current> current_;
 
-  EpochOrder disk_order_;              // of the disk thread
-  std::int64_t skipped_in_a_row_ = 0;  // likewise
-  EpochOrder transfer_order_;          // of the transfer thread
+  EpochOrder disk_order_;           // of the disk thread
+  std::set<std::int64_t> damaged_;  // likewise: the chunks skipped since one that was whole
+  EpochOrder transfer_order_;       // of the transfer thread
 
   mutable std::mutex mutex_;
   StageFigures disk_, transfer_;  // guarded by mutex_

@@ -215,6 +215,25 @@ TEST_F(ShardLoaderTest, ASetOfWhichNothingIsLeftEndsTheRun) {
   }
 }
 
+// Chunks in a row may be damaged on both sides of an epoch's end, so that they are as many as there
+// are in the set.
+TEST_F(ShardLoaderTest, OneWholeChunkIsEnoughInAnyOrder) {
+  for (const std::int64_t chunks : {2, 3}) {
+    const TempFolder folder;
+    MakeShards(folder.path(), {.examples = chunks * 50, .chunk_rows = 50, .chunks_per_shard = 1});
+    for (std::int64_t i = 1; i < chunks; ++i) {
+      std::filesystem::remove(ShardPath(folder.path(), i));
+    }
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      ShardLoader loader(*device_, ShardSet(folder.path()),
+                         {.seed = seed, .on_damage = OnDamage::kSkip}, std::nullopt);
+      loader.UseBatchSize(50);
+      EXPECT_EQ(Rows(loader, /*updates=*/20, /*batches=*/1).size(), 20U * 50)
+          << chunks << " chunks, seed " << seed;
+    }
+  }
+}
+
 // Hands out rows that no set holds.
 class CountingLoader final : public BatchLoader {
  public:
