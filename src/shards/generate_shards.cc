@@ -9,7 +9,9 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,8 +63,8 @@ class BackgroundWriter {
   Worker thread_;                      // last: it uses everything above
 };
 
-// Whether the shard is there. One that is torn, or whose header is damaged, is made anew; what is
-// altered within shows only when all of it is read (`tandem shards`).
+// Whether the shard is there. One that is torn or another's, or whose header is damaged, is made
+// anew; what is altered within shows only when all of it is read (`tandem shards`).
 bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
@@ -73,6 +75,9 @@ bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard
           fmt::format("{} is of another set than is asked for: {}; name another folder, "
                       "or go on as that was begun",
                       path.string(), DescribeDifference(header.set, set)));
+    }
+    if (header.shard != shard) {
+      throw DamagedShard(fmt::format("{} holds shard {}", path.string(), header.shard));
     }
     if (std::cmp_greater_equal(fs::file_size(path), header.file_bytes())) return true;
     throw DamagedShard(fmt::format("{} is torn", path.string()));
@@ -98,25 +103,35 @@ void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
                                HumanBytes(needed), folder.string(), HumanBytes(room)));
 }
 
-// The process that was writing the file aside of a shard ("shard-000000.tandem.PID.partial").
-std::optional<pid_t> WriterOf(const std::string& aside, const std::string& shard) {
-  const std::string_view suffix = ".partial";
-  if (!aside.starts_with(shard + ".") || !aside.ends_with(suffix)) return std::nullopt;
-  pid_t process = 0;
-  const char* end = aside.data() + aside.size() - suffix.size();
-  const auto [at, error] = std::from_chars(aside.data() + shard.size() + 1, end, process);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return process;
+// A file that is written aside of a shard: "shard-000000.tandem.PID.partial".
+struct Aside {
+  std::string shard;  // the name of the file that it would become
+  pid_t writer = 0;
+};
+
+std::optional<Aside> AsideOf(std::string_view name) {
+  constexpr std::string_view kSuffix = ".partial";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  Aside aside{.shard = std::string(name.substr(0, dot))};
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + dot + 1, end, aside.writer);
+  if (error != std::errc() || at != end || aside.writer <= 0) return std::nullopt;
+  return aside;
 }
 
 // What processes left behind that were killed.
 void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& shards) {
+  std::unordered_set<std::string> names;
+  for (const std::int64_t shard : shards) {
+    names.insert(ShardPath(folder, shard).filename().string());
+  }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    for (const std::int64_t shard : shards) {
-      const auto process =
-          WriterOf(entry.path().filename().string(), ShardPath(folder, shard).filename().string());
-      if (process && ::kill(*process, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
-    }
+    const auto aside = AsideOf(entry.path().filename().string());
+    if (!aside || !names.contains(aside->shard)) continue;
+    if (::kill(aside->writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
   }
 }
 

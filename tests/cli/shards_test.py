@@ -143,6 +143,11 @@ class Listing(Shards):
         self.assertIn("shard-000001.tandem is torn; it is made anew", messages)
         self.assertEqual(self.contents(self.shards), whole)
 
+        torn.write_bytes(whole["shard-000000.tandem"])
+        _, messages = self.generate()
+        self.assertIn("shard-000001.tandem holds shard 0; it is made anew", messages)
+        self.assertEqual(self.contents(self.shards), whole)
+
         torn.write_bytes(torn.read_bytes() + b"more")
         out, _ = self.run_tandem("shards", self.shards, code=1)
         self.assertIn("shard-000001.tandem: something follows its last chunk", out)

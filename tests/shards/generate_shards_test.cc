@@ -1,8 +1,10 @@
 // The files are the same bytes whoever makes them, and in however many goes.
 #include "shards/generate_shards.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -90,6 +92,14 @@ TEST_F(GenerateShardsTest, AShardWithADamagedHeaderIsMadeAnew) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
+TEST_F(GenerateShardsTest, AShardUnderAnothersNameIsMadeAnew) {
+  MakeShards(folder_.path());
+  std::filesystem::copy_file(ShardPath(folder_.path(), 0), ShardPath(folder_.path(), 1),
+                             std::filesystem::copy_options::overwrite_existing);
+  MakeShards(folder_.path());
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
 TEST_F(GenerateShardsTest, WhatAKilledProcessLeftIsRemoved) {
   const std::string dead = ShardPath(folder_.path(), 0).string() + ".999999999.partial";
   const std::string other = ShardPath(folder_.path(), 1).string() + ".999999999.partial";
@@ -98,6 +108,23 @@ TEST_F(GenerateShardsTest, WhatAKilledProcessLeftIsRemoved) {
   MakeShards(folder_.path(), SmallShards(), {.index = 0, .count = 2});
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_TRUE(std::filesystem::exists(other));  // another share's
+}
+
+TEST_F(GenerateShardsTest, WhatOnlyLooksLikeALeftoverStays) {
+  const std::string shard = ShardPath(folder_.path(), 0).string();
+  const std::vector<std::string> others = {
+      fmt::format("{}.{}.partial", shard, ::getppid()),  // of a process that lives
+      shard + ".999999999.partial.partial",
+      shard + ".999999999x.partial",
+      shard + ".-999999999.partial",
+      shard + "..partial",
+      shard + ".partial",
+      shard + "x.999999999.partial",
+      (folder_.path() / ".partial").string(),
+      (folder_.path() / "notes").string()};
+  for (const std::string& path : others) WriteFileAtomically(path, "mine");
+  MakeShards(folder_.path());
+  for (const std::string& path : others) EXPECT_TRUE(std::filesystem::exists(path)) << path;
 }
 
 TEST_F(GenerateShardsTest, AFolderOfAnotherSetIsRefusedWithWhatDiffers) {
