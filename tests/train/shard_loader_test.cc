@@ -12,6 +12,7 @@
 #include <map>
 
 #include "support/example_sets.h"
+#include "support/recording_device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/mixed.h"
@@ -248,6 +249,23 @@ class CountingLoader final : public BatchLoader {
     return std::make_unique<Source>();
   }
 };
+
+// What a chunk is copied to was read by the training on another.
+TEST_F(ShardLoaderTest, MemoryIsPassedToAndFroInOrder) {
+  const std::vector<std::string> cycle = {"await host", "await released", "enqueue",
+                                          "await host", "await copy",     "release"};
+  RecordingDevice device;
+  {
+    ShardLoader loader(device, ShardSet(folder_.path()), {}, std::nullopt);
+    loader.UseBatchSize(50);
+    Rows(loader, 4, 20);
+  }
+  std::map<int, std::size_t> seen;  // by slot
+  for (const SlotEvent& event : device.recorder.events()) {
+    EXPECT_EQ(event.what, cycle[seen[event.slot]++ % cycle.size()]) << "slot " << event.slot;
+  }
+  for (const auto& [slot, events] : seen) EXPECT_GT(events, 2 * cycle.size()) << "slot " << slot;
+}
 
 TEST_F(ShardLoaderTest, BatchesAreMixedByShare) {
   CountingLoader live;

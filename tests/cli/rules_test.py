@@ -1,0 +1,45 @@
+"""A puzzle whose rules are in a file: what one version of it made is not taken for another's."""
+
+import sys
+import unittest
+
+from harness import CliTest
+
+
+class Rules(CliTest):
+    RULES = "goal: [1, 2, 3, 4]\ngenerators: {L: \"(0 3 2 1)\", X: \"(0 1)\"}\n"
+
+    def setUp(self):
+        super().setUp()
+        self.write("my.yaml", self.RULES)
+        self.write("config.yaml", """\
+domain: {name: permutation, file: my.yaml}
+network: {width: 16, blocks: 1}
+generate: {max_scramble: 5}
+train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
+""")
+        self.write("states.txt", "2 1 3 4\n")
+        self.run_tandem("train", "config.yaml", "--out", "run", "--set", "train.max_updates=2")
+        self.generate = ("generate", "config.yaml", "--examples", 100, "--out", "shards")
+        self.run_tandem(*self.generate)
+
+    def test_other_rules_are_refused(self):
+        self.write("my.yaml", self.RULES.replace("(0 1)", "(1 2)"))
+        both = r"permutation:my\.yaml@\w{16}\b.* permutation:my\.yaml@\w{16}\b"
+        for args in (("solve", "--model", "run", "--states", "states.txt"),
+                     ("train", "--resume", "run", "--set", "train.max_updates=3"),
+                     ("train", "config.yaml", "--out", "other", "--set", "network.init_from=run"),
+                     ("train", "config.yaml", "--out", "stored", "--set", "data.source=shards",
+                      "--set", "data.path=shards"),
+                     self.generate):
+            self.assertRegex(self.run_tandem(*args, code=2)[1], both)
+
+    def test_another_look_is_not(self):
+        self.write("my.yaml", "summary: the same\n" + self.RULES)
+        self.run_tandem("solve", "--model", "run", "--states", "states.txt")
+        self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=3")
+        self.run_tandem(*self.generate)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
