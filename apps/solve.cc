@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -50,8 +51,8 @@ class Results {
   }
 
   void WriteNext() {
+    writer_.Write(*waiting_[next_], domain_);
     written_.push_back(std::move(*waiting_[next_]));
-    writer_.Write(written_.back(), domain_);
   }
 
   const Domain& domain_;
@@ -80,6 +81,26 @@ void SolveLines(const std::vector<StateLine>& lines, const Solver& solver, Searc
   });
 }
 
+// The same up to a stop or a failure, which costs no result that is there. Returns the failure.
+std::exception_ptr SolveWhatCanBe(const std::vector<StateLine>& lines, const Solver& solver,
+                                  Search& search, const StopSignal& stop, Results& results) {
+  const char* ended = nullptr;
+  std::exception_ptr failure;
+  try {
+    SolveLines(lines, solver, search, stop, results);
+    return nullptr;
+  } catch (const Stopped&) {
+    ended = "stopped";
+  } catch (...) {
+    ended = "failed";
+    failure = std::current_exception();
+  }
+  results.WriteRest();
+  LogWarning(fmt::format("{} after {} of {} states; the others have no result", ended,
+                         results.written().size(), lines.size()));
+  return failure;
+}
+
 int ExitCodeFor(const std::vector<SolveResult>& results) {
   const auto bad_line = [](const SolveResult& r) { return !r.line.error.empty(); };
   const auto solved = [](const SolveResult& r) { return r.search.solved; };
@@ -97,14 +118,10 @@ int Solve(const SolveArgs& args) {
   const StopOnSignals signals;
   const Stopwatch watch;
   Results results(lines, domain, writer);
-  try {
-    SolveLines(lines, solver, *search, signals.stop(), results);
-  } catch (const Stopped&) {
-    results.WriteRest();
-    LogWarning(
-        fmt::format("stopped after {} of {} states", results.written().size(), lines.size()));
-  }
+  const std::exception_ptr failure =
+      SolveWhatCanBe(lines, solver, *search, signals.stop(), results);
   writer.Finish(results.written(), watch.Seconds());
+  if (failure) std::rethrow_exception(failure);
   return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
 }
 

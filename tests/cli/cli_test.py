@@ -383,6 +383,18 @@ class Solve(CliTest):
         self.assertIn("stopped after 1 of 2 states", error)
         self.assertLess(time.monotonic() - asked, 10)  # about 1 s where nothing else runs
 
+    def test_a_failure_keeps_what_was_solved(self):
+        run = self.train_small()
+        hard = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.txt", f"{AFTER_R}\n{hard['state']}\n{SOLVED}\n")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--set", "device=cpu",
+                                   "--beam-width", 30_000_000, "--set", "search.max_length=1000",
+                                   "--out", "results.jsonl", code=1, memory=3 << 30)
+        self.assertIn("failed after 1 of 3 states; the others have no result", error)
+        self.assertIn("out of memory", error)
+        results = (self.folder / "results.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["moves"] for line in results], ["R'"])
+
     def test_a_search_that_is_none_is_named(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
