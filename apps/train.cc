@@ -159,7 +159,8 @@ int TrainAnew(const TrainArgs& args) {
   }
 }
 
-// What may change when a run goes on; the rest decides what the weights will be.
+// What may change when a run goes on; the rest decides what the weights will be. So do threads and
+// the device, by last bits alone, but a run may have to go on on another machine.
 void CheckMayChange(const std::vector<Override>& overrides) {
   constexpr std::string_view kMay[] = {"train.max_updates", "train.max_seconds",
                                        "train.threads",     "generate.workers",
@@ -180,13 +181,32 @@ void CheckMayChange(const std::vector<Override>& overrides) {
   }
 }
 
+bool FallsUpToTheLastUpdate(Schedule schedule) {
+  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
+}
+
+// Such a schedule would be another from update 0 on, and no config would give the run again.
+void CheckScheduleStays(const TrainConfig& before, const TrainConfig& asked,
+                        const fs::path& folder) {
+  if (asked.train.max_updates == before.train.max_updates) return;
+  if (!FallsUpToTheLastUpdate(asked.optimizer.schedule)) return;
+  throw InputError(fmt::format(
+      "train.max_updates: it stays {} for this run, whose learning rate falls by the {} schedule "
+      "up to the last update; a new run with `--set network.init_from={}` can do more from its "
+      "weights, and the constant and exponential schedules leave the number open",
+      *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
+}
+
 void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
                           const fs::path& folder) {
   if (done.updates >= *config.train.max_updates) {
-    throw InputError(
-        fmt::format("{} has done all its {} updates; `--set train.max_updates=N` lets "
-                    "it do more",
-                    folder.string(), *config.train.max_updates));
+    throw InputError(fmt::format(
+        "{} has done all its {} updates; {}", folder.string(), *config.train.max_updates,
+        FallsUpToTheLastUpdate(config.optimizer.schedule)
+            ? fmt::format(
+                  "a new run with `--set network.init_from={}` can do more from its weights",
+                  folder.string())
+            : "`--set train.max_updates=N` lets it do more"));
   }
   if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
     throw InputError(fmt::format(
@@ -203,6 +223,7 @@ int Resume(const TrainArgs& args) {
   if (!asked.train.max_updates) {
     throw InputError("train.max_updates: expected a number, since a run that goes on has begun");
   }
+  CheckScheduleStays(LoadConfig(directory.config()), asked, directory.path());
   const Checkpoint checkpoint(directory.checkpoint());
   const RunCounters done = checkpoint.Counters();
   CheckSomethingIsLeft(asked, done, directory.path());

@@ -194,6 +194,44 @@ class Train(CliTest):
         self.assertIn("lower optimizer.learning_rate", error)
 
 
+class Resume(CliTest):
+    def test_a_run_with_a_constant_rate_can_do_more_and_its_config_gives_it_again(self):
+        run = self.train_small()
+        self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6")
+        again = self.folder / "again"
+        self.run_tandem("train", run / "config.yaml", "--out", again)
+        first, second = (json.loads((r / "summary.json").read_text()) for r in (run, again))
+        self.assertEqual(first["updates"], 6)
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+
+    def test_a_schedule_that_has_fallen_does_not_rise_again(self):
+        for schedule in ("linear", "cosine"):
+            config = self.write("small.yaml", SMALL)
+            run = self.folder / schedule
+            self.run_tandem("train", config, "--out", run, "--set",
+                            f"optimizer.schedule={schedule}")
+            saved = (run / "config.yaml").read_text()
+            _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6",
+                                       code=2)
+            self.assertIn(f"train.max_updates: it stays 4 for this run, whose learning rate falls "
+                          f"by the {schedule} schedule", error)
+            self.assertEqual((run / "config.yaml").read_text(), saved)
+            _, error = self.run_tandem("train", "--resume", run, code=2)
+            self.assertIn(f"has done all its 4 updates; a new run with `--set network.init_from=",
+                          error)
+
+    def test_a_falling_schedule_goes_on_where_a_time_limit_cut_it_off(self):
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        falling = ["--set", "optimizer.schedule=linear"]
+        self.run_tandem("train", config, "--out", run, *falling, "--set", "train.max_seconds=1e-9")
+        self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=0")
+        self.run_tandem("train", config, "--out", self.folder / "whole", *falling)
+        cut, whole = (json.loads((self.folder / r / "summary.json").read_text())
+                      for r in ("run", "whole"))
+        self.assertEqual(cut["weights_sha256"], whole["weights_sha256"])
+
+
 class Signals(CliTest):
     def stop_with(self, number, code):
         config = self.write("long.yaml", SMALL)
