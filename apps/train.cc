@@ -90,12 +90,22 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
   CheckLimits(plan, c);
 }
 
+const char* Describe(RunEnd end) {
+  switch (end) {
+    case RunEnd::kAllUpdates:
+      return "all updates done";
+    case RunEnd::kTimeLimit:
+      return "the time limit was reached";
+    case RunEnd::kStopped:
+      return "stopped on request";
+  }
+  return "";
+}
+
 void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
-  constexpr const char* kEnds[] = {"all updates done", "the time limit was reached",
-                                   "stopped on request"};
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
   LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
-                      kEnds[static_cast<int>(summary.end)], Counted(summary.updates, "update"),
+                      Describe(summary.end), Counted(summary.updates, "update"),
                       WithThousands(summary.examples), HumanSeconds(summary.wall_s),
                       WithThousands(static_cast<long long>(rate)), summary.final_loss,
                       HumanBytes(static_cast<double>(summary.peak_rss_bytes))));

@@ -14,6 +14,18 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result) {
   return {{"solve_rate", result->solve_rate}, {"value_error", result->value_error}};
 }
 
+const char* EndedBy(RunEnd end) {
+  switch (end) {
+    case RunEnd::kAllUpdates:
+      return "max_updates";
+    case RunEnd::kTimeLimit:
+      return "max_seconds";
+    case RunEnd::kStopped:
+      return "stopped";
+  }
+  return "";
+}
+
 // What `tandem compare` sets runs side by side by.
 nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig& config) {
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
@@ -36,10 +48,9 @@ nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig&
 
 void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
                   const TrainConfig& config, const std::string& device) {
-  constexpr const char* kEnds[] = {"max_updates", "max_seconds", "stopped"};
   nlohmann::ordered_json json = {
       {"schema", 1},
-      {"ended_by", kEnds[static_cast<int>(summary.end)]},
+      {"ended_by", EndedBy(summary.end)},
       {"mode", ValueText(config, "pipeline.mode")},
       {"device", device},
       {"parameters", summary.parameters},
