@@ -1,11 +1,57 @@
 #include "run/checkpoint.h"
 
+#include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
+
+// A dictionary in a file, whose errors name the file, the entry and what was expected there.
+class Entries {
+ public:
+  Entries(TensorDict dict, std::string file, std::string path = "")
+      : dict_(std::move(dict)), file_(std::move(file)), path_(std::move(path)) {}
+
+  const TensorDict& dict() const { return dict_; }
+  bool Has(const char* name) const { return dict_.contains(name); }
+
+  Entries Dict(const char* name) const {
+    return {At(name, &c10::IValue::isGenericDict, "a dictionary").toGenericDict(), file_,
+            path_ + name + "."};
+  }
+  std::int64_t Count(const char* name) const {
+    constexpr const char* kExpected = "a whole number from 0 up";
+    const std::int64_t count = At(name, &c10::IValue::isInt, kExpected).toInt();
+    if (count < 0) Fail(name, std::to_string(count), kExpected);
+    return count;
+  }
+  double Real(const char* name) const {
+    return At(name, &c10::IValue::isDouble, "a real number").toDouble();
+  }
+  std::string Text(const char* name) const {
+    return At(name, &c10::IValue::isString, "a text").toStringRef();
+  }
+
+ private:
+  c10::IValue At(const char* name, bool (c10::IValue::*is_right)() const,
+                 const char* expected) const {
+    const auto found = dict_.find(name);
+    if (found == dict_.end()) Fail(name, "missing", expected);
+    if (!(found->value().*is_right)()) Fail(name, "of another type", expected);
+    return found->value();
+  }
+
+  [[noreturn]] void Fail(const char* name, const std::string& what, const char* expected) const {
+    throw InputError(
+        fmt::format("{}: `{}{}` is {}, expected {}", file_, path_, name, what, expected));
+  }
+
+  TensorDict dict_;
+  std::string file_;
+  std::string path_;  // "resume.target.", where the dictionary lies in the file
+};
 
 void Insert(TensorDict& dict, const std::string& name, const ValidationResult& result) {
   TensorDict inner = MakeTensorDict();
@@ -32,13 +78,6 @@ TensorDict ToDict(const RunCounters& c) {
   return dict;
 }
 
-std::optional<ValidationResult> ResultIn(const TensorDict& dict, const std::string& name) {
-  if (!dict.contains(name)) return std::nullopt;
-  const TensorDict inner = dict.at(name).toGenericDict();
-  return ValidationResult{.solve_rate = inner.at("solve_rate").toDouble(),
-                          .value_error = inner.at("value_error").toDouble()};
-}
-
 TensorDict ToDict(const TargetState& target) {
   TensorDict dict = MakeTensorDict();
   dict.insert("offered", target.offered);
@@ -56,6 +95,31 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
+constexpr const char* kSha256 = "sha256";  // of all that lies beside it in a RunState's dictionary
+
+// All that a dictionary holds, numbers and texts as names.
+void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
+  for (const auto& entry : dict) {
+    const std::string name = path + (entry.key().isString() ? entry.key().toStringRef() : "?");
+    const c10::IValue& value = entry.value();
+    const auto add = [&](const auto& number_or_text) {
+      leaves.emplace_back(fmt::format("{}={}", name, number_or_text), at::empty({0}));
+    };
+    if (name == kSha256) continue;
+    if (value.isGenericDict()) AddLeaves(value.toGenericDict(), name + ".", leaves);
+    if (value.isTensor()) leaves.emplace_back(name, value.toTensor());
+    if (value.isInt()) add(value.toInt());
+    if (value.isDouble()) add(value.toDouble());
+    if (value.isString()) add(value.toStringRef());
+  }
+}
+
+std::string Sha256Of(const TensorDict& run_state) {
+  StateDict leaves;
+  AddLeaves(run_state, "", leaves);
+  return WeightsSha256(leaves);
+}
+
 TensorDict ToDict(const RunState& state) {
   TensorDict dict = MakeTensorDict();
   dict.insert("counters", ToDict(state.counters));
@@ -64,7 +128,22 @@ TensorDict ToDict(const RunState& state) {
   dict.insert("model", ToTensorDict(state.model));
   dict.insert("optimizer", ToTensorDict(state.optimizer));
   dict.insert("target_network", ToTensorDict(state.target_network));
+  dict.insert(kSha256, Sha256Of(dict));
   return dict;
+}
+
+std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
+  if (!entries.Has(name)) return std::nullopt;
+  const Entries result = entries.Dict(name);
+  return ValidationResult{.solve_rate = result.Real("solve_rate"),
+                          .value_error = result.Real("value_error")};
+}
+
+Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
+  if (!checkpoint.contains("resume")) {
+    throw InputError(fmt::format("{} holds a network alone, no run to go on with", file));
+  }
+  return Entries(checkpoint, file).Dict("resume");
 }
 
 }  // namespace
@@ -91,69 +170,64 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
     throw InputError(
         fmt::format("{}: expected a checkpoint of schema {}", file_, kCheckpointSchema));
   }
-  iterations_ = content_.at("iterations").toInt();  // the schema promises it, and the rest
+  iterations_ = Entries(content_, file_).Count("iterations");
 }
 
 void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
-  const std::string& trained_on = content_.at("domain").toStringRef();
+  const Entries entries(content_, file_);
+  const std::string trained_on = entries.Text("domain");
   if (trained_on != domain) {
     throw InputError(
         fmt::format("{}: a network for {}, expected one for {}", file_, trained_on, domain));
   }
-  LoadStateDict(content_.at("model").toGenericDict(), StateDictOf(net), file_);
-  if (WeightsSha256(StateDictOf(net)) != content_.at("weights_sha256").toStringRef()) {
+  LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
+  if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format("{}: the weights are damaged: their SHA-256 is another", file_));
   }
 }
 
-TensorDict Checkpoint::Resume() const {
-  if (!content_.contains("resume")) {
-    throw InputError(fmt::format("{} holds a network alone, no run to go on with", file_));
-  }
-  return content_.at("resume").toGenericDict();
-}
-
 RunCounters Checkpoint::Counters() const {
-  const TensorDict dict = Resume().at("counters").toGenericDict();
-  const auto number = [&](const char* name) { return dict.at(name).toInt(); };
-  const auto real = [&](const char* name) { return dict.at(name).toDouble(); };
-  return {.updates = number("updates"),
-          .iterations = number("iterations"),
-          .examples = number("examples"),
-          .wall_s = real("wall_s"),
-          .generate_s = real("generate_s"),
-          .train_s = real("train_s"),
-          .wait_for_rows_s = real("wait_for_rows_s"),
-          .validate_s = real("validate_s"),
-          .final_loss = real("final_loss"),
-          .validation = ResultIn(dict, "validation"),
-          .best = ResultIn(dict, "best"),
-          .validated_iterations = number("validated_iterations"),
-          .best_update = number("best_update")};
+  const Entries counters = RunStateIn(content_, file_).Dict("counters");
+  return {.updates = counters.Count("updates"),
+          .iterations = counters.Count("iterations"),
+          .examples = counters.Count("examples"),
+          .wall_s = counters.Real("wall_s"),
+          .generate_s = counters.Real("generate_s"),
+          .train_s = counters.Real("train_s"),
+          .wait_for_rows_s = counters.Real("wait_for_rows_s"),
+          .validate_s = counters.Real("validate_s"),
+          .final_loss = counters.Real("final_loss"),
+          .validation = ResultIn(counters, "validation"),
+          .best = ResultIn(counters, "best"),
+          .validated_iterations = counters.Count("validated_iterations"),
+          .best_update = counters.Count("best_update")};
 }
 
 std::optional<ShardPosition> Checkpoint::Position() const {
-  const TensorDict resume = Resume();
-  if (!resume.contains("position")) return std::nullopt;
-  const TensorDict dict = resume.at("position").toGenericDict();
-  return ShardPosition{.set = dict.at("set").toStringRef(),
-                       .rows = dict.at("rows").toInt(),
-                       .skipped_chunks = dict.at("skipped_chunks").toInt(),
-                       .skipped_rows = dict.at("skipped_rows").toInt()};
+  const Entries state = RunStateIn(content_, file_);
+  if (!state.Has("position")) return std::nullopt;
+  const Entries position = state.Dict("position");
+  return ShardPosition{.set = position.Text("set"),
+                       .rows = position.Count("rows"),
+                       .skipped_chunks = position.Count("skipped_chunks"),
+                       .skipped_rows = position.Count("skipped_rows")};
 }
 
 TargetState Checkpoint::Target() const {
-  const TensorDict dict = Resume().at("target").toGenericDict();
-  return {.offered = dict.at("offered").toInt(),
-          .published = dict.at("published").toInt(),
-          .last_loss = dict.at("last_loss").toDouble()};
+  const Entries target = RunStateIn(content_, file_).Dict("target");
+  return {.offered = target.Count("offered"),
+          .published = target.Count("published"),
+          .last_loss = target.Real("last_loss")};
 }
 
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network) const {
-  const TensorDict dict = Resume();
+  const Entries state = RunStateIn(content_, file_);
+  if (Sha256Of(state.dict()) != state.Text(kSha256)) {
+    throw InputError(fmt::format("{}: the run's state is damaged: its SHA-256 is another", file_));
+  }
   const auto load = [&](const char* part, const StateDict& into) {
-    LoadStateDict(dict.at(part).toGenericDict(), into, fmt::format("{}: {}", file_, part));
+    LoadStateDict(state.Dict(part).dict(), into, fmt::format("{}: {}", file_, part));
   };
   load("model", model);
   load("optimizer", optimizer);

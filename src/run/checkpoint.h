@@ -7,7 +7,7 @@
 //     weights_sha256  of `model`
 //     model           the network's state dict
 //     resume          in checkpoint.pt alone: the RunState before the next update to do, which for
-//                     an update that was cut short is that update
+//                     an update that was cut short is that update; and `sha256`, of all of it
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,8 @@ void WriteCheckpoint(const std::filesystem::path& path, const std::string& domai
                      const RunCounters& counters, const StateDict& model,
                      const std::string& weights_sha256, const RunState* resume);
 
-/// A checkpoint that was read and found whole.
+/// A checkpoint that was read. All methods throw InputError that names the file, the entry and what
+/// was expected, where it holds something else.
 class Checkpoint {
  public:
   /// Throws InputError that names the file if it is no checkpoint of this schema.
@@ -76,13 +77,12 @@ class Checkpoint {
   std::optional<ShardPosition> Position() const;
   TargetState Target() const;
 
-  /// Copies the state before the next update into these tensors.
+  /// Copies the state before the next update into these tensors. Throws InputError if it is of
+  /// another run than they are, or not what the run wrote.
   void LoadState(const StateDict& model, const StateDict& optimizer,
                  const StateDict& target_network) const;
 
  private:
-  TensorDict Resume() const;
-
   std::string file_;
   TensorDict content_;
   std::int64_t iterations_ = 0;

@@ -1,4 +1,5 @@
 // Runs that are stopped, killed or fail, and go on.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,17 +9,23 @@
 
 #include "base/file.h"
 #include "config/load.h"
+#include "nn/tensor_file.h"
 #include "run/model.h"
 #include "run/resolve.h"
 #include "run/run_directory.h"
 #include "run/train_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 constexpr const char* kSmall =
     "network: {width: 32, blocks: 1, norm: batch}\n"
@@ -193,6 +200,84 @@ TEST_P(InFolder, ATrainedNetworkCanBeginAnotherRun) {
   config.network.init_from = folder_.string();
   config.domain.argument = "pieces";
   EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
+}
+
+// Asks a checkpoint for all that a run takes from it, into a network that it does not know.
+void ReadAll(const fs::path& file, const TrainConfig& config) {
+  const auto domain = MakeDomain(config.domain.full_name());
+  ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  const Checkpoint checkpoint(file);
+  checkpoint.LoadModel(net, domain->spec().name);
+  checkpoint.Counters();
+  checkpoint.Position();
+  checkpoint.Target();
+  checkpoint.LoadState({}, {}, {});
+}
+
+TensorDict Inside(TensorDict dict, const std::vector<std::string>& path) {
+  for (const std::string& name : path) dict = dict.at(name).toGenericDict();
+  return dict;
+}
+
+TEST_P(InFolder, AMalformedCheckpointIsNamedWithTheEntry) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.pt";
+  const TensorDict whole = ReadTensorFile(file);
+  const auto expect_named = [&](const std::string& entry) {
+    EXPECT_THAT([&] { ReadAll(file, Config()); },
+                ThrowsMessage<InputError>(
+                    AllOf(HasSubstr("checkpoint.pt: `" + entry + "` is"), HasSubstr("expected"))));
+  };
+  for (const auto& [path, name] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{}, "iterations"},
+           {{}, "domain"},
+           {{}, "model"},
+           {{}, "weights_sha256"},
+           {{}, "resume"},
+           {{"resume"}, "counters"},
+           {{"resume"}, "target"},
+           {{"resume"}, "sha256"},
+           {{"resume", "counters"}, "updates"},
+           {{"resume", "counters"}, "wall_s"},
+           {{"resume", "counters", "validation"}, "solve_rate"},
+           {{"resume", "target"}, "offered"}}) {
+    TensorDict within = Inside(whole, path);
+    const c10::IValue right = within.at(name);
+    std::string entry;
+    for (const std::string& outer : path) entry += outer + ".";
+    entry += name;
+    within.insert_or_assign(name, c10::List<std::int64_t>({1}));
+    WriteTensorFile(file, whole);
+    expect_named(entry);
+    if (name != "resume") {  // without it, there is a message of its own
+      within.erase(name);
+      WriteTensorFile(file, whole);
+      expect_named(entry);
+    }
+    within.insert_or_assign(name, right);
+  }
+}
+
+TEST_P(InFolder, AnAlteredStateIsNotGoneOnWith) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.pt";
+  const std::string before = ReadFile(file);
+  const auto expect_refused = [&](const std::function<void(TensorDict)>& alter) {
+    const TensorDict checkpoint = ReadTensorFile(file);
+    alter(Inside(checkpoint, {"resume"}));
+    WriteTensorFile(file, checkpoint);
+    EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<InputError>(HasSubstr("SHA-256 is another")));
+    WriteFileAtomically(file, before);
+  };
+  for (const char* part : {"model", "optimizer"}) {
+    expect_refused([&](const TensorDict& state) {
+      Inside(state, {part}).begin()->value().toTensor().add_(1);
+    });
+  }
+  expect_refused([](const TensorDict& state) {
+    Inside(state, {"counters"}).insert_or_assign("updates", std::int64_t{1});
+  });
+  ExpectTheSame(GoOn());
 }
 
 TEST_P(InFolder, OnlyOneProgramTrainsInAFolder) {
