@@ -5,11 +5,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/file.h"
@@ -18,6 +20,25 @@
 namespace tandem {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+bool IsReplay(std::string_view name) {
+  return name.starts_with("replay-") && name.ends_with(".bin");
+}
+
+// "checkpoint.pt" of "checkpoint.pt.1234.partial", as AtomicFile calls what it writes aside; "" of
+// other names.
+std::string_view NameOfPartial(std::string_view name) {
+  constexpr std::string_view kSuffix = ".partial";
+  if (!name.ends_with(kSuffix)) return "";
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.find_last_not_of("0123456789");
+  if (dot == std::string_view::npos || dot + 1 == name.size() || name[dot] != '.') return "";
+  return name.substr(0, dot);
+}
+
+}  // namespace
 
 fs::path CheckpointIn(const fs::path& path) {
   return fs::is_directory(path) ? path / "checkpoint.pt" : path;
@@ -80,7 +101,19 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
 RunDirectory RunDirectory::Reopen(const fs::path& path) {
   RunDirectory run = Open(path);
   run.Lock();
+  run.RemovePartialFiles();
   return run;
+}
+
+// Whose program was killed as it wrote them: nobody else writes here while the lock is held.
+void RunDirectory::RemovePartialFiles() const {
+  const fs::path own[] = {config(), metrics(), checkpoint(), best(), trace(), summary()};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string file = entry.path().filename().string();
+    const std::string_view name = NameOfPartial(file);
+    const auto is_it = [&](const fs::path& path) { return path.filename() == name; };
+    if (IsReplay(name) || std::ranges::any_of(own, is_it)) fs::remove(entry.path());
+  }
 }
 
 void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
@@ -102,8 +135,7 @@ fs::path RunDirectory::replay(std::int64_t next) const {
 void RunDirectory::KeepReplayOf(std::int64_t next) const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    const bool is_replay = name.starts_with("replay-") && name.ends_with(".bin");
-    if (is_replay && entry.path() != replay(next)) fs::remove(entry.path());
+    if (IsReplay(name) && entry.path() != replay(next)) fs::remove(entry.path());
   }
 }
 

@@ -32,8 +32,9 @@ class RunDirectory {
   /// Takes an existing run, to read. Throws InputError that says what is missing.
   static RunDirectory Open(const std::filesystem::path& path);
 
-  /// Takes an existing run, to go on with it. Throws InputError if something is missing or another
-  /// program is at it.
+  /// Takes an existing run, to go on with it, and removes what a program that was killed had begun
+  /// to write of the files above. Throws InputError if something is missing or another program is
+  /// at it.
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -62,6 +63,7 @@ class RunDirectory {
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   void Lock();
+  void RemovePartialFiles() const;
 
   std::filesystem::path path_;
   std::shared_ptr<const int> lock_;  // a file descriptor

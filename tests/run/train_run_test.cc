@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "config/load.h"
@@ -148,6 +149,27 @@ TEST_F(InFolder, AClaimedFolderIsTakenUntilItIsGivenUp) {
   first.Abandon();
   EXPECT_FALSE(fs::exists(folder_));
   RunDirectory::Create(folder_);
+}
+
+TEST_F(InFolder, WhatAKilledProgramHadBegunToWriteGoes) {
+  RunToTheEnd({}, RunDirectory::Create(folder_));
+  for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
+                           "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
+    WriteFileAtomically(folder_ / left, "torn");
+  }
+  for (const char* foreign : {"notes.txt.4711.partial", "checkpoint.pt.partial", "replay-7.txt",
+                              "checkpoint.pt.mine.partial"}) {
+    WriteFileAtomically(folder_ / foreign, "precious");
+  }
+  RunDirectory::Open(folder_);  // to read: whoever trains there may be writing them
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt.4711.partial"));
+  RunDirectory::Reopen(folder_);
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(folder_)) left.insert(entry.path().filename());
+  EXPECT_EQ(left,
+            (std::set<std::string>{"best.pt", "checkpoint.pt", "checkpoint.pt.mine.partial",
+                                   "checkpoint.pt.partial", "config.yaml", "metrics.jsonl",
+                                   "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
 }
 
 TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
