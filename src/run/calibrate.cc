@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "run/memory_plan.h"
 #include "run/train_run.h"
 
 namespace tandem {
@@ -25,6 +26,18 @@ constexpr std::int64_t kProbeIterations = 20;
 
 // Machines slow down and others use them too: plan with this share of the time that is left.
 constexpr double kPlannedShare = 0.97;
+
+// The probe's network is thrown away: what it does is not validated and, while the device is waited
+// for as often as the run will, nothing is said of its iterations.
+TrainConfig ProbeFor(TrainConfig config) {
+  config.validation.every_updates = 0;
+  config.diagnose.timing_every = 0;
+  config.train.max_updates = 1'000'000;
+  config.train.max_seconds *= kProbeMostShare;
+  config.train.iterations_per_update =
+      std::min(config.train.iterations_per_update, kProbeIterations);
+  return config;
+}
 
 // How long an iteration takes, with its share of filling buffers; 0 if not even one was done.
 double MeasureSecondsPerIteration(TrainRun& run, double seconds) {
@@ -55,12 +68,9 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
                               const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
   const double limit = config.train.max_seconds;
-  TrainConfig probe = config;
-  probe.validation.every_updates = 0;
-  probe.train.max_updates = 1'000'000;
-  probe.train.max_seconds = kProbeMostShare * limit;
-  probe.train.iterations_per_update = std::min(probe.train.iterations_per_update, kProbeIterations);
-  TrainRun run(probe, device, std::nullopt, stop);
+  config.train.max_updates = 1;  // with auto, each update takes the memory that the first does
+  CheckLimits(PlanMemory(config), config);
+  TrainRun run(ProbeFor(config), device, std::nullopt, stop);
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
   const double iteration_s =
       MeasureSecondsPerIteration(run, std::min(kProbeSeconds, kProbeShare * limit));

@@ -43,12 +43,14 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const TrainConfig&
       micro_steps_(config.train.accumulation_steps),
       before_(main.Times()) {
   main.SynchronizeAfterPhases([&device] { device.Synchronize(); });
+  if (every_ == 0) return;
   LogInfo(
       "timing: the device is waited for after each phase, and nothing is prefetched, copied or "
       "generated beside training: the figures are exact, and the run is slower");
 }
 
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {
+  if (every_ == 0) return;
   ++seen_;
   if (seen_ > kFirstIterations && seen_ % every_ != 0) return;
   const PhaseTimes now = main_.Times();

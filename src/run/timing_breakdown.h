@@ -12,7 +12,8 @@ namespace tandem {
 
 /// With diagnose.timing_breakdown: from now on the device is waited for after each phase of the
 /// main thread, and a line of milliseconds is logged after each of the first ten iterations and
-/// then every diagnose.timing_every. Used by the main thread.
+/// then every diagnose.timing_every. With 0 there, which no file may hold, nothing is logged: for
+/// runs that are to take as long and of which nobody wants to know. Used by the main thread.
 class TimingBreakdown {
  public:
   /// `main` and `device` must outlive this and the phases of `main`.

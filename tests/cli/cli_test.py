@@ -185,6 +185,16 @@ class Train(CliTest):
             self.run_tandem("train", config, "--out", "run", *wrong, code=2)
             self.assertFalse((self.folder / "run").exists(), wrong)
 
+    def test_the_run_that_measures_speed_is_not_shown_as_the_run(self):
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=auto",
+                                 "--set", "train.max_seconds=2", "--set",
+                                 "diagnose.timing_breakdown=true")
+        self.assertIn("measuring how many updates fit", log)
+        self.assertEqual(log.count("timing: the device is waited for"), 1)
+        self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
+        self.assertLess(log.index("measuring how many"), log.index("timing: the device"))
+
     def test_a_loss_that_is_not_finite_is_exit_code_1(self):
         config = self.write("small.yaml", SMALL)
         _, error = self.run_tandem("train", config, "--out", "run", "--set",

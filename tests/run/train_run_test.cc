@@ -253,6 +253,12 @@ TEST_F(Calibrate, PlansOneUpdateWhereNotEvenAnIterationFits) {
   EXPECT_EQ(Resolve({"train.max_seconds=0.001"}, stop_).train.max_updates, 1);
 }
 
+TEST_F(Calibrate, AllocatesNothingThatExceedsALimit) {
+  stop_.Request();  // whoever does not see the limit first, sees this
+  EXPECT_THROW(Resolve({"train.max_seconds=4", "memory.allocated_limit_gib=0.0001"}, stop_),
+               InputError);
+}
+
 TEST_F(Calibrate, StopsWhenAsked) {
   stop_.Request();
   EXPECT_THROW(Resolve({"train.max_seconds=4"}, stop_), Stopped);
