@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
 
 #include "apps/child_process.h"
 #include "apps/commands.h"
@@ -75,6 +76,22 @@ void CheckAll(const Plan& plan) {
   }
 }
 
+void CheckIsFree(const fs::path& folder) {
+  std::error_code error;
+  const bool is_taken = fs::exists(folder, error) &&
+                        (!fs::is_directory(folder, error) || !fs::is_empty(folder, error));
+  if (is_taken) {
+    throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
+                                 folder.string()));
+  }
+}
+
+void MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+}
+
 Plan MakePlan(const CompareArgs& args) {
   CheckUpdatesAreGiven(args);
   Plan plan{
@@ -90,9 +107,7 @@ Plan MakePlan(const CompareArgs& args) {
   plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
   AlignPolicyLags(plan);
   CheckAll(plan);
-  if (fs::exists(plan.folder) && !fs::is_empty(plan.folder)) {
-    throw InputError(fmt::format("{} is not an empty folder", plan.folder.string()));
-  }
+  CheckIsFree(plan.folder);
   return plan;
 }
 
@@ -172,7 +187,7 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
 
 int RunCompare(const CompareArgs& args) {
   const Plan plan = MakePlan(args);
-  fs::create_directories(plan.folder);
+  MakeFolder(plan.folder);
   const StopOnSignals signals;
   try {
     Report(plan, RunAll(plan, signals.stop()), args.json);

@@ -1,6 +1,7 @@
 #include "compare/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -51,12 +52,14 @@ const VariantRuns* SequentialBeside(std::span<const VariantRuns> variants, const
 void FillEfficiency(const VariantRuns& overlapped, const VariantRuns* sequential, Row& row) {
   if (overlapped.variant.mode != "async" || sequential == nullptr) return;
   std::vector<double> efficiency;
+  std::vector<std::string> bounds;  // each once
   for (std::size_t seed = 0; seed < overlapped.runs.size(); ++seed) {
     const Ideal ideal = IdealOf(sequential->runs[seed]);
     efficiency.push_back(ideal.seconds / overlapped.runs[seed].seconds);
-    row.bound_by = ideal.bound_by;
+    if (std::ranges::find(bounds, ideal.bound_by) == bounds.end()) bounds.push_back(ideal.bound_by);
   }
   row.efficiency = SpreadOf(efficiency);
+  row.bound_by = fmt::format("{}", fmt::join(bounds, ", "));
 }
 
 Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {

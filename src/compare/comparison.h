@@ -40,7 +40,7 @@ struct Row {
   std::optional<Spread> solve_rate_equal_time;  ///< when the fastest run of its seed was done
   Spread speed_up;                              ///< over the first row, seed by seed
   std::optional<Spread> efficiency;  ///< of overlap: async rows with a sequential one beside them
-  std::string bound_by;              ///< of that ideal
+  std::string bound_by;              ///< of that ideal: "cores", or "training, GPU" by seeds
   bool weights_equal_first = false;  ///< with the first row's, for every seed
 };
 

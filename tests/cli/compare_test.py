@@ -34,7 +34,9 @@ class Compare(CliTest):
         self.assertEqual(first["speed_up"], {"median": 1.0, "least": 1.0, "most": 1.0})
         self.assertIsNone(first["overlap_efficiency"])
         self.assertGreater(second["overlap_efficiency"]["median"], 0)
-        self.assertIn(second["ideal_bound_by"], ("generator", "training", "cores"))
+        bounds = second["ideal_bound_by"].split(", ")
+        self.assertLessEqual(set(bounds), {"generator", "training", "cores"})
+        self.assertEqual(len(bounds), len(set(bounds)))
         for row in (first, second):
             self.assertEqual(row["lag_updates"]["median"], 0.75)  # 0, 1, 1, 1
             for share in ("idle_workers", "idle_main", "solve_rate_equal_iterations"):
@@ -79,6 +81,15 @@ class Compare(CliTest):
             _, error = self.compare("--out", "all", *args, code=2)
             self.assertIn(message, error)
             self.assertFalse((self.folder / "all").exists(), args)
+
+    def test_refuses_what_is_no_empty_folder(self):
+        (self.folder / "full").mkdir()
+        for taken in (self.write("empty.txt", ""), self.write("file.txt", "x"),
+                      self.write("full/precious.txt", "x").parent):
+            _, error = self.compare("--out", taken, code=2)
+            self.assertIn(f"{taken} exists and is not an empty folder", error)
+        _, error = self.compare("--out", self.folder / "file.txt" / "within", code=2)
+        self.assertIn("cannot make", error)
 
     def test_a_run_that_fails_is_shown(self):
         _, error = self.compare("--modes", "sequential", "--out", "all", "--set",

@@ -72,6 +72,17 @@ TEST(Compare, MeasuresOverlapAgainstTheLargestOfItsBounds) {
   EXPECT_DOUBLE_EQ(Compare(variants)[1].efficiency->median, 7.0 / 8);
 }
 
+TEST(Compare, TellsWhatBoundsTheIdealOfEachSeed) {
+  RunRecord by_training = RunOf(10, 0, 0, "a");
+  by_training.train_s = 8;
+  const RunRecord by_cores = RunOf(10, 0, 0, "a");
+  const RunRecord overlapped = RunOf(9, 0, 0, "a");
+  const std::vector<VariantRuns> variants = {
+      Runs("sequential", {by_training, by_cores, by_training}),
+      Runs("async", {overlapped, overlapped, overlapped})};
+  EXPECT_EQ(Compare(variants)[1].bound_by, "training, cores");
+}
+
 TEST(Compare, SolveRatesAreThoseWhenTheFastestWasDone) {
   const std::vector<VariantRuns> variants = {Runs("sequential", {RunOf(10, 0.25, 0.75, "a")}),
                                              Runs("async", {RunOf(5, 0.25, 0.75, "a")})};
