@@ -14,7 +14,7 @@ FillThread::FillThread(Generator& generator, const Schema& schema, std::int64_t 
       rows_(rows),
       stop_(&stop),
       buffers_(schema, static_cast<std::size_t>(rows)),
-      thread_("generator") {}
+      thread_(kGeneratorThread) {}
 
 FillThread::~FillThread() {
   stop_.Request();

@@ -11,6 +11,9 @@
 
 namespace tandem {
 
+/// The name of its thread, in traces and accounts.
+inline constexpr const char* kGeneratorThread = "generator";
+
 struct FillStats {
   Stopwatch::Clock::time_point began;
   double seconds = 0;  ///< in Generator::Fill

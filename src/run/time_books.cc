@@ -1,10 +1,18 @@
 #include "run/time_books.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "pipeline/fill_thread.h"
+#include "shards/stages.h"
+#include "tandem/error.h"
+#include "train/loader.h"
 
 namespace tandem {
 namespace {
@@ -51,6 +59,23 @@ ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
   return times;
 }
 
+constexpr const char* kMainThread = "main";
+
+// Whoever gives a run another thread must say where its time belongs.
+PhaseTimes& AccountOf(const std::string& thread, ThreadTimes& all) {
+  constexpr std::pair<std::string_view, PhaseTimes ThreadTimes::*> kAccounts[] = {
+      {kMainThread, &ThreadTimes::main},
+      {kGeneratorThread, &ThreadTimes::generator},
+      {kPrefetchThread, &ThreadTimes::prefetch},
+      {kValidationPrefetch, &ThreadTimes::validation_prefetch},
+      {kDiskThread, &ThreadTimes::disk},
+      {kTransferThread, &ThreadTimes::transfer}};
+  for (const auto& [name, account] : kAccounts) {
+    if (name == thread) return all.*account;
+  }
+  throw Error(fmt::format("the thread '{}' has no account of its time", thread));
+}
+
 double CoreSeconds() {
   timespec spent{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
@@ -60,14 +85,14 @@ double CoreSeconds() {
 }  // namespace
 
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
-  nlohmann::ordered_json json = {{"main", ToJson(times.main)},
-                                 {"generator", ToJson(times.generator)}};
-  if (times.prefetch.wall_s > 0) json["prefetch"] = ToJson(times.prefetch);
+  nlohmann::ordered_json json = {{kMainThread, ToJson(times.main)},
+                                 {kGeneratorThread, ToJson(times.generator)}};
+  if (times.prefetch.wall_s > 0) json[kPrefetchThread] = ToJson(times.prefetch);
   if (times.validation_prefetch.wall_s > 0) {
     json[kValidationPrefetch] = ToJson(times.validation_prefetch);
   }
-  if (times.disk.wall_s > 0) json["disk"] = ToJson(times.disk);
-  if (times.transfer.wall_s > 0) json["transfer"] = ToJson(times.transfer);
+  if (times.disk.wall_s > 0) json[kDiskThread] = ToJson(times.disk);
+  if (times.transfer.wall_s > 0) json[kTransferThread] = ToJson(times.transfer);
   json["workers"] = {{"count", times.worker_count},
                      {"wall_s", Rounded(times.workers.wall_s)},
                      {"busy_s", Rounded(times.workers.Work())},
@@ -89,7 +114,7 @@ nlohmann::ordered_json ToJson(const GpuTimes& times) {
 }
 
 TimeBooks::TimeBooks(Stopwatch began)
-    : timeline_(began.start()), main_(timeline_.AddMainTrack("main", Phase::kSetUp)) {}
+    : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Phase::kSetUp)) {}
 
 void TimeBooks::TrainingStarts() {
   if (cold_) return;
@@ -103,18 +128,8 @@ ThreadTimes TimeBooks::Times() const {
     if (track.is_worker) {
       all.workers += track.times;
       ++all.worker_count;
-    } else if (track.name == "generator") {
-      all.generator += track.times;
-    } else if (track.name == "prefetch") {
-      all.prefetch += track.times;
-    } else if (track.name == kValidationPrefetch) {
-      all.validation_prefetch += track.times;
-    } else if (track.name == "disk") {
-      all.disk += track.times;
-    } else if (track.name == "transfer") {
-      all.transfer += track.times;
     } else {
-      all.main += track.times;
+      AccountOf(track.name, all) += track.times;
     }
   }
   return all;

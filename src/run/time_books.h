@@ -53,7 +53,8 @@ struct TimeReport {
   double generating_thread_s = 0;  ///< work of the generator thread and the workers together
 };
 
-/// Keeps a run's timeline. Used by the main thread.
+/// Keeps a run's timeline. Used by the main thread. Throws Error where a thread works on the
+/// timeline that ThreadTimes has no place for.
 class TimeBooks {
  public:
   /// What was done since `began` was setting up.

@@ -5,7 +5,11 @@
 namespace tandem {
 
 Stages::Stages(StageWork& work, StageDepths depths, std::int64_t first, std::int64_t epoch_steps)
-    : work_(work), depths_(depths), steps_(depths.slots()), disk_("disk"), transfer_("transfer") {
+    : work_(work),
+      depths_(depths),
+      steps_(depths.slots()),
+      disk_(kDiskThread),
+      transfer_(kTransferThread) {
   disk_.Post([this, first, epoch_steps] {
     try {
       LoadEpochs(first, epoch_steps);

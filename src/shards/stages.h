@@ -12,6 +12,10 @@
 
 namespace tandem {
 
+/// The names of their threads, in traces and accounts.
+inline constexpr const char* kDiskThread = "disk";
+inline constexpr const char* kTransferThread = "transfer";
+
 /// What the stages do with a slot of memory. Each method is called from its stage's thread alone,
 /// and never for the same slot as another.
 class StageWork {

@@ -11,12 +11,15 @@
 
 namespace tandem {
 
+/// The name of training's thread, in traces and accounts.
+inline constexpr const char* kPrefetchThread = "prefetch";
+
 struct LoaderOptions {
   std::int64_t batch_size = 1;  ///< rows; the last batch of a buffer may be smaller
   std::int64_t depth = 2;       ///< batches made ready ahead of the one handed out, with prefetch
   std::uint64_t seed = 0;       ///< of the order of rows
   SlotOptions slots;
-  std::string thread_name = "prefetch";  ///< in traces and accounts, where there is one
+  std::string thread_name = kPrefetchThread;  ///< where there is one
 };
 
 /// What a config's section says.

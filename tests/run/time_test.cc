@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/worker.h"
 #include "config/load.h"
 #include "run/bottleneck.h"
 #include "run/resolve.h"
@@ -13,6 +14,7 @@
 #include "run/trace.h"
 #include "run/train_run.h"
 #include "support/temp_folder.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -116,6 +118,15 @@ TEST(Accounts, AreInTheFilesOfTheRun) {
     forward += double(nlohmann::json::parse(line)["time"]["main"]["phases"]["forward"]);
   }
   EXPECT_NEAR(forward, double(summary["time"]["main"]["phases"]["forward"]), 1e-4);
+}
+
+TEST(Accounts, LoseNoThread) {
+  TimeBooks books{Stopwatch()};
+  const Attach attach(books.main());
+  const Worker known("prefetch");
+  EXPECT_GT(books.TakeTimes().main.wall_s, 0.0);
+  const Worker stranger("stranger");
+  EXPECT_THROW(books.TakeTimes(), Error);
 }
 
 TEST(TimingBreakdown, ChangesNoWeight) {
