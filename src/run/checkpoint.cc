@@ -173,13 +173,16 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   iterations_ = Entries(content_, file_).Count("iterations");
 }
 
+void Checkpoint::CheckDomain(const std::string& domain) const {
+  const std::string trained_on = Entries(content_, file_).Text("domain");
+  if (trained_on == domain) return;
+  throw InputError(
+      fmt::format("{}: a network for {}, expected one for {}", file_, trained_on, domain));
+}
+
 void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
+  CheckDomain(domain);
   const Entries entries(content_, file_);
-  const std::string trained_on = entries.Text("domain");
-  if (trained_on != domain) {
-    throw InputError(
-        fmt::format("{}: a network for {}, expected one for {}", file_, trained_on, domain));
-  }
   LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
   if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format("{}: the weights are damaged: their SHA-256 is another", file_));

@@ -1,7 +1,7 @@
 // checkpoint.pt and best.pt: what a run keeps of itself.
 //
 //     schema          kCheckpointSchema
-//     domain          the puzzle's name, with what the network reads of it
+//     domain          DomainSpec::identity: the puzzle, with what the network reads of it
 //     updates         whole updates that the network has had
 //     iterations      and iterations, with those of an update that was cut short
 //     weights_sha256  of `model`
@@ -67,6 +67,9 @@ class Checkpoint {
   explicit Checkpoint(const std::filesystem::path& path);
 
   std::int64_t iterations() const { return iterations_; }
+
+  /// Throws InputError that names both puzzles if it is not of `domain`, a DomainSpec::identity.
+  void CheckDomain(const std::string& domain) const;
 
   /// Copies the weights into `net`. Throws InputError if they are of another puzzle than `domain`
   /// or of another network, or damaged.

@@ -117,10 +117,10 @@ TimeBooks::TimeBooks(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Phase::kSetUp)) {}
 
 void TimeBooks::TrainingStarts() {
-  if (cold_) return;
-  cold_ = Times();
-  cold_core_s_ = CoreSeconds();
+  if (!cold_) cold_ = Now();
 }
+
+TimeBooks::Mark TimeBooks::Now() const { return {.times = Times(), .core_s = CoreSeconds()}; }
 
 ThreadTimes TimeBooks::Times() const {
   ThreadTimes all;
@@ -146,13 +146,14 @@ TimeReport TimeBooks::Report() const {
     report.cold_start_s = report.threads.main[Phase::kWaitForRows];
     return report;
   }
-  const ThreadTimes warm = Less(report.threads, *cold_);
-  report.cold_start_s = cold_->main[Phase::kWaitForRows];
+  const Mark end = trained_ ? *trained_ : Now();
+  const ThreadTimes warm = Less(end.times, cold_->times);
+  report.cold_start_s = cold_->times.main[Phase::kWaitForRows];
   report.wall_s = warm.main.wall_s;
   report.generate_critical_s = GeneratingIn(warm.generator);
   report.train_critical_s = TrainingIn(warm.main);
   report.wait_for_rows_s = warm.main[Phase::kWaitForRows];
-  report.core_s = CoreSeconds() - cold_core_s_;
+  report.core_s = end.core_s - cold_->core_s;
   report.generating_thread_s = warm.generator.Work() + warm.workers.Work();
   return report;
 }

@@ -40,7 +40,8 @@ struct GpuTimes {
 
 nlohmann::ordered_json ToJson(const GpuTimes& times);
 
-/// What a run did with its time. All but the first two members leave the cold start out.
+/// What a run did with its time. All but the first two members leave out the cold start and what
+/// comes after the last update.
 struct TimeReport {
   ThreadTimes threads;
   double cold_start_s = 0;  ///< the main thread's wait for the first buffer
@@ -67,19 +68,29 @@ class TimeBooks {
   /// Call whenever rows have come and training on them begins; the first time ends the cold start.
   void TrainingStarts();
 
+  /// Call when there is no update left: what is done now, such as the last checkpoint, is done once
+  /// however long the run was. Goes for the last call if there are several.
+  void TrainingEnds() { trained_ = Now(); }
+
   /// The times since the call before, or the start.
   ThreadTimes TakeTimes();
 
   TimeReport Report() const;
 
  private:
+  struct Mark {
+    ThreadTimes times;
+    double core_s;
+  };
+
   ThreadTimes Times() const;
+  Mark Now() const;
 
   Timeline timeline_;
   Track& main_;
   ThreadTimes taken_;
-  std::optional<ThreadTimes> cold_;  // as they were when the cold start ended
-  double cold_core_s_ = 0;
+  std::optional<Mark> cold_;     // when the cold start ended
+  std::optional<Mark> trained_;  // when the last update had ended
 };
 
 }  // namespace tandem

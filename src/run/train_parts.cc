@@ -29,6 +29,7 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
       schema(ExampleSchema(domain->spec(), config.network.head)),
       network(NetworkFor(config.network, domain->spec())),
       net(network, static_cast<std::uint64_t>(config.seed)) {
+  if (from != nullptr) from->CheckDomain(domain->spec().identity());
   if (!config.network.init_from.empty() && from == nullptr) {
     Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
   }

@@ -116,12 +116,12 @@ bool TrainRun::RunUpdate() {
     SaveUnfinished();
     throw;
   }
-  if (tracer_) tracer_->UpdateEnds(so_far_.updates);
   const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
   if (!all_done && stop_.Reached()) {
     end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
+  if (tracer_ && !ended_) tracer_->UpdateEnds(so_far_.updates);  // else Finish writes it
   return !ended_;
 }
 
@@ -251,6 +251,7 @@ TrainingMark TrainRun::Mark() const {
 
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
+  time_.TrainingEnds();
   if (end_ != RunEnd::kStopped && parts_->validator != nullptr) Validate();
   RunSummary summary;
   const Span span(Phase::kCheckpoint);

@@ -129,6 +129,28 @@ TEST(Accounts, LoseNoThread) {
   EXPECT_THROW(books.TakeTimes(), Error);
 }
 
+// Else the more a checkpoint took of a run, the less modes would seem to differ.
+TEST(TimeBooks, TrainingIsOverWithTheLastUpdate) {
+  using std::chrono::milliseconds;
+  TimeBooks books{Stopwatch()};
+  const Attach attach(books.main());
+  books.TrainingStarts();
+  {
+    const Span span(Phase::kForward);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  books.TrainingEnds();
+  {
+    const Span span(Phase::kCheckpoint);
+    std::this_thread::sleep_for(milliseconds(30));
+  }
+  const TimeReport report = books.Report();
+  EXPECT_GE(report.threads.main[Phase::kCheckpoint], 0.03);
+  EXPECT_GE(report.train_critical_s, 0.005);
+  EXPECT_LE(report.train_critical_s, report.wall_s);
+  EXPECT_LE(report.wall_s, report.threads.main.wall_s - 0.03);
+}
+
 TEST(TimingBreakdown, ChangesNoWeight) {
   for (const char* target : {"walk_length", "value_iteration"}) {
     const std::string generate = std::string("generate.target=") + target;
