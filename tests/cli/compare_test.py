@@ -48,7 +48,8 @@ class Compare(CliTest):
         self.assertEqual(sum(title.startswith("update ") for title in titles), 2 * 4)
 
     def test_async_fills_while_it_trains(self):
-        self.compare("--out", "all")
+        # Long enough for the thread that fills to come up beside the training, also where many run.
+        self.compare("--out", "all", "--set", "train.iterations_per_update=40")
 
         def stretches(mode):
             lines = (self.folder / f"all/{mode}-seed1/metrics.jsonl").read_text().splitlines()
@@ -57,8 +58,9 @@ class Compare(CliTest):
                     for u in updates]
         for mode, overlaps in (("async", True), ("sequential", False)):
             updates = stretches(mode)
-            for (_, _, trained), (fill_began, _, _) in zip(updates, updates[1:]):
-                self.assertEqual(fill_began < trained, overlaps, mode)
+            fills_beside = [fill_began < trained for (_, _, trained), (fill_began, _, _)
+                            in zip(updates, updates[1:])]
+            self.assertEqual(any(fills_beside), overlaps, mode)
 
     def test_any_key_may_vary(self):
         out, _ = self.compare("--modes", "async", "--vary", "prefetch.enabled=true,false", "--vary",

@@ -1,0 +1,211 @@
+"""`tandem solve`: solutions, limits, and what is wrong with states and runs."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import AFTER_R, SMALL, SOLVED, SOURCE, TANDEM, CliTest
+
+
+class Solve(CliTest):
+    def test_solves_shallow_cubes_and_reports_a_bad_line(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join([
+            json.dumps({"id": "turned", "state": AFTER_R, "optimal": 1}),
+            json.dumps({"id": 8, "state": AFTER_R[1:]}),
+            json.dumps({"state": SOLVED}),
+            "{not json", ""]))
+        out = self.folder / "results.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--out", out, code=2)
+        self.assertIn("solved        2 of 4", text)
+        results = [json.loads(line) for line in out.read_text().splitlines()]
+        turned, short, solved, broken = results
+        self.assertEqual((turned["id"], turned["solved"], turned["moves"], turned["length"],
+                          turned["optimal"], turned["error"]),
+                         ("turned", True, "R'", 1, 1, None))
+        self.assertEqual(turned["nodes"], 12)
+        self.assertGreater(turned["seconds"], 0)
+        self.assertEqual((short["id"], short["solved"], short["moves"]), (8, False, None))
+        self.assertIn("states.jsonl:2: a cube has 54 facelets, found 53", short["error"])
+        self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
+        self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
+
+    def test_says_what_is_wrong_with_an_impossible_cube_and_solves_the_others(self):
+        run = self.train_small()
+        flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]
+        states = self.write("states.txt", f"{AFTER_R}\n{flipped}\n{SOLVED}\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["solved"] for r in results], [True, False, True])
+        self.assertIn("states.txt:2: one edge is flipped", results[1]["error"])
+
+    def test_solves_a_puzzle_with_a_parameter(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        _, log = self.run_tandem("train", config, "--out", run)
+        self.assertIn("npuzzle:3: walk_length targets", log)
+        self.assertIn("  name: npuzzle\n  size: 3\n", (run / "config.yaml").read_text())
+        states = self.write("states.txt",
+                            "1 2 3 4 0 5 7 8 6\n2 1 3 4 5 6 7 8 0\n1 2 3 4 5 6 7 8 0\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["moves"] for r in results], ["L U", None, ""])
+        self.assertIn("states.txt:2: two tiles are swapped", results[1]["error"])
+
+    def test_reads_plain_text_and_writes_json_lines_to_a_pipe(self):
+        run = self.train_small()
+        states = self.write("states.txt", f"# two cubes\n{AFTER_R}\n\n{SOLVED}\n{SOLVED}\n")
+        text, summary = self.run_tandem("solve", "--model", run, "--states", states, "--limit", 2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["id"] for r in results], [2, 4])
+        self.assertIn("solved        2 of 2", summary)
+
+    def test_an_unsolved_state_is_exit_code_1(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1, "--set",
+                                  "search.max_length=2", "--set", "search.beam_width=8", code=1)
+        self.assertIn("no solution of at most 2 moves", json.loads(text)["error"])
+
+    def test_astar_solves_and_tells_what_it_took(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", json.dumps({"state": AFTER_R, "optimal": 1}))
+        text, announced = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                          "astar", "--weight", "0.5", "--set",
+                                          "search.max_nodes=5000")
+        self.assertIn("A*: weight 0.5, 1,000 states at a time; at most 5,000 nodes, which take",
+                      announced)
+        self.assertRegex(announced, r"memory +\d+ bytes a node stored")
+        result = json.loads(text)
+        self.assertEqual((result["moves"], result["cost"], result["ended"], result["best"]),
+                         ("R'", 1.0, "solved", None))
+        self.assertEqual((result["nodes"], result["expanded"]), (12, 1))
+        self.assertGreater(result["bytes_per_node"], 54)
+
+    def test_astar_tells_how_close_it_came(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        out = self.folder / "results.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1,
+                                  "--search", "astar", "--set", "search.max_nodes=200", "--set",
+                                  "search.batch=10", "--out", out, code=1)
+        self.assertRegex(text, r"no solution found with 200 nodes .*; best: h=\d+\.\d\d, after \d+ ")
+        self.assertIn("not solved    1: 1 at the node limit", text)
+        result = json.loads(out.read_text())
+        self.assertEqual((result["ended"], result["stored"]), ("node limit", 200))
+        self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
+        self.assertGreaterEqual(result["best"]["estimate"], 0)
+
+    def test_results_keep_the_order_of_the_states(self):
+        run = self.train_small()
+        hard = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.txt", f"{hard['state']}\n{AFTER_R}\nno cube\n{SOLVED}\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--search", "astar",
+                                  "--set", "search.instances=3", "--set", "search.max_nodes=2000",
+                                  code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["id"] for r in results], [1, 2, 3, 4])
+        self.assertEqual([r["solved"] for r in results], [False, True, False, True])
+
+    def test_beam_search_ends_at_its_time_limit(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1,
+                                  "--beam-width", 8, "--set", "search.max_length=100000", "--set",
+                                  "search.max_seconds=0.05", code=1)
+        self.assertEqual(json.loads(text)["ended"], "time limit")
+
+    def test_ctrl_c_ends_a_wide_beam_soon_and_keeps_what_was_solved(self):
+        run = self.train_small()
+        ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
+        states = self.write("states.txt", f"{SOLVED}\n{json.loads(ten[0])['state']}\n")
+        program = subprocess.Popen(
+            [TANDEM, "solve", "--model", run, "--states", states, "--beam-width", "300000",
+             "--set", "search.max_length=100000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = program.stdout.readline()  # by now it heeds signals
+        time.sleep(2)
+        asked = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        _, error = program.communicate(timeout=60)
+        self.assertTrue(json.loads(first)["solved"])
+        self.assertEqual(program.returncode, 130, error)
+        self.assertIn("stopped after 1 of 2 states", error)
+        self.assertLess(time.monotonic() - asked, 10)  # about 1 s where nothing else runs
+
+    def test_a_failure_keeps_what_was_solved(self):
+        run = self.train_small()
+        hard = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.txt", f"{AFTER_R}\n{hard['state']}\n{SOLVED}\n")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--set", "device=cpu",
+                                   "--beam-width", 30_000_000, "--set", "search.max_length=1000",
+                                   "--out", "results.jsonl", code=1, memory=3 << 30)
+        self.assertIn("failed after 1 of 3 states; the others have no result", error)
+        self.assertIn("out of memory", error)
+        results = (self.folder / "results.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["moves"] for line in results], ["R'"])
+
+    def test_a_search_that_is_none_is_named(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                   "depth-first", code=2)
+        self.assertIn("--search depth-first: `search.method` is 'depth-first', expected one of "
+                      "beam, astar", error)
+
+    def test_bytes_that_are_no_text_are_an_error_of_their_line(self):
+        run = self.train_small()
+        states = self.folder / "odd.txt"
+        states.write_bytes(b"\xef\xbb\xbf" + SOLVED.encode() + b"\n\xff\xfe\n" +
+                           "\u00e9".encode() + b"U" * 52 + b"\n" + SOLVED.encode() + b"\n")
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        results = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual([r["solved"] for r in results], [True, False, False, True])
+        self.assertIn("facelet 1 is the byte 195", results[2]["error"])
+
+    def test_checks_out_and_limit_before_it_works(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        solve = ["solve", "--model", run, "--states", states]
+        self.assertIn("is the file of the states",
+                      self.run_tandem(*solve, "--out", states, code=2)[1])
+        self.assertEqual(states.read_text(), SOLVED + "\n")
+        self.assertIn("No such file", self.run_tandem(*solve, "--out", "no/r.jsonl", code=2)[1])
+        self.run_tandem(*solve, "--limit", 0, code=2)
+        self.run_tandem(*solve, "--limit", -1, code=2)
+
+    def test_output_that_cannot_be_written_is_exit_code_1(self):
+        with open("/dev/full", "wb") as full:
+            program = subprocess.run([TANDEM, "domains"], stdout=full, stderr=subprocess.PIPE,
+                                     text=True)
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("cannot write standard output", program.stderr)
+
+    def test_damaged_weights_are_named(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        data = bytearray((run / "checkpoint.pt").read_bytes())
+        at = data.index(b"data/0") + 2000  # inside the first tensor
+        data[at] ^= 1
+        (run / "checkpoint.pt").write_bytes(data)
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        self.assertIn("checkpoint.pt", error)
+
+    def test_says_what_is_no_run_and_what_is_no_state(self):
+        states = self.write("states.txt", SOLVED)
+        _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
+        self.assertIn("there is no folder nowhere", error)
+        run = self.train_small()
+        empty = self.write("empty.txt", "\n# nothing\n")
+        self.assertIn("holds no state",
+                      self.run_tandem("solve", "--model", run, "--states", empty, code=2)[1])
+        (run / "checkpoint.pt").write_bytes(b"torn")
+        self.assertIn("checkpoint.pt is no file of tensors",
+                      self.run_tandem("solve", "--model", run, "--states", states, code=2)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

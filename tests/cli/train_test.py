@@ -1,0 +1,209 @@
+"""`tandem train`: what a run leaves, how it ends, and how it goes on."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import SMALL, SOLVED, TANDEM, CliTest
+
+
+class Train(CliTest):
+    def test_the_later_of_set_and_seed_wins(self):
+        run = self.train_small("--seed", 7, "--set", "seed=8")
+        self.assertIn("seed: 8\n", (run / "config.yaml").read_text())
+
+    def test_leaves_a_run(self):
+        run = self.train_small()
+        self.assertEqual(sorted(os.listdir(run)),
+                         ["best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual(summary["schema"], 1)
+        self.assertEqual(summary["examples"], 2000)
+        self.assertAlmostEqual(summary["examples_per_s"], 2000 / summary["wall_s"], places=3)
+        self.assertRegex(summary["weights_sha256"], "^[0-9a-f]{64}$")
+        self.assertEqual(len((run / "metrics.jsonl").read_text().splitlines()), 4)
+
+    def test_the_saved_config_gives_the_same_weights(self):
+        run = self.train_small("--seed", 5, "--mode", "sequential")
+        again = self.folder / "again"
+        self.run_tandem("train", run / "config.yaml", "--out", again)
+        first, second = (json.loads((r / "summary.json").read_text()) for r in (run, again))
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+        self.assertEqual(second["mode"], "sequential")
+
+    def test_python_reads_the_checkpoint(self):
+        run = self.train_small()
+        read = self.run_python_with_torch("""
+            import hashlib, sys, torch
+            checkpoint = torch.load(sys.argv[1], weights_only=True)
+            digest = hashlib.sha256()
+            for name, tensor in checkpoint["model"].items():
+                shape = "[" + ", ".join(map(str, tensor.shape)) + "]"
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                digest.update(b"".join(t.encode() + b"\\0" for t in (name, dtype, shape)))
+                digest.update(tensor.contiguous().numpy().tobytes())
+            print(digest.hexdigest(), checkpoint["updates"])
+            """, run / "checkpoint.pt")
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual(read.split(), [summary["weights_sha256"], "4"])
+
+    def test_a_run_that_finds_no_memory_leaves_nothing(self):
+        config = self.write("small.yaml", SMALL)
+        _, error = self.run_tandem("train", config, "--out", "run", "--set",
+                                   "train.iterations_per_update=40000000", code=1,
+                                   memory=8 << 30)
+        self.assertIn("lower train.batch_size", error)
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_refuses_a_folder_that_holds_something(self):
+        config = self.write("small.yaml", SMALL)
+        (self.folder / "full").mkdir()
+        self.write("full/precious.txt", "x")
+        _, error = self.run_tandem("train", config, "--out", "full", code=2)
+        self.assertIn("not an empty folder", error)
+        self.assertEqual(os.listdir(self.folder / "full"), ["precious.txt"])
+
+    def test_a_wrong_config_is_named_and_leaves_nothing(self):
+        config = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
+        _, error = self.run_tandem("train", config, "--out", "run", code=2)
+        self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean "
+                      "`train.batch_size`?", error)
+        self.assertFalse((self.folder / "run").exists())
+        _, error = self.run_tandem("train", config, "--set", "seed", code=2)
+        self.assertIn("expected KEY=VALUE", error)
+        self.run_tandem("train", "missing.yaml", code=2)
+
+    def test_an_unknown_device_or_domain_leaves_nothing(self):
+        config = self.write("small.yaml", SMALL)
+        for wrong in (["--device", "cuda:77"], ["--device", "tpu"], ["--set", "domain.name=cub"],
+                      ["--set", "domain.size=4"]):
+            self.run_tandem("train", config, "--out", "run", *wrong, code=2)
+            self.assertFalse((self.folder / "run").exists(), wrong)
+
+    def test_the_run_that_measures_speed_is_not_shown_as_the_run(self):
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=auto",
+                                 "--set", "train.max_seconds=2", "--set",
+                                 "diagnose.timing_breakdown=true")
+        self.assertIn("measuring how many updates fit", log)
+        self.assertEqual(log.count("timing: the device is waited for"), 1)
+        self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
+        self.assertLess(log.index("measuring how many"), log.index("timing: the device"))
+
+    def test_a_loss_that_is_not_finite_is_exit_code_1(self):
+        config = self.write("small.yaml", SMALL)
+        _, error = self.run_tandem("train", config, "--out", "run", "--set",
+                                   "optimizer.learning_rate=10", "--set", "network.norm=none",
+                                   "--set", "network.blocks=40", "--set", "train.max_updates=50",
+                                   "--set", "train.precision=fp32", code=1)
+        self.assertIn("lower optimizer.learning_rate", error)
+
+
+class Resume(CliTest):
+    def test_a_run_with_a_constant_rate_can_do_more_and_its_config_gives_it_again(self):
+        run = self.train_small()
+        self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6")
+        again = self.folder / "again"
+        self.run_tandem("train", run / "config.yaml", "--out", again)
+        first, second = (json.loads((r / "summary.json").read_text()) for r in (run, again))
+        self.assertEqual(first["updates"], 6)
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+
+    def test_a_schedule_that_has_fallen_does_not_rise_again(self):
+        for schedule in ("linear", "cosine"):
+            config = self.write("small.yaml", SMALL)
+            run = self.folder / schedule
+            self.run_tandem("train", config, "--out", run, "--set",
+                            f"optimizer.schedule={schedule}")
+            saved = (run / "config.yaml").read_text()
+            _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6",
+                                       code=2)
+            self.assertIn(f"train.max_updates: it stays 4 for this run, whose learning rate falls "
+                          f"by the {schedule} schedule", error)
+            self.assertEqual((run / "config.yaml").read_text(), saved)
+            _, error = self.run_tandem("train", "--resume", run, code=2)
+            self.assertIn(f"has done all its 4 updates; a new run with `--set network.init_from=",
+                          error)
+
+    def test_a_falling_schedule_goes_on_where_a_time_limit_cut_it_off(self):
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        falling = ["--set", "optimizer.schedule=linear"]
+        self.run_tandem("train", config, "--out", run, *falling, "--set", "train.max_seconds=1e-9")
+        self.run_tandem("train", "--resume", run, "--set", "train.max_seconds=0")
+        self.run_tandem("train", config, "--out", self.folder / "whole", *falling)
+        cut, whole = (json.loads((self.folder / r / "summary.json").read_text())
+                      for r in ("run", "whole"))
+        self.assertEqual(cut["weights_sha256"], whole["weights_sha256"])
+
+
+class Signals(CliTest):
+    def stop_with(self, number, code):
+        config = self.write("long.yaml", SMALL)
+        run = self.folder / "run"
+        program = subprocess.Popen(
+            [TANDEM, "train", config, "--out", run, "--set", "train.max_updates=1000000"],
+            stderr=subprocess.PIPE, text=True)
+        metrics = run / "metrics.jsonl"
+        deadline = time.monotonic() + 60
+        while not metrics.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        program.send_signal(number)
+        _, error = program.communicate(timeout=60)
+        self.assertEqual(program.returncode, code, error)
+        self.assertEqual(json.loads((run / "summary.json").read_text())["ended_by"], "stopped")
+        states = self.write("states.txt", SOLVED + "\n")
+        self.run_tandem("solve", "--model", run, "--states", states)
+
+    def test_an_interrupted_last_update_is_no_finished_run(self):
+        config = self.write("long.yaml", SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
+                        "train.iterations_per_update=20000", "--set", "train.max_seconds=1")
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
+        self.assertGreater(summary["iterations"], 0)
+
+    def test_ctrl_c_keeps_a_checkpoint(self):
+        self.stop_with(signal.SIGINT, 130)
+
+    def test_termination_keeps_a_checkpoint(self):
+        self.stop_with(signal.SIGTERM, 143)
+
+
+class Terminal(CliTest):
+    def test_shows_a_bar(self):
+        try:
+            for fd in pty.openpty():
+                os.close(fd)
+        except OSError as error:
+            self.skipTest(f"no terminal to show it on: {error}")
+        config = self.write("small.yaml", SMALL)
+        shown = []
+
+        def read(fd):
+            data = os.read(fd, 1024)
+            shown.append(data)
+            return data
+
+        stdout = os.dup(1)
+        try:  # pty.spawn copies the child's terminal to our standard output
+            with open(os.devnull, "wb") as sink:
+                os.dup2(sink.fileno(), 1)
+                status = pty.spawn([str(TANDEM), "train", str(config), "--out",
+                                    str(self.folder / "run")], read)
+        finally:
+            os.dup2(stdout, 1)
+        text = b"".join(shown).decode()
+        self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+        self.assertRegex(text, r"\[#+\] 100 %")
+        self.assertIn("next: tandem solve", text)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
