@@ -86,6 +86,15 @@ void CheckIsFree(const fs::path& folder) {
   }
 }
 
+// Before hours of runs whose figures are to be written there.
+void CheckCanHold(const std::string& json_file) {
+  if (json_file.empty()) return;
+  const fs::path folder = fs::absolute(json_file).parent_path();
+  if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
+  throw InputError(
+      fmt::format("--json {}: expected a file's name in a folder that is there", json_file));
+}
+
 void MakeFolder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -108,6 +117,7 @@ Plan MakePlan(const CompareArgs& args) {
   AlignPolicyLags(plan);
   CheckAll(plan);
   CheckIsFree(plan.folder);
+  CheckCanHold(args.json);
   return plan;
 }
 
@@ -173,7 +183,6 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   const std::vector<Row> rows = Compare(runs);
   const std::string json = JsonOf(plan, runs, rows);
   WriteFileAtomically(plan.folder / "compare.json", json);
-  if (!json_file.empty()) WriteFileAtomically(json_file, json);
   const fs::path figure = plan.folder / "compare.svg";
   WriteFileAtomically(
       figure, Figure(runs, fmt::format("{}, {} seeds", fs::path(plan.config).filename().string(),
@@ -181,6 +190,7 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   fmt::print("{}\n", TableText(rows));
   for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
+  if (!json_file.empty()) WriteFileAtomically(json_file, json);
 }
 
 }  // namespace

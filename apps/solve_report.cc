@@ -58,9 +58,15 @@ std::string NotSolved(const std::vector<SolveResult>& results) {
   return reasons.empty() ? "" : fmt::format("not solved    {}: {}\n", unsolved, reasons);
 }
 
+std::string NotSearched(const std::vector<SolveResult>& results) {
+  const auto count = std::ranges::count_if(
+      results, [](const SolveResult& result) { return !result.line.error.empty(); });
+  return count == 0 ? "" : fmt::format("no state      {}\n", Counted(count, "line"));
+}
+
 std::string Lengths(const std::vector<SolveResult>& results) {
   std::size_t solved = 0, with_optimal = 0, optimal = 0;
-  double length = 0, optimal_length = 0;
+  double length = 0, length_with_optimal = 0, optimal_length = 0;
   for (const SolveResult& result : results) {
     if (!result.search.solved) continue;
     const auto moves = static_cast<double>(result.search.actions.size());
@@ -68,15 +74,20 @@ std::string Lengths(const std::vector<SolveResult>& results) {
     length += moves;
     if (!result.line.optimal) continue;
     ++with_optimal;
+    length_with_optimal += moves;
     optimal_length += *result.line.optimal;
     if (moves == *result.line.optimal) ++optimal;
   }
   std::string table = fmt::format("\nsolved        {} of {}\n", solved, results.size());
-  table += NotSolved(results);
+  table += NotSolved(results) + NotSearched(results);
   if (solved > 0) table += fmt::format("mean length   {:.2f}\n", Share(length, solved));
   if (with_optimal > 0) {
-    table += fmt::format("mean optimal  {:.2f}, reached by {} of {}\n",
-                         Share(optimal_length, with_optimal), optimal, with_optimal);
+    const std::string theirs =
+        with_optimal == solved
+            ? ""
+            : fmt::format(", their mean {:.2f}", Share(length_with_optimal, with_optimal));
+    table += fmt::format("mean optimal  {:.2f}, reached by {} of {}{}\n",
+                         Share(optimal_length, with_optimal), optimal, with_optimal, theirs);
   }
   return table;
 }
@@ -126,12 +137,14 @@ std::string Describe(const SolveResult& result, const Domain& domain) {
 
 std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
   std::int64_t nodes = 0, expanded = 0;
+  std::size_t searched = 0;
   for (const SolveResult& result : results) {
+    if (result.line.error.empty()) ++searched;
     nodes += result.search.nodes;
     expanded += result.search.expanded;
   }
   std::string table = Lengths(results);
-  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Share(seconds, results.size())));
+  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Share(seconds, searched)));
   if (seconds > 0) {
     table += fmt::format("nodes         {} generated, {} a second\n", WithThousands(nodes),
                          WithThousands(static_cast<long long>(double(nodes) / seconds)));

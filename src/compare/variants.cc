@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "tandem/error.h"
 
@@ -30,6 +31,11 @@ Variation ParseVariation(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     throw InputError(fmt::format("--vary {}: expected KEY=VALUE1,VALUE2", text));
+  }
+  for (const auto& [key, option] : {std::pair{"seed", "--seeds"}, {"pipeline.mode", "--modes"}}) {
+    if (text.substr(0, equals) == key) {
+      throw InputError(fmt::format("--vary {}: {} says which", text, option));
+    }
   }
   Variation variation{.key = std::string(text.substr(0, equals)),
                       .values = SplitList(text.substr(equals + 1), "--vary")};

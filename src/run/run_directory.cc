@@ -91,7 +91,7 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   const RunDirectory run(path);
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     if (!fs::exists(file)) {
-      throw InputError(fmt::format("{} is no finished run: it has no {}", path.string(),
+      throw InputError(fmt::format("{} is no folder of a run: it has no {}", path.string(),
                                    file.filename().string()));
     }
   }

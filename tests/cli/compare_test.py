@@ -73,6 +73,9 @@ class Compare(CliTest):
         for args, message in [
                 (["--modes", "async,fast"], "--modes fast: `pipeline.mode` is 'fast', expected one "),
                 (["--modes", "async,async"], "--modes async,async: `async` comes twice"),
+                (["--vary", "seed=1,2"], "--vary seed=1,2: --seeds says which"),
+                (["--vary", "pipeline.mode=async,sequential"], "--modes says which"),
+                (["--json", "missing/figures.json"], "expected a file's name in a folder that is"),
                 (["--vary", "prefetch.depth=1"], "expected two values or more"),
                 (["--vary", "prefetch.deep=1,2"], "unknown key `prefetch.deep`"),
                 (["--seeds", "1,x"], "--seeds x: `seed` is 'x'"),

@@ -20,7 +20,8 @@ class Solve(CliTest):
             "{not json", ""]))
         out = self.folder / "results.jsonl"
         text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--out", out, code=2)
-        self.assertIn("solved        2 of 4", text)
+        self.assertIn("solved        2 of 4\nno state      2 lines\nmean length   0.50\n"
+                      "mean optimal  1.00, reached by 1 of 1, their mean 1.00\n", text)
         results = [json.loads(line) for line in out.read_text().splitlines()]
         turned, short, solved, broken = results
         self.assertEqual((turned["id"], turned["solved"], turned["moves"], turned["length"],
