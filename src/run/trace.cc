@@ -168,7 +168,12 @@ void Tracer::UpdateEnds(std::int64_t updates) {
 }
 
 void Tracer::Finish() {
-  if (timeline_.recording()) Write();
+  if (timeline_.recording()) {
+    Write();
+  } else if (!std::filesystem::exists(path_)) {
+    LogWarning(
+        fmt::format("no trace: the run ended before update {}, `diagnose.trace_from`", first_));
+  }
 }
 
 void Tracer::Start() {

@@ -172,14 +172,13 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
     ReadChunk(chunk, slots_[slot]->host(kChunk));
   } catch (const DamagedShard& damage) {
     if (options_.on_damage == OnDamage::kStop) throw;
-    LogWarning(fmt::format("left out: {}", damage.what()));
-    damaged_.insert(chunk);
+    if (damaged_.insert(chunk).second) LogWarning(fmt::format("left out: {}", damage.what()));
     if (std::ssize(damaged_) == set_.spec().num_chunks()) {
       throw DamagedShard(fmt::format("{}: every chunk is damaged", set_.folder().string()));
     }
     return false;
   }
-  damaged_.clear();
+  damaged_.erase(chunk);
   const std::lock_guard lock(mutex_);
   disk_.bytes += set_.StoredBytes(chunk);
   disk_.seconds += watch.Seconds();

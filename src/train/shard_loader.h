@@ -111,7 +111,7 @@ class ShardLoader final : public BatchLoader, private StageWork {
   std::optional<Current> current_;
 
   EpochOrder disk_order_;           // of the disk thread
-  std::set<std::int64_t> damaged_;  // likewise: the chunks skipped since one that was whole
+  std::set<std::int64_t> damaged_;  // likewise: the chunks that could not be read when last tried
   EpochOrder transfer_order_;       // of the transfer thread
 
   mutable std::mutex mutex_;

@@ -116,6 +116,13 @@ class TraceTest(CliTest):
         self.check_nesting(trace)
         self.check_arrows(trace)
 
+    def test_a_run_that_never_comes_to_the_updates_to_be_traced_says_so(self):
+        config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
+        _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=2",
+                                 "--set", "diagnose.trace=true", "--set", "diagnose.trace_from=50")
+        self.assertIn("no trace: the run ended before update 50, `diagnose.trace_from`", log)
+        self.assertFalse((self.folder / "run" / "trace.json").exists())
+
     def test_the_size_is_told(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         run = self.folder / "run"
