@@ -5,13 +5,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <system_error>
 
 #include "apps/child_process.h"
 #include "apps/commands.h"
 #include "apps/run_folder.h"
 #include "apps/signals.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -76,16 +76,6 @@ void CheckAll(const Plan& plan) {
   }
 }
 
-void CheckIsFree(const fs::path& folder) {
-  std::error_code error;
-  const bool is_taken = fs::exists(folder, error) &&
-                        (!fs::is_directory(folder, error) || !fs::is_empty(folder, error));
-  if (is_taken) {
-    throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
-                                 folder.string()));
-  }
-}
-
 // Before hours of runs whose figures are to be written there.
 void CheckCanHold(const std::string& json_file) {
   if (json_file.empty()) return;
@@ -93,12 +83,6 @@ void CheckCanHold(const std::string& json_file) {
   if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
   throw InputError(
       fmt::format("--json {}: expected a file's name in a folder that is there", json_file));
-}
-
-void MakeFolder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
 }
 
 Plan MakePlan(const CompareArgs& args) {
@@ -116,7 +100,6 @@ Plan MakePlan(const CompareArgs& args) {
   plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
   AlignPolicyLags(plan);
   CheckAll(plan);
-  CheckIsFree(plan.folder);
   CheckCanHold(args.json);
   return plan;
 }
@@ -197,7 +180,7 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
 
 int RunCompare(const CompareArgs& args) {
   const Plan plan = MakePlan(args);
-  MakeFolder(plan.folder);
+  MakeEmptyFolder(plan.folder);
   const StopOnSignals signals;
   try {
     Report(plan, RunAll(plan, signals.stop()), args.json);

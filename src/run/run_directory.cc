@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -59,19 +60,10 @@ void RunDirectory::Lock() {
 }
 
 RunDirectory RunDirectory::Create(const fs::path& path) {
-  const auto taken = [&] {
-    throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
-                                 path.string()));
-  };
-  std::error_code error;
-  if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error))) {
-    taken();
-  }
-  fs::create_directories(path, error);
-  if (error) throw InputError(fmt::format("cannot make {}: {}", path.string(), error.message()));
+  MakeEmptyFolder(path);
   RunDirectory run(path);
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (claim < 0 && errno == EEXIST) taken();
+  if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // since then, by another run
   if (claim < 0) {
     throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
   }
