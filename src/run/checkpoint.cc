@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include "domain/identity.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -176,8 +177,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
 void Checkpoint::CheckDomain(const std::string& domain) const {
   const std::string trained_on = Entries(content_, file_).Text("domain");
   if (trained_on == domain) return;
-  throw InputError(
-      fmt::format("{}: a network for {}, expected one for {}", file_, trained_on, domain));
+  throw InputError(fmt::format("{}: {}", file_, DescribeOtherDomain(trained_on, domain)));
 }
 
 void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {

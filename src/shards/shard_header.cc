@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "domain/identity.h"
 #include "shards/chunk_codec.h"
 #include "shards/damage.h"
 
@@ -214,7 +215,7 @@ std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& he
   const auto differ = [](std::string_view key, const auto& a, const auto& b) {
     return fmt::format("{} is {} there and {} here", key, a, b);
   };
-  if (there.domain != here.domain) return differ("the domain", there.domain, here.domain);
+  if (there.domain != here.domain) return DescribeOtherDomain(there.domain, here.domain);
   if (there.target != here.target) return differ("the target", there.target, here.target);
   if (there.schema != here.schema) {
     return differ("the schema", DescribeSchema(there.schema), DescribeSchema(here.schema));
