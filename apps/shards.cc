@@ -96,6 +96,13 @@ void PrintFinding(const Finding& finding, bool verified) {
   }
 }
 
+void PrintStrays(const ShardSet& set) {
+  const std::int64_t num_shards = set.spec().num_shards();
+  for (const fs::path& stray : StrayFiles(set.folder(), num_shards)) {
+    fmt::print("{}\n", DescribeStray(stray, num_shards));
+  }
+}
+
 void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
   std::int64_t bytes = 0;
   std::int64_t missing = 0;
@@ -137,8 +144,13 @@ int RunShards(const ShardsArgs& args) {
     Json json = ToJson(set.spec());
     json["verified"] = verify;
     for (const Finding& finding : all) json["shards"].push_back(ToJson(finding));
+    json["strays"] = Json::array();
+    for (const fs::path& stray : StrayFiles(set.folder(), set.spec().num_shards())) {
+      json["strays"].push_back(stray.filename().string());
+    }
     fmt::print("{}\n", json.dump(2));
   } else {
+    PrintStrays(set);
     PrintEnd(all, verify, watch.Seconds());
   }
   return whole ? kDone : kFailed;

@@ -85,6 +85,9 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
     const ShardSetSpec set = ReadShardSetSpec(c.data.path);
     LogInfo("  data      " + DescribeShards(c, set));
     WarnOfDifferences(set, c);
+    for (const fs::path& stray : StrayFiles(c.data.path, set.num_shards())) {
+      LogWarning(DescribeStray(stray, set.num_shards()));
+    }
   }
   LogInfo(fmt::format("  folder    {}", out.string()));
   CheckLimits(plan, c);
@@ -241,8 +244,8 @@ int Resume(const TrainArgs& args) {
   const TrainConfig config = ResolveAutos(asked, *device);
   const StopOnSignals signals;
   Announce(config, device->description(), directory.path());
-  LogInfo(fmt::format("going on after update {} of {}", done.updates, *config.train.max_updates));
   TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
+  LogInfo(fmt::format("going on after update {} of {}", done.updates, *config.train.max_updates));
   directory.KeepMetricsOf(done.updates);
   return Run(run, directory, signals);
 }

@@ -51,9 +51,11 @@ std::vector<std::string> DescribeData(const DataReport& report, const std::strin
       "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s{}, training {:.3f}", EpochsOf(report),
       report.disk.GbPerSecond(), transfer, report.training.GbPerSecond())};
   if (position.skipped_chunks > 0) {
-    lines.push_back(fmt::format("shards: {} left out, {} rows",
-                                Counted(position.skipped_chunks, "damaged chunk"),
-                                WithThousands(position.skipped_rows)));
+    lines.push_back(fmt::format(
+        "shards: damaged chunks were left out {}, {:.3g} % of the rows ({})",
+        position.skipped_chunks == 1 ? "once" : Counted(position.skipped_chunks, "time"),
+        100 * static_cast<double>(position.skipped_rows) / static_cast<double>(position.rows),
+        WithThousands(position.skipped_rows)));
   }
   return lines;
 }

@@ -20,6 +20,7 @@
 #include "base/worker.h"
 #include "config/fields.h"
 #include "shards/damage.h"
+#include "shards/shard_set.h"
 #include "shards/shard_writer.h"
 
 namespace tandem {
@@ -77,7 +78,7 @@ bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard
                       path.string(), DescribeDifference(header.set, set)));
     }
     if (header.shard != shard) {
-      throw DamagedShard(fmt::format("{} holds shard {}", path.string(), header.shard));
+      throw DamagedShard(fmt::format("{} holds shard {} of the set", path.string(), header.shard));
     }
     if (std::cmp_greater_equal(fs::file_size(path), header.file_bytes())) return true;
     throw DamagedShard(fmt::format("{} is torn", path.string()));
@@ -213,6 +214,9 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
   RemoveLeftovers(folder, shards);
+  for (const fs::path& stray : StrayFiles(folder, set.num_shards())) {
+    LogWarning(DescribeStray(stray, set.num_shards()));
+  }
   CheckRoom(folder, set, shards);
 
   std::array<Slot, 2> slots;

@@ -7,8 +7,12 @@
 #include <string_view>
 #include <system_error>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/mapped_file.h"
+#include "base/text.h"
+#include "domain/identity.h"
 #include "shards/chunk_codec.h"
 #include "shards/chunk_hash.h"
 
@@ -56,6 +60,26 @@ Found Look(const fs::path& path) {
                                      looked.front().problem));
 }
 
+ShardSet::Shard Missing(const fs::path& path, std::int64_t number) {
+  return {.path = path,
+          .number = number,
+          .missing = true,
+          .problem = fmt::format("{} is missing", path.string())};
+}
+
+// What lies where shard `number` should.
+ShardSet::Shard ShardFrom(Found found, std::int64_t number) {
+  if (found.header && found.header->shard != number) {
+    found.problem =
+        fmt::format("{} holds shard {} of the set", found.path.string(), found.header->shard);
+    found.header.reset();
+  }
+  return {.path = std::move(found.path),
+          .number = number,
+          .header = std::move(found.header),
+          .problem = std::move(found.problem)};
+}
+
 }  // namespace
 
 ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
@@ -67,6 +91,19 @@ ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
   FailForWantOfHeaders(folder, looked);
 }
 
+std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards) {
+  std::unordered_set<std::string> names;
+  for (std::int64_t i = 0; i < num_shards; ++i) names.insert(ShardPath(folder, i).string());
+  std::vector<fs::path> files = FilesIn(folder);
+  std::erase_if(files, [&](const fs::path& path) { return names.contains(path.string()); });
+  return files;
+}
+
+std::string DescribeStray(const fs::path& file, std::int64_t num_shards) {
+  return fmt::format("{} is none of the set's {}, {:06} to {:06}: nothing reads it", file.string(),
+                     Counted(num_shards, "shard"), 0, num_shards - 1);
+}
+
 ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
   std::vector<Found> found;
   for (const fs::path& path : FilesIn(folder_)) found.push_back(Look(path));
@@ -74,37 +111,29 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
       std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
   if (first == found.end()) FailForWantOfHeaders(folder_, found);
   spec_ = first->header->set;
-  std::unordered_map<std::string, std::size_t> index_of;  // by path
-  for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
-    const fs::path path = ShardPath(folder_, i);
-    index_of.emplace(path.string(), shards_.size());
-    shards_.push_back({.path = path,
-                       .number = i,
-                       .missing = true,
-                       .problem = fmt::format("{} is missing", path.string())});
-  }
-  for (const Found& each : found) {
+  std::unordered_map<std::string, Found*> by_path;
+  for (Found& each : found) {
     if (each.header && each.header->set != spec_) {
       throw InputError(fmt::format("{} and {} are of different sets: {}", first->path.string(),
                                    each.path.string(),
                                    DescribeDifference(spec_, each.header->set)));
     }
-    const auto index = index_of.find(each.path.string());
-    Shard* const shard = index == index_of.end() ? nullptr : &shards_[index->second];
-    if (shard == nullptr || (each.header && each.header->shard != shard->number)) {
-      throw InputError(
-          fmt::format("{} is not named for what it holds: {}", each.path.string(),
-                      each.header ? fmt::format("number {} of the shards 0 to {} of a set",
-                                                each.header->shard, shards_.size() - 1)
-                                  : fmt::format("the set has shards 0 to {}", shards_.size() - 1)));
-    }
-    *shard = {
-        .path = each.path, .number = shard->number, .header = each.header, .problem = each.problem};
+    by_path.emplace(each.path.string(), &each);
+  }
+  for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
+    const fs::path path = ShardPath(folder_, i);
+    const auto at = by_path.find(path.string());
+    shards_.push_back(at != by_path.end() ? ShardFrom(std::move(*at->second), i)
+                                          : Missing(path, i));
   }
 }
 
 void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
   if (spec_.domain == domain.identity() && spec_.schema == schema) return;
+  if (spec_.schema == schema) {
+    throw InputError(fmt::format("{}: {}", folder_.string(),
+                                 DescribeOtherDomain(spec_.domain, domain.identity())));
+  }
   throw InputError(fmt::format("{} holds examples of {} with columns {}, expected {} with {}",
                                folder_.string(), spec_.domain, DescribeSchema(spec_.schema),
                                domain.identity(), DescribeSchema(schema)));

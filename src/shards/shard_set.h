@@ -15,6 +15,14 @@
 
 namespace tandem {
 
+/// What else lies in the folder under a shard's name though no set of `num_shards` has such a file,
+/// by name. Throws InputError if the folder cannot be read.
+std::vector<std::filesystem::path> StrayFiles(const std::filesystem::path& folder,
+                                              std::int64_t num_shards);
+
+/// "... is none of the set's shards, 000000 to 000007: nothing reads it".
+std::string DescribeStray(const std::filesystem::path& file, std::int64_t num_shards);
+
 /// What the first header that is whole says of the set. Throws InputError that names the folder if
 /// there is none. Whether the other shards are of that set is not looked at.
 ShardSetSpec ReadShardSetSpec(const std::filesystem::path& folder);
@@ -32,8 +40,8 @@ class ShardSet {
     std::string problem;   ///< "" if there is a header; else names the file
   };
 
-  /// Reads all headers of the folder. Throws InputError that names the folder if it holds no shard
-  /// whose header is whole, or shards of different sets: then both, and in what they differ.
+  /// Reads the headers of the set's files. Throws InputError that names the folder if it holds no
+  /// shard whose header is whole, or shards of different sets: then both, and in what they differ.
   explicit ShardSet(std::filesystem::path folder);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -43,7 +51,7 @@ class ShardSet {
   /// Throws InputError that names both sides if the examples are not of that puzzle and schema.
   void CheckFits(const DomainSpec& domain, const Schema& schema) const;
 
-  /// Throws DamagedShard for the first shard that is missing or has no header.
+  /// Throws DamagedShard for the first shard that is missing, has no header or another's.
   void CheckComplete() const;
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard.

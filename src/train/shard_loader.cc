@@ -172,7 +172,10 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
     ReadChunk(chunk, slots_[slot]->host(kChunk));
   } catch (const DamagedShard& damage) {
     if (options_.on_damage == OnDamage::kStop) throw;
-    if (damaged_.insert(chunk).second) LogWarning(fmt::format("left out: {}", damage.what()));
+    // A shard that is missing is told of once, not with each of its chunks.
+    if (damaged_.insert(chunk).second && told_.insert(damage.what()).second) {
+      LogWarning(fmt::format("left out: {}", damage.what()));
+    }
     if (std::ssize(damaged_) == set_.spec().num_chunks()) {
       throw DamagedShard(fmt::format("{}: every chunk is damaged", set_.folder().string()));
     }

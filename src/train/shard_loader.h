@@ -112,6 +112,7 @@ class ShardLoader final : public BatchLoader, private StageWork {
 
   EpochOrder disk_order_;           // of the disk thread
   std::set<std::int64_t> damaged_;  // likewise: the chunks that could not be read when last tried
+  std::set<std::string> told_;      // likewise: what was wrong with chunks so far
   EpochOrder transfer_order_;       // of the transfer thread
 
   mutable std::mutex mutex_;

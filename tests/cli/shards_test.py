@@ -145,12 +145,23 @@ class Listing(Shards):
 
         torn.write_bytes(whole["shard-000000.tandem"])
         _, messages = self.generate()
-        self.assertIn("shard-000001.tandem holds shard 0; it is made anew", messages)
+        self.assertIn("shard-000001.tandem holds shard 0 of the set; it is made anew", messages)
         self.assertEqual(self.contents(self.shards), whole)
 
         torn.write_bytes(torn.read_bytes() + b"more")
         out, _ = self.run_tandem("shards", self.shards, code=1)
         self.assertIn("shard-000001.tandem: something follows its last chunk", out)
+
+    def test_a_file_too_many_is_told_of(self):
+        self.generate()
+        stray = self.shards / "shard-000099.tandem"
+        stray.write_bytes((self.shards / "shard-000000.tandem").read_bytes())
+        told = "shard-000099.tandem is none of the set's 3 shards, 000000 to 000002: nothing reads it"
+        self.assertIn(told, self.generate()[1])
+        self.assertIn(told, self.run_tandem("shards", self.shards)[0])
+        listed = json.loads(self.run_tandem("shards", self.shards, "--json")[0])
+        self.assertEqual(listed["strays"], [stray.name])
+        self.assertIn(told, self.train("run")[1])
 
     def test_a_set_too_large_is_refused(self):
         for args, message in [(["--chunk-rows", 1, "--shard-chunks", 1], "1,000,001 shards, expected"),
@@ -213,7 +224,22 @@ class Training(Shards):
         self.assertEqual(messages.count("left out: "), 1)  # not in each epoch
         data = json.loads((run / "summary.json").read_text())["data"]
         self.assertGreaterEqual(data["skipped_chunks"], 4)
+        share = 100 * data["skipped_rows"] / data["rows"]
+        self.assertRegex(messages, rf"left out \d+ times, {share:.3g} % of the rows")
         self.assertEqual(data["skipped_rows"], data["skipped_chunks"] * 256)
+
+    def test_a_shard_that_is_missing_or_anothers_is_left_out_too(self):
+        self.generate()
+        (self.shards / "shard-000000.tandem").write_bytes(
+            (self.shards / "shard-000001.tandem").read_bytes())
+        (self.shards / "shard-000002.tandem").unlink()
+        _, messages = self.train("stopped", code=1)
+        self.assertIn("shard-000000.tandem holds shard 1 of the set", messages)
+        run, messages = self.train("run", "data.on_damage=skip")
+        for told in "shard-000000.tandem holds shard 1", "shard-000002.tandem is missing":
+            self.assertEqual(messages.count(f"left out: {self.shards}/{told}"), 1)  # not each chunk
+        data = json.loads((run / "summary.json").read_text())["data"]
+        self.assertGreater(data["skipped_rows"], data["rows"] / 2)
 
     def test_killed_in_an_epoch_it_goes_on_to_the_same_weights(self):
         self.generate()

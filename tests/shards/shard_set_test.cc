@@ -216,13 +216,28 @@ TEST(ShardSet, ShardsOfTwoSetsAreRefusedWithBothNamed) {
                     HasSubstr("seed is 1 there and 9 here")));
 }
 
-TEST(ShardSet, AShardUnderAnothersNameIsRefused) {
+TEST(ShardSet, AShardUnderAnothersNameIsDamage) {
   const TempFolder folder;
   MakeShards(folder.path());
   std::filesystem::copy_file(ShardPath(folder.path(), 0), ShardPath(folder.path(), 1),
                              std::filesystem::copy_options::overwrite_existing);
-  EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }),
-              HasSubstr("shard-000001.tandem is not named for what it holds"));
+  const ShardSet set(folder.path());
+  EXPECT_THAT(MessageOf([&] { set.CheckComplete(); }),
+              HasSubstr("shard-000001.tandem holds shard 0 of the set"));
+  EXPECT_THROW(Chunk(set, 3), DamagedShard);
+  EXPECT_NO_THROW(Chunk(set, 2));
+}
+
+TEST(ShardSet, AFileThatIsNoneOfTheSetsIsAStray) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  EXPECT_TRUE(StrayFiles(folder.path(), 3).empty());
+  const std::filesystem::path stray = folder.path() / "shard-000099.tandem";
+  std::filesystem::copy_file(ShardPath(folder.path(), 0), stray);
+  EXPECT_THAT(StrayFiles(folder.path(), 3), testing::ElementsAre(stray));
+  EXPECT_NO_THROW(ShardSet(folder.path()).CheckComplete());
+  EXPECT_THAT(DescribeStray(stray, 3),
+              HasSubstr("shard-000099.tandem is none of the set's 3 shards, 000000 to 000002"));
 }
 
 TEST(ShardSet, ExamplesOfAnotherPuzzleAreRefusedWithBothNamed) {
