@@ -32,10 +32,10 @@ void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
                                  WithThousands(static_cast<long long>(options.batch)));
   if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
   if (options.max_nodes == 0) {
-    text += fmt::format(", {} bytes a node and no limit", AStarBytesPerNode(spec));
+    constexpr std::size_t kMany = 1'000'000;
+    text += fmt::format(", {} bytes a node and no limit", AStarBytesFor(kMany, spec) / kMany);
   } else {
-    const auto nodes = static_cast<double>(options.max_nodes);
-    const double bytes = nodes * static_cast<double>(AStarBytesPerNode(spec));
+    const auto bytes = static_cast<double>(AStarBytesFor(options.max_nodes, spec));
     text += fmt::format("; at most {} nodes, which take {}{}",
                         WithThousands(static_cast<long long>(options.max_nodes)), HumanBytes(bytes),
                         options.instances > 1 ? ", for each" : "");

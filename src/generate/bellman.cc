@@ -8,6 +8,14 @@
 
 namespace tandem {
 
+std::int64_t Lookahead::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kIsGoal = 1;
+  const auto number = static_cast<std::int64_t>(sizeof(float));
+  const auto num_children = states * static_cast<std::int64_t>(spec.num_actions());
+  return states * (spec.state_size + kIsGoal + number) + Children::BytesFor(spec, states) +
+         num_children * (spec.input.positions + number);
+}
+
 void Lookahead::Resize(Expanded& batch, std::size_t states) const {
   const DomainSpec& spec = domain_.spec();
   batch.states.resize(states * spec.state_size);

@@ -42,6 +42,9 @@ class Lookahead {
   /// Both must outlive this.
   Lookahead(const Domain& domain, Evaluator& network) : domain_(domain), network_(network) {}
 
+  /// The memory of a batch of so many.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
+
   /// Makes room for so many states.
   void Resize(Expanded& batch, std::size_t states) const;
 

@@ -20,7 +20,7 @@ TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const Netwo
                                TorchEvaluatorOptions options)
     : net_(net), options_(options), stream_(device.MakeStream()) {
   const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_rows, spec.input.positions}};
-  slots_ = device.MakeSlots(2, {inputs}, {});
+  slots_ = device.MakeSlots(kNumSlots, {inputs}, {});
   for (const auto& slot : slots_) {
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
   }

@@ -26,6 +26,8 @@ at::ScalarType WeightTypeFor(const EvaluateConfig& config);
 /// net.
 class TorchEvaluator final : public QEvaluator {
  public:
+  static constexpr std::size_t kNumSlots = 2;  ///< batches that it has memory for
+
   /// `net` and `device` must outlive this.
   TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
                  TorchEvaluatorOptions options);
@@ -48,7 +50,7 @@ class TorchEvaluator final : public QEvaluator {
   const FrozenNet& net_;
   const TorchEvaluatorOptions options_;
   std::unique_ptr<Stream> stream_;
-  std::vector<std::unique_ptr<TransferSlot>> slots_;  // two, taken in turns
+  std::vector<std::unique_ptr<TransferSlot>> slots_;  // taken in turns
 };
 
 }  // namespace tandem

@@ -1,18 +1,24 @@
 #include "run/memory_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "buffer/replay_buffer.h"
-#include "config/memory_keys.h"
+#include "generate/bellman.h"
 #include "generate/generator.h"
 #include "generate/row_writer.h"
 #include "nn/resnet_fc.h"
+#include "nn/torch_evaluator.h"
 #include "search/astar.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/loader.h"
 #include "train/shard_loader.h"
 
 namespace tandem {
@@ -20,96 +26,196 @@ namespace {
 
 constexpr double kGib = 1 << 30;
 
-// Two chunks of searches go on at a time, each to its last step.
-std::int64_t MostSearchBytes(const TrainConfig& config, const DomainSpec& spec, std::int64_t rows) {
-  const GenerateConfig& generate = config.generate;
-  if (generate.search != GenerateSearch::kAStar) return 0;
-  const std::int64_t instances =
-      std::min(2 * generate.chunk_rows, rows / generate.search_iterations + 1);
-  return instances * generate.search_iterations * spec.num_actions() *
-         static_cast<std::int64_t>(AStarBytesPerNode(spec));
+class Planner {
+ public:
+  explicit Planner(const TrainConfig& config)
+      : config_(config),
+        domain_(MakeDomain(config.domain.full_name())),
+        spec_(domain_->spec()),
+        schema_(ExampleSchema(spec_, config.network.head)),
+        sync_main_(config.pipeline.mode == Mode::kSyncMain),
+        last_(*config.train.max_updates - 1),
+        rows_(config.live_rows_of(last_)) {}
+
+  MemoryPlan Plan() {
+    PlanBuffers();
+    PlanGeneration();
+    PlanBatches();
+    PlanShards();
+    PlanNetworks();
+    PlanPlaces();
+    return plan_;
+  }
+
+ private:
+  void PlanBuffers();
+  void PlanGeneration();
+  void PlanBatches();
+  void PlanShards();
+  void PlanNetworks();
+  void PlanPlaces();
+
+  bool asks_network() const { return config_.generate.target != Target::kWalkLength; }
+  bool validates() const { return config_.validation.every_updates > 0; }
+
+  // Networks that are copies of the one in training.
+  std::int64_t num_evaluated() const {
+    return (asks_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
+  }
+
+  const TrainConfig& config_;
+  const std::unique_ptr<const Domain> domain_;
+  const DomainSpec& spec_;
+  const Schema schema_;
+  const bool sync_main_;
+  const std::int64_t last_;  // the update whose batches are the largest
+  const std::int64_t rows_;  // that are generated for it
+
+  MemoryPlan plan_;
+  std::int64_t kept_ = 0;       // part of plan_.replay: rows of earlier updates
+  std::int64_t trained_ = 0;    // part of plan_.batches
+  std::int64_t validated_ = 0;  // likewise
+};
+
+void Planner::PlanBuffers() {
+  const auto rows = static_cast<std::size_t>(rows_);
+  const Schema generated = sync_main_ ? StateSchema(spec_) : schema_;
+  const auto buffer = static_cast<std::int64_t>(DataBuffer::BytesFor(generated, rows));
+  plan_.buffers = 2 * buffer;
+  if (config_.replay.updates > 0) {
+    kept_ =
+        static_cast<std::int64_t>(ReplayBuffer::BytesFor(generated, rows, config_.replay.updates));
+    plan_.replay = kept_ + buffer;
+  }
+  if (sync_main_) plan_.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema_, rows));
 }
 
-void PlanShards(const TrainConfig& config, MemoryPlan& plan) {
-  if (config.data.source == DataSource::kLive) return;
-  const ShardSetSpec set = ReadShardSetSpec(config.data.path);
-  plan.shards = ShardLoader::BytesFor(set, DepthsFor(config.data));
-  if (config.data.reading == ChunkReading::kMap) {
-    plan.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));
+// Two chunks of states at a time, each with its children and, where A* makes them, its search up
+// to the last step.
+void Planner::PlanGeneration() {
+  if (!asks_network()) return;
+  const GenerateConfig& generate = config_.generate;
+  const auto at_once = [&](std::int64_t states) {
+    return std::min(2 * generate.chunk_rows, states);
+  };
+  const bool searches = generate.search != GenerateSearch::kNone;
+  const std::int64_t steps = searches ? generate.search_iterations : 1;
+  const std::int64_t states = at_once((rows_ + steps - 1) / steps);
+  plan_.generation = Lookahead::BytesFor(spec_, states);
+  if (generate.search == GenerateSearch::kAStar) {
+    const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
+    plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
+  }
+  if (sync_main_) {  // labels later, in chunks of its own
+    plan_.generation += Lookahead::BytesFor(spec_, at_once(rows_));
   }
 }
 
-void PlanPlaces(const TrainConfig& config, std::int64_t mapped_replay, MemoryPlan& plan) {
-  const bool on_gpu = config.device != "cpu";
-  const std::int64_t copied = plan.batches + plan.shards;
-  plan.mapped += mapped_replay;
-  plan.allocated = plan.buffers + plan.replay - mapped_replay + plan.search + copied +
-                   (on_gpu ? 0 : plan.network + plan.activations);
-  plan.pinned = on_gpu && config.prefetch.pinned ? copied : 0;
+void Planner::PlanBatches() {
+  const auto bytes = [](const PrefetchConfig& prefetch, const Schema& schema, std::int64_t rows) {
+    return NumSlots(prefetch) * rows * static_cast<std::int64_t>(schema.row_bytes());
+  };
+  trained_ = bytes(config_.prefetch, schema_, config_.live_part_of(config_.batch_size_of(last_)));
+  if (validates()) {
+    const ValidationConfig& validation = config_.validation;
+    validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
+  }
+  const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  plan_.batches = trained_ + validated_ + order_of_rows;
+  plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
+                    config_.evaluate.batch_rows * spec_.input.positions;
+}
+
+void Planner::PlanShards() {
+  if (config_.data.source == DataSource::kLive) return;
+  const ShardSetSpec set = ReadShardSetSpec(config_.data.path);
+  plan_.shards = ShardLoader::BytesFor(set, DepthsFor(config_.data));
+  if (config_.data.reading == ChunkReading::kMap) {
+    plan_.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));
+  }
+}
+
+void Planner::PlanNetworks() {
+  constexpr std::int64_t kWeightsGradientsAndMeans = 4;
+  constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
+  const std::int64_t copied_target = asks_network() ? 1 : 0;
+  const std::int64_t evaluated_bytes = config_.evaluate.precision == Precision::kBf16 ? 2 : 4;
+  const NetworkSpec network = NetworkFor(config_.network, spec_);
+  plan_.parameters = NumParameters(network);
+  plan_.network = plan_.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
+                                      (num_evaluated() + copied_target) * evaluated_bytes);
+  plan_.activations =
+      NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+}
+
+void Planner::PlanPlaces() {
+  const bool on_gpu = config_.device != "cpu";
+  const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
+  plan_.mapped += mapped_replay;
+  plan_.allocated = plan_.buffers + plan_.replay - mapped_replay + plan_.generation +
+                    plan_.batches + plan_.shards + plan_.evaluated +
+                    (on_gpu ? 0 : plan_.network + plan_.activations);
+  if (!on_gpu) return;
+  plan_.pinned = plan_.evaluated;
+  if (config_.prefetch.pinned) plan_.pinned += trained_ + plan_.shards;
+  if (config_.validation.prefetch.pinned) plan_.pinned += validated_;
+}
+
+// Which keys make the largest parts smaller, of those that count.
+std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
+  struct Part {
+    std::int64_t bytes;
+    const char* advice;
+  };
+  std::vector<Part> parts = {
+      {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
+      {plan.replay, "lower replay.updates, or map them with replay.map_to"},
+      {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
+      {plan.batches, "lower prefetch.depth"},
+      {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
+      {plan.evaluated, "lower evaluate.batch_rows"}};
+  if (!on_gpu) {
+    parts.push_back({plan.activations, "raise train.accumulation_steps"});
+    parts.push_back({plan.network, "lower network.width"});
+  }
+  std::ranges::sort(parts, std::ranges::greater(), &Part::bytes);
+  std::vector<std::string_view> advice;
+  for (const Part& part : parts) {
+    if (4 * part.bytes >= parts.front().bytes) advice.emplace_back(part.advice);
+  }
+  return fmt::format("{}", fmt::join(advice, "; "));
 }
 
 }  // namespace
 
-MemoryPlan PlanMemory(const TrainConfig& config) {
-  const auto domain = MakeDomain(config.domain.full_name());
-  const bool sync_main = config.pipeline.mode == Mode::kSyncMain;
-  const Schema schema = ExampleSchema(domain->spec(), config.network.head);
-  const Schema generated = sync_main ? StateSchema(domain->spec()) : schema;
-  const std::int64_t last = *config.train.max_updates - 1;  // whose batches are the largest
-  const auto rows = static_cast<std::size_t>(config.live_rows_of(last));
-
-  constexpr std::int64_t kWeightsGradientsAndMeans = 4;
-  constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
-  const std::int64_t evaluated = (config.generate.target == Target::kWalkLength ? 0 : 1) +
-                                 (config.validation.every_updates > 0 ? 1 : 0) +
-                                 (sync_main ? 1 : 0);
-  const std::int64_t evaluated_bytes = config.evaluate.precision == Precision::kBf16 ? 2 : 4;
-  const NetworkSpec network = NetworkFor(config.network, domain->spec());
-  MemoryPlan plan{.parameters = NumParameters(network)};
-  plan.buffers = 2 * static_cast<std::int64_t>(DataBuffer::BytesFor(generated, rows));
-  std::int64_t kept = 0;  // of earlier updates
-  if (config.replay.updates > 0) {
-    kept =
-        static_cast<std::int64_t>(ReplayBuffer::BytesFor(generated, rows, config.replay.updates));
-    plan.replay = kept + static_cast<std::int64_t>(DataBuffer::BytesFor(generated, rows));
-  }
-  if (sync_main) plan.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema, rows));
-  plan.search = MostSearchBytes(config, domain->spec(), config.live_rows_of(last));
-  plan.batches = (config.prefetch.depth + 2) * config.live_part_of(config.batch_size_of(last)) *
-                 static_cast<std::int64_t>(schema.row_bytes());
-  plan.network = plan.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
-                                    evaluated * evaluated_bytes);
-  plan.activations =
-      NumActivations(network) * 4 * config.batch_size_of(last) / config.train.accumulation_steps;
-  PlanShards(config, plan);
-  PlanPlaces(config, config.replay.map_to.empty() ? 0 : kept, plan);
-  return plan;
-}
+MemoryPlan PlanMemory(const TrainConfig& config) { return Planner(config).Plan(); }
 
 void CheckLimits(const MemoryPlan& plan, const TrainConfig& config) {
   const auto check = [&](const char* key, double limit_gib, std::int64_t bytes, const char* how,
-                         const char* advice) {
+                         std::string_view advice) {
     if (limit_gib == 0 || static_cast<double>(bytes) <= limit_gib * kGib) return;
     throw InputError(fmt::format("`{}: {:g}`: the run would {} {} ({}); {}", key, limit_gib, how,
                                  HumanBytes(static_cast<double>(bytes)), Describe(plan), advice));
   };
   check("memory.allocated_limit_gib", config.memory.allocated_limit_gib, plan.allocated, "allocate",
-        kToSpareMemory);
+        AdviceFor(plan, config.device != "cpu"));
   check("memory.mapped_limit_gib", config.memory.mapped_limit_gib, plan.mapped, "map",
         "lower replay.updates, or set data.reading to read");
   check("memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
-        "lower prefetch.depth, data.cpu_prefetch or data.gpu_prefetch, or set prefetch.pinned to "
-        "false");
+        "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or evaluate.batch_rows, or set "
+        "prefetch.pinned to false");
 }
 
 std::string Describe(const MemoryPlan& plan) {
   const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
   std::string memory = size(plan.buffers) + " for two buffers";
   if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
-  if (plan.search > 0) memory += fmt::format(", at most {} for searches", size(plan.search));
+  if (plan.generation > 0)
+    memory += fmt::format(", at most {} for generating", size(plan.generation));
   if (plan.shards > 0) memory += fmt::format(", {} for chunks of shards", size(plan.shards));
-  memory += fmt::format(", {} for batches, {} for the network, {} for activations",
-                        size(plan.batches), size(plan.network), size(plan.activations));
+  memory +=
+      fmt::format(", {} for batches, {} for the network, {} for activations",
+                  size(plan.batches + plan.evaluated), size(plan.network), size(plan.activations));
   if (plan.pinned + plan.mapped == 0) return memory;
   return memory + fmt::format("; in all {} allocated, {} of it pinned, and {} mapped",
                               size(plan.allocated), size(plan.pinned), size(plan.mapped));

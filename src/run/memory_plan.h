@@ -16,10 +16,11 @@ struct MemoryPlan {
   std::int64_t replay = 0;   ///< what is kept of earlier updates, and the sample (in sync_main also
                              ///< as examples), on the host; the former is mapped if that is asked
                              ///< for
-  std::int64_t search = 0;   ///< at most, of the states that the generator's A* has met
-  std::int64_t batches = 0;  ///< the prefetch ring: on the host (pinned, for a GPU), and as much
-                             ///< again on a GPU
+  std::int64_t generation = 0;  ///< at most: states with their children, and what A* has met
+  std::int64_t batches = 0;  ///< on their way to training and validation: on the host (pinned, for
+                             ///< a GPU), and as much again on a GPU; besides the order of rows
   std::int64_t shards = 0;   ///< chunks on their way from disk: likewise
+  std::int64_t evaluated = 0;    ///< states on their way to the networks that estimate: likewise
   std::int64_t activations = 0;  ///< on the device, about: of a step's rows, for the backward pass
   std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies to
                              ///< go on from after an interruption, and those that are evaluated

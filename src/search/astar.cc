@@ -97,11 +97,9 @@ void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
   });
 }
 
-std::size_t AStarBytesPerNode(const DomainSpec& spec) {
-  constexpr std::size_t kNodeAndAction = 14;
-  constexpr std::size_t kIndex = 16;
-  constexpr std::size_t kOpen = 12;
-  return static_cast<std::size_t>(spec.state_size) + kNodeAndAction + kIndex + kOpen;
+std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
+  return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +
+         OpenList::BytesFor(nodes);
 }
 
 }  // namespace tandem

@@ -56,7 +56,8 @@ class AStar final : public Search {
   std::vector<std::uint32_t> fresh_;
 };
 
-/// How much memory a node takes at the most, as a rule: twice-opened states take 12 bytes more.
-std::size_t AStarBytesPerNode(const DomainSpec& spec);
+/// The most memory that the search of one puzzle takes for so many nodes, as a rule: states that
+/// are opened twice take 12 bytes more.
+std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec);
 
 }  // namespace tandem

@@ -10,6 +10,12 @@ std::uint64_t HashState(std::span<const std::uint8_t> state) {
   return XXH3_64bits(state.data(), state.size());
 }
 
+std::int64_t Children::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kIsGoalAndUnchanged = 2;
+  return states * static_cast<std::int64_t>(spec.num_actions()) *
+         (spec.state_size + kIsGoalAndUnchanged + static_cast<std::int64_t>(sizeof(std::uint64_t)));
+}
+
 void Children::Resize(std::size_t states) {
   const std::size_t num_children = states * domain_.spec().num_actions();
   rows_.resize(num_children * domain_.spec().state_size);

@@ -21,6 +21,9 @@ class Children {
   /// `domain` must outlive this.
   explicit Children(const Domain& domain) : domain_(domain) {}
 
+  /// The memory of the children of so many states.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
+
   /// Makes room for the children of so many states.
   void Resize(std::size_t states);
 

@@ -22,6 +22,14 @@ std::size_t NodeTable::bytes() const {
          index_.size() * sizeof(Slot);
 }
 
+std::size_t NodeTable::BytesFor(std::size_t nodes, std::size_t state_size) {
+  const std::size_t chunks = (nodes + kChunk - 1) / kChunk;
+  // GrowIndex leaves at least half of the slots taken.
+  const std::size_t slots = std::max(kFirstSlots, 2 * nodes);
+  return chunks * (sizeof(Chunk) + sizeof(std::unique_ptr<Chunk>) + kChunk * state_size) +
+         slots * sizeof(Slot);
+}
+
 std::uint32_t NodeTable::Find(std::span<const std::uint8_t> state, std::uint64_t hash) const {
   const std::uint32_t tag = Tag(hash);
   for (std::size_t at = Home(tag); index_[at].node != kNone; at = Next(at)) {
@@ -40,7 +48,6 @@ void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Nod
     throw Error(fmt::format("a search met {} states, more than it can number", kMostNodes));
   }
   if (size_ % kChunk == 0) {
-    // Not initialised: every row is written before it is read.
     std::unique_ptr<Chunk> chunk(new Chunk);
     chunk->states.reset(new std::uint8_t[kChunk * state_size_]);
     chunks_.push_back(std::move(chunk));

@@ -37,6 +37,9 @@ class NodeTable {
   /// Of memory held.
   std::size_t bytes() const;
 
+  /// The most that so many nodes take.
+  static std::size_t BytesFor(std::size_t nodes, std::size_t state_size);
+
   /// The node of `state`, or kNone. `hash` is HashState(state).
   std::uint32_t Find(std::span<const std::uint8_t> state, std::uint64_t hash) const;
 
@@ -58,12 +61,13 @@ class NodeTable {
   Action action(std::uint32_t node) const { return chunks_[node / kChunk]->actions[node % kChunk]; }
 
  private:
-  static constexpr std::uint32_t kChunk = 1024;  // nodes whose memory is allocated together
+  static constexpr std::uint32_t kChunk = 256;  // nodes whose memory is allocated together
 
+  // Not initialised: every row is written before it is read.
   struct Chunk {
     std::unique_ptr<std::uint8_t[]> states;  // NOLINT(modernize-avoid-c-arrays): sized at run time
-    std::array<Node, kChunk> nodes{};
-    std::array<Action, kChunk> actions{};
+    std::array<Node, kChunk> nodes;
+    std::array<Action, kChunk> actions;
   };
 
   // The index is open addressing with linear probing. A tag is half of the state's hash: it tells

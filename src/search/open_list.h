@@ -17,12 +17,15 @@ class OpenList {
   bool empty() const { return heap_.empty(); }
   std::size_t bytes() const { return heap_.capacity() * sizeof(std::uint64_t); }
 
+  /// The most that so many take.
+  static std::size_t BytesFor(std::size_t nodes) { return Grown(nodes) * sizeof(std::uint64_t); }
+
   /// Requires !empty().
   float least() const { return std::bit_cast<float>(static_cast<std::uint32_t>(heap_[0] >> 32)); }
 
   /// Requires value >= 0, and not the negative zero.
   void Push(float value, std::uint32_t node) {
-    if (heap_.size() == heap_.capacity()) heap_.reserve(heap_.size() * 3 / 2 + 64);
+    if (heap_.size() == heap_.capacity()) heap_.reserve(Grown(heap_.size()));
     heap_.push_back(Key(value, node));
     std::ranges::push_heap(heap_, std::greater());
   }
@@ -36,6 +39,8 @@ class OpenList {
   }
 
  private:
+  static std::size_t Grown(std::size_t size) { return size * 3 / 2 + 64; }
+
   // Floats that are not negative are in the order of their bits, so one comparison of whole numbers
   // does for value and node.
   static std::uint64_t Key(float value, std::uint32_t node) {

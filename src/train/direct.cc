@@ -44,7 +44,8 @@ class DirectLoader::Source final : public BatchSource {
 
 DirectLoader::DirectLoader(Device& device, const Schema& schema, LoaderOptions options)
     : options_(options),
-      slots_(device.MakeSlots(2, BatchTensors(schema, options.batch_size), options.slots)) {}
+      slots_(device.MakeSlots(kNumSlots, BatchTensors(schema, options.batch_size), options.slots)) {
+}
 
 std::unique_ptr<BatchSource> DirectLoader::Open(const DataBuffer& rows, std::int64_t update) {
   return std::make_unique<Source>(*this, rows, update);

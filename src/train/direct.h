@@ -15,6 +15,8 @@ namespace tandem {
 /// part takes by itself, and what prefetching gains.
 class DirectLoader final : public BatchLoader {
  public:
+  static constexpr std::size_t kNumSlots = 2;  ///< a batch and the one before are in use
+
   /// `device` must outlive this; buffers have `schema`, that of ExampleSchema.
   DirectLoader(Device& device, const Schema& schema, LoaderOptions options);
 
@@ -24,7 +26,7 @@ class DirectLoader final : public BatchLoader {
   class Source;
 
   const LoaderOptions options_;
-  std::vector<std::unique_ptr<TransferSlot>> slots_;  // two: a batch and the one before are in use
+  std::vector<std::unique_ptr<TransferSlot>> slots_;
 };
 
 }  // namespace tandem

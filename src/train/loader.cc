@@ -15,6 +15,11 @@ LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_
           .slots = SlotOptionsFor(config)};
 }
 
+std::int64_t NumSlots(const PrefetchConfig& config) {
+  return static_cast<std::int64_t>(config.enabled ? PrefetchLoader::NumSlots(config.depth)
+                                                  : DirectLoader::kNumSlots);
+}
+
 std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
                                         LoaderOptions options) {
   if (!prefetch) return std::make_unique<DirectLoader>(device, schema, options);

@@ -29,6 +29,9 @@ SlotOptions SlotOptionsFor(const PrefetchConfig& config);
 LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
                                std::uint64_t seed);
 
+/// The batches that its loader has memory for.
+std::int64_t NumSlots(const PrefetchConfig& config);
+
 /// The loader of a run or a validation: with prefetch a PrefetchLoader, else a DirectLoader. Both
 /// hand out the same batches. `device` must outlive it.
 std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,

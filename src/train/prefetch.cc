@@ -51,8 +51,8 @@ class PrefetchLoader::Source final : public BatchSource {
 
 PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options)
     : options_(options),
-      slots_(device.MakeSlots(static_cast<std::size_t>(options.depth) + 2,
-                              BatchTensors(schema, options.batch_size), options.slots)),
+      slots_(device.MakeSlots(NumSlots(options.depth), BatchTensors(schema, options.batch_size),
+                              options.slots)),
       thread_(options_.thread_name) {}
 
 PrefetchLoader::~PrefetchLoader() = default;

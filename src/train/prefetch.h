@@ -24,6 +24,8 @@ namespace tandem {
 /// of its last copy, its device memory after the event of the training stream (TransferSlot).
 class PrefetchLoader final : public BatchLoader {
  public:
+  static std::size_t NumSlots(std::int64_t depth) { return static_cast<std::size_t>(depth) + 2; }
+
   /// `device` must outlive this; buffers have `schema`, that of ExampleSchema.
   PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options);
   ~PrefetchLoader() override;

@@ -25,11 +25,35 @@ TEST(MemoryPlan, CountsTheParametersThatTheNetworkHas) {
 }
 
 TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
-  const MemoryPlan plan =
-      PlanFor("train: {batch_size: 128, iterations_per_update: 2}\nprefetch: {depth: 3}");
+  const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
+  const MemoryPlan plan = PlanFor(rows + "prefetch: {depth: 3}\nvalidation: {every_updates: 0}");
+  const std::int64_t order = 2 * 128 * 4;
   EXPECT_EQ(plan.buffers, 2 * 2 * 128 * (54 + 4));
-  EXPECT_EQ(plan.batches, 5 * 128 * (54 + 4));
+  EXPECT_EQ(plan.batches, 5 * 128 * (54 + 4) + order);
+  EXPECT_EQ(plan.evaluated, 0);
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
+}
+
+TEST(MemoryPlan, CountsWhatWaitsForValidationAndForNetworksThatEstimate) {
+  const std::string yaml = "validation: {batch_size: 64, prefetch_depth: 1}\n";
+  const std::string neither = "validation: {every_updates: 0}\n";
+  EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4));
+  const std::string evaluate = "evaluate: {batch_rows: 100}\n";
+  EXPECT_EQ(PlanFor(yaml + evaluate).evaluated, 2 * 100 * 54);
+  EXPECT_EQ(PlanFor(yaml + evaluate + "generate: {target: value_iteration}").evaluated,
+            2 * 2 * 100 * 54);
+}
+
+TEST(MemoryPlan, WhatIsPinnedIsWhatCopiesToAGpuReadFrom) {
+  TrainConfig config = ResolveAutos(ParseConfig("", "my.yaml"), *OpenDevice("cpu"));
+  config.train.max_updates = 1;
+  EXPECT_EQ(PlanMemory(config).pinned, 0);
+  config.device = "cuda:0";
+  const MemoryPlan all = PlanMemory(config);
+  config.prefetch.pinned = config.validation.prefetch.pinned = false;
+  EXPECT_EQ(PlanMemory(config).pinned, all.evaluated);
+  EXPECT_GT(all.pinned, all.evaluated);
+  EXPECT_LT(all.pinned, all.evaluated + all.batches);  // the order of rows is not copied
 }
 
 TEST(MemoryPlan, CountsWhatAStepKeepsForTheBackwardPass) {
@@ -43,14 +67,17 @@ TEST(MemoryPlan, CountsWhatAStepKeepsForTheBackwardPass) {
 TEST(MemoryPlan, CountsReplayAndTheSearchesOfTheGenerator) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   EXPECT_EQ(PlanFor(rows).replay, 0);
-  EXPECT_EQ(PlanFor(rows).search, 0);
+  EXPECT_EQ(PlanFor(rows).generation, 0);
   EXPECT_EQ(PlanFor(rows + "replay: {updates: 3}").replay, (3 + 2) * 2 * 128 * (54 + 4));
   const MemoryPlan mapped = PlanFor(rows + "replay: {updates: 3, map_to: /tmp}");
   EXPECT_EQ(mapped.mapped, (3 + 1) * 2 * 128 * (54 + 4));
   EXPECT_EQ(mapped.allocated + mapped.mapped, PlanFor(rows + "replay: {updates: 3}").allocated);
+  const std::int64_t children = 2 * 128 * 12;
+  EXPECT_GE(PlanFor(rows + "generate: {target: value_iteration}").generation,
+            children * (54 + 54));  // and what the network reads of them
   const std::string astar =
       rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
-  EXPECT_GE(PlanFor(astar).search, 2 * 128 * 12 * 54);  // every child's bytes
+  EXPECT_GE(PlanFor(astar).generation, children * 54);
 }
 
 }  // namespace

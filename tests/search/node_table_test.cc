@@ -58,9 +58,18 @@ TEST(NodeTable, TakesAFewDozenBytesANodeBesidesTheState) {
   for (std::uint32_t i = 0; i < 300'000; ++i) {
     const Bytes state = Numbered(i);
     table.Add(state, HashState(state), {}, 0);
+    ASSERT_LE(table.bytes(), NodeTable::BytesFor(i + 1, 6)) << i;
     if (i > 50'000) {
       ASSERT_LE(table.bytes(), (i + 1) * (6 + 14 + 16.5)) << i;
     }
+  }
+}
+
+TEST(OpenList, TakesNoMoreThanItSays) {
+  OpenList open;
+  for (std::uint32_t i = 0; i < 10'000; ++i) {
+    open.Push(1, i);
+    ASSERT_LE(open.bytes(), OpenList::BytesFor(i + 1)) << i;
   }
 }
 
