@@ -27,8 +27,11 @@ std::string Line(const std::string& file, const YAML::Node& node) {
 class Reader {
  public:
   // `config` names its puzzle already.
-  explicit Reader(TrainConfig& config)
-      : config_(config), domain_(config.domain.name), fields_(FieldsOf(config)) {
+  Reader(TrainConfig& config, const std::vector<Override>& overrides)
+      : config_(config),
+        overrides_(overrides),
+        domain_(config.domain.name),
+        fields_(FieldsOf(config)) {
     for (const Field& field : fields_) {
       keys_.push_back(field.key);
       if (!field.section().empty()) sections_.push_back(field.section());
@@ -57,9 +60,11 @@ class Reader {
     }
   }
 
-  void ReadOverride(const Override& override) {
-    Assign(override.key, override.value, override.origin);
-    origins_[override.key] = override.origin;
+  void ReadOverrides() {
+    for (const Override& override : overrides_) {
+      Assign(override.key, override.value, override.origin);
+      origins_[override.key] = override.origin;
+    }
   }
 
   void CheckTogether() const {
@@ -96,6 +101,9 @@ class Reader {
                                    value.IsMap() ? "keys" : "a list", Expected(Find(key, at))));
     }
     FirstTime(key, at);
+    const bool is_argument = std::holds_alternative<ArgumentField>(Find(key, at).value);
+    if (is_argument && std::ranges::count(overrides_, key, &Override::key) > 0)
+      return;  // it may be a file that is not there any more
     Assign(key, value.IsScalar() ? value.Scalar() : "", at);
   }
 
@@ -152,6 +160,7 @@ class Reader {
   }
 
   TrainConfig& config_;
+  const std::vector<Override>& overrides_;
   const std::string domain_;
   std::vector<Field> fields_;
   std::vector<std::string> keys_;
@@ -178,9 +187,9 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
     config.domain = ChooseDomain(document, name, overrides);
-    Reader reader(config);
+    Reader reader(config, overrides);
     reader.ReadDocument(document, name);
-    for (const Override& override : overrides) reader.ReadOverride(override);
+    reader.ReadOverrides();
     reader.CheckTogether();
   } catch (const YAML::Exception& error) {
     throw InputError(

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tandem {
 namespace {
 
@@ -9,14 +11,36 @@ std::string_view NameIn(std::string_view identity) {
   return identity.substr(0, identity.find('@'));
 }
 
+// "permutation", "my.yaml" and the rules, of which the last two may be empty.
+struct Identity {
+  std::string_view kind, argument, rules;
+};
+
+Identity PartsOf(std::string_view identity) {
+  const std::string_view name = NameIn(identity);
+  const std::size_t colon = std::min(name.find(':'), name.size());
+  return {.kind = name.substr(0, colon),
+          .argument = name.substr(std::min(colon + 1, name.size())),
+          .rules = identity.substr(name.size())};
+}
+
+std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 }  // namespace
 
+bool IsSameDomain(std::string_view a, std::string_view b) {
+  const Identity one = PartsOf(a), other = PartsOf(b);
+  return one.kind == other.kind && one.rules == other.rules &&
+         (one.argument == other.argument || !one.rules.empty());
+}
+
 std::string DescribeOtherDomain(std::string_view there, std::string_view expected) {
-  if (NameIn(there) != NameIn(expected)) {
-    return fmt::format("made for {}, expected {}", there, expected);
+  const Identity one = PartsOf(there), other = PartsOf(expected);
+  if (one.kind == other.kind && FileName(one.argument) == FileName(other.argument)) {
+    return fmt::format("made for {} when its rules (moves, costs or goal) were others",
+                       NameIn(there));
   }
-  return fmt::format("made for {} when its rules (moves, costs or goal) were others",
-                     NameIn(there));
+  return fmt::format("made for {}, expected {}", NameIn(there), NameIn(expected));
 }
 
 }  // namespace tandem

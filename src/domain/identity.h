@@ -6,6 +6,11 @@
 
 namespace tandem {
 
+/// Whether two DomainSpec::identity() are of puzzles of which one's networks and examples do for
+/// the other: where rules are named, they decide, and the file that they were read from may have
+/// moved.
+bool IsSameDomain(std::string_view a, std::string_view b);
+
 /// "made for cube3, expected cube3_htm", or where only the rules differ "made for
 /// permutation:my.yaml when its rules (moves, costs or goal) were others". Requires two that
 /// differ; both are DomainSpec::identity().

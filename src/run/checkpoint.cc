@@ -176,7 +176,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
 
 void Checkpoint::CheckDomain(const std::string& domain) const {
   const std::string trained_on = Entries(content_, file_).Text("domain");
-  if (trained_on == domain) return;
+  if (IsSameDomain(trained_on, domain)) return;
   throw InputError(fmt::format("{}: {}", file_, DescribeOtherDomain(trained_on, domain)));
 }
 

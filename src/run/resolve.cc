@@ -1,7 +1,11 @@
 #include "run/resolve.h"
 
 #include <algorithm>
-#include <thread>
+#include <filesystem>
+#include <string>
+
+#include "base/parallel.h"
+#include "tandem/registry.h"
 
 namespace tandem {
 namespace {
@@ -11,20 +15,33 @@ Precision Resolved(Precision precision, const Device& device) {
   return device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
 }
 
+void MakeAbsolute(std::string& path) {
+  if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// The names of the puzzles that come with Tandem are no paths, whatever lies in the folder.
+bool IsPath(const DomainConfig& domain) {
+  const DomainParameter* parameter = ParameterOf(domain.name);
+  return parameter != nullptr && parameter->key == "file" &&
+         domain.argument.find_first_of("./") != std::string::npos;
+}
+
 }  // namespace
 
+TrainConfig WithAbsolutePaths(TrainConfig config) {
+  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
+  for (std::string* path : {&config.data.path, &config.validation.file, &config.replay.map_to,
+                            &config.network.init_from}) {
+    MakeAbsolute(*path);
+  }
+  return config;
+}
+
 TrainConfig ResolveAutos(TrainConfig config, const Device& device) {
-  const auto cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  const std::int64_t cores = NumCores();
   config.device = device.torch().str();
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
-  if (config.diagnose.timing_breakdown) {  // with the same lag, so with the same weights
-    config.pipeline.overlap = false;
-    for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
-      prefetch->enabled = false;
-      prefetch->copy_stream = false;
-    }
-  }
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.evaluate.threads = config.evaluate.threads.value_or(*config.train.threads);

@@ -9,4 +9,7 @@ namespace tandem {
 /// Replaces every `auto` but that of train.max_updates, which takes a measurement (calibrate.h).
 TrainConfig ResolveAutos(TrainConfig config, const Device& device);
 
+/// With every path absolute: what a run saves can be used from any folder.
+TrainConfig WithAbsolutePaths(TrainConfig config);
+
 }  // namespace tandem

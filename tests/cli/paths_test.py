@@ -1,0 +1,53 @@
+"""Runs can be used from another folder than they were made in, and puzzles' files may move."""
+
+import os
+import sys
+import unittest
+
+from harness import CliTest
+
+RULES = "goal: [1, 2, 3, 4]\ngenerators: {L: \"(0 3 2 1)\", X: \"(0 1)\"}\n"
+CONFIG = """\
+domain: {name: permutation, file: my.yaml}
+network: {width: 16, blocks: 1}
+generate: {max_scramble: 5}
+train: {batch_size: 50, iterations_per_update: 4, max_updates: 2}
+validation: {file: held.jsonl}
+"""
+
+
+class Paths(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.write("my.yaml", RULES)
+        self.write("config.yaml", CONFIG)
+        self.write("held.jsonl", '{"id": 0, "state": "2 1 3 4", "optimal": 1}\n')
+        self.write("states.txt", "2 1 3 4\n")
+        self.run_tandem("train", "config.yaml", "--out", "run")
+
+    def elsewhere(self, *args, code=0):
+        other = self.folder / "other"
+        other.mkdir(exist_ok=True)
+        self.home, self.folder = self.folder, other
+        try:
+            return self.run_tandem(*args, code=code)
+        finally:
+            self.folder = self.home
+
+    def test_a_run_is_used_from_another_folder(self):
+        self.elsewhere("solve", "--model", "../run", "--states", "../states.txt")
+        self.elsewhere("train", "--resume", "../run", "--set", "train.max_updates=3")
+
+    def test_the_file_of_a_puzzle_may_move(self):
+        moved = self.folder / "moved.yaml"
+        os.rename(self.folder / "my.yaml", moved)
+        solve = ("solve", "--model", "run", "--states", "states.txt")
+        self.assertIn("my.yaml cannot be read", self.run_tandem(*solve, code=2)[1])
+        self.run_tandem(*solve, "--set", f"domain.file={moved}")
+        moved.write_text(RULES.replace("(0 1)", "(1 2)"))
+        self.assertIn("made for permutation:my.yaml, expected permutation:",
+                      self.run_tandem(*solve, "--set", f"domain.file={moved}", code=2)[1])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
