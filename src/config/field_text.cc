@@ -1,4 +1,4 @@
-// What the values of fields look like as text.
+// What fields and their values look like as text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,6 +34,13 @@ std::string IntRange(std::int64_t least, std::int64_t most) {
 }
 
 }  // namespace
+
+std::string Field::section() const {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string Field::name() const { return key.substr(key.find('.') + 1); }
 
 std::string Expected(const Field& field) {
   return std::visit(
@@ -82,6 +89,7 @@ bool SetField(const Field& field, std::string_view text) {
                         },
                         [&](const TextField& f) {
                           if (text.empty()) return false;
+                          if (f.accepts != nullptr && !f.accepts(text)) return false;
                           *f.value = text;
                           return true;
                         },
@@ -123,6 +131,18 @@ std::string FieldText(const Field& field) {
           [](const ChoiceField& f) { return f.names[f.get()]; },
       },
       field.value);
+}
+
+std::optional<std::string> FindValueText(const TrainConfig& config, std::string_view key) {
+  TrainConfig copy = config;
+  const std::vector<Field> fields = FieldsOf(copy);
+  const auto found = std::ranges::find(fields, key, &Field::key);
+  if (found == fields.end()) return std::nullopt;
+  return FieldText(*found);
+}
+
+std::string ValueText(const TrainConfig& config, std::string_view key) {
+  return FindValueText(config, key).value();
 }
 
 }  // namespace tandem

@@ -3,28 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "config/device_name.h"
 
 namespace tandem {
 namespace {
 
-template <class Enum>
-ChoiceField Choice(Enum& value, const std::vector<std::string>& names) {
-  return {.names = names,
-          .get = [&value] { return static_cast<std::size_t>(value); },
-          .set = [&value](std::size_t index) { value = static_cast<Enum>(index); }};
+template <class Value>
+ChoiceField Choice(Value& value, std::vector<std::pair<Value, std::string>> choices) {
+  ChoiceField field;
+  for (const auto& [unused, name] : choices) field.names.push_back(name);
+  field.get = [&value, choices] {
+    const auto found = std::ranges::find(choices, value, &std::pair<Value, std::string>::first);
+    return static_cast<std::size_t>(found - choices.begin());
+  };
+  field.set = [&value, choices = std::move(choices)](std::size_t index) {
+    value = choices[index].first;
+  };
+  return field;
+}
+
+ChoiceField Switch(bool& value) { return Choice(value, {{false, "false"}, {true, "true"}}); }
+
+ChoiceField PrecisionChoice(Precision& value) {
+  return Choice(
+      value, {{Precision::kAuto, "auto"}, {Precision::kFp32, "fp32"}, {Precision::kBf16, "bf16"}});
 }
 
 }  // namespace
 
-std::string Field::section() const {
-  const std::size_t dot = key.find('.');
-  return dot == std::string::npos ? "" : key.substr(0, dot);
-}
-
-std::string Field::name() const { return key.substr(key.find('.') + 1); }
-
 std::vector<Field> FieldsOf(TrainConfig& c) {
-  const std::vector<std::string> precisions = {"auto", "fp32", "bf16"};
   std::vector<Field> fields = {
       {"domain.name", "the puzzle; `tandem domains` tells more of them",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
@@ -32,10 +41,12 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"pipeline.mode",
        "async overlaps generation and training; sequential takes turns; sync_main: the network in "
        "training steers the searches, and rows are labelled when they are trained on",
-       Choice(c.pipeline.mode, {"async", "sequential", "sync_main"})},
+       Choice(c.pipeline.mode, {{Mode::kAsync, "async"},
+                                {Mode::kSequential, "sequential"},
+                                {Mode::kSyncMain, "sync_main"}})},
       {"pipeline.overlap",
        "false: async takes turns too, with the same weights, to measure what overlap gains",
-       Choice(c.pipeline.overlap, {"false", "true"})},
+       Switch(c.pipeline.overlap)},
       {"pipeline.policy_lag",
        "by how many updates the labelling network may trail; auto: 1 in async, else 0",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
@@ -48,11 +59,15 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        "walk_length: the cost of the random walk that led to a state; value_iteration: the least "
        "of action cost plus the target network's estimate for the child; "
        "capped_value_iteration: the lesser of both",
-       Choice(c.generate.target, {"walk_length", "value_iteration", "capped_value_iteration"})},
+       Choice(c.generate.target, {{Target::kWalkLength, "walk_length"},
+                                  {Target::kValueIteration, "value_iteration"},
+                                  {Target::kCappedValueIteration, "capped_value_iteration"}})},
       {"generate.search",
        "which states become examples; none: the ends of random walks; greedy, astar: those that a "
        "search from there expands",
-       Choice(c.generate.search, {"none", "greedy", "astar"})},
+       Choice(c.generate.search, {{GenerateSearch::kNone, "none"},
+                                  {GenerateSearch::kGreedy, "greedy"},
+                                  {GenerateSearch::kAStar, "astar"}})},
       {"generate.search_iterations",
        "states in a row that one search expands; one that meets a goal starts anew",
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
@@ -71,7 +86,7 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"data.source",
        "live: examples are generated while the run goes on; shards: they come from files that "
        "`tandem generate` made",
-       Choice(c.data.source, {"live", "shards"})},
+       Choice(c.data.source, {{DataSource::kLive, "live"}, {DataSource::kShards, "shards"}})},
       {"data.path", "the folder of the shards", NullTextField{&c.data.path}},
       {"data.live_share",
        "with shards: share of each batch that is generated while the run goes on, as without them",
@@ -79,11 +94,11 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"data.on_damage",
        "a chunk of a shard that is missing, torn or altered ends the run (stop), or is left out "
        "and counted (skip)",
-       Choice(c.data.on_damage, {"stop", "skip"})},
+       Choice(c.data.on_damage, {{OnDamage::kStop, "stop"}, {OnDamage::kSkip, "skip"}})},
       {"data.reading",
        "read: chunks are read into memory; map: they are copied from a map of their file, which "
        "only shards without compression have",
-       Choice(c.data.reading, {"read", "map"})},
+       Choice(c.data.reading, {{ChunkReading::kRead, "read"}, {ChunkReading::kMap, "map"}})},
       {"data.cpu_prefetch", "chunks that wait in the host's memory, read from disk",
        IntField{&c.data.cpu_prefetch, 1, 1024}},
       {"data.gpu_prefetch", "chunks that wait on the device for training",
@@ -101,26 +116,31 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"network.head",
        "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
        "cost-to-go of the child",
-       Choice(c.network.head, {"v", "q"})},
+       Choice(c.network.head, {{Head::kV, "v"}, {Head::kQ, "q"}})},
       {"network.stem_width", "width of a first layer before the residual ones; 0: none",
        IntField{&c.network.stem_width, 0, 1 << 20}},
       {"network.width", "width of the residual blocks", IntField{&c.network.width, 1, 1 << 20}},
       {"network.blocks", "residual blocks of two linear layers each",
        IntField{&c.network.blocks, 0, 1000}},
       {"network.norm", "normalisation after each hidden linear layer",
-       Choice(c.network.norm, {"none", "batch", "layer"})},
+       Choice(c.network.norm,
+              {{Norm::kNone, "none"}, {Norm::kBatch, "batch"}, {Norm::kLayer, "layer"}})},
       {"network.init_from",
        "run folder or checkpoint whose weights the network begins with; null: random ones",
        NullTextField{&c.network.init_from}},
 
       {"optimizer.name", "adam (weight decay joins the gradient) or adamw (decoupled)",
-       Choice(c.optimizer.name, {"adam", "adamw"})},
+       Choice(c.optimizer.name,
+              {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}})},
       {"optimizer.learning_rate", "at the first iteration",
        RealField{&c.optimizer.learning_rate, 0, 10}},
       {"optimizer.schedule",
        "constant; linear or cosine: falls to final_learning_rate at the last iteration; "
        "exponential: times decay every iteration",
-       Choice(c.optimizer.schedule, {"constant", "linear", "cosine", "exponential"})},
+       Choice(c.optimizer.schedule, {{Schedule::kConstant, "constant"},
+                                     {Schedule::kLinear, "linear"},
+                                     {Schedule::kCosine, "cosine"},
+                                     {Schedule::kExponential, "exponential"}})},
       {"optimizer.final_learning_rate", "where the linear and cosine schedules end",
        RealField{&c.optimizer.final_learning_rate, 0, 10}},
       {"optimizer.decay", "factor per iteration of the exponential schedule",
@@ -151,7 +171,7 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"train.max_seconds", "end the run after this wall time; 0: no limit",
        RealField{&c.train.max_seconds, 0, 1e9}},
       {"train.loss", "squared error, or huber: linear where the error is over huber_delta",
-       Choice(c.train.loss, {"squared", "huber"})},
+       Choice(c.train.loss, {{Loss::kSquared, "squared"}, {Loss::kHuber, "huber"}})},
       {"train.huber_delta", "where the Huber loss becomes linear, in units of cost",
        RealField{&c.train.huber_delta, 1e-6, 1e6}},
       {"train.accumulation_steps",
@@ -160,28 +180,28 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"train.threads", "CPU threads of a training step; auto: one for each core",
        AutoIntField{&c.train.threads, 1, 1024}},
       {"train.precision", "of matrix products in training; auto: bf16 where it is fast",
-       Choice(c.train.precision, precisions)},
+       PrecisionChoice(c.train.precision)},
 
       {"prefetch.enabled",
        "false: batches are gathered and copied between training steps, by the main thread",
-       Choice(c.prefetch.enabled, {"false", "true"})},
+       Switch(c.prefetch.enabled)},
       {"prefetch.depth", "batches made ready ahead of training",
        IntField{&c.prefetch.depth, 1, 64}},
       {"prefetch.pinned",
        "false: batches are copied to a GPU from memory that it cannot read itself",
-       Choice(c.prefetch.pinned, {"false", "true"})},
+       Switch(c.prefetch.pinned)},
       {"prefetch.copy_stream", "false: copies wait for the computation before them on the GPU",
-       Choice(c.prefetch.copy_stream, {"false", "true"})},
+       Switch(c.prefetch.copy_stream)},
 
       {"evaluate.batch_rows", "states that the network evaluates at once",
        IntField{&c.evaluate.batch_rows, 1, 1 << 24}},
       {"evaluate.threads", "CPU threads of an evaluation; auto: as train.threads",
        AutoIntField{&c.evaluate.threads, 1, 1024}},
       {"evaluate.precision", "of the evaluating copy of the network; auto: bf16 where it is fast",
-       Choice(c.evaluate.precision, precisions)},
+       PrecisionChoice(c.evaluate.precision)},
 
       {"search.method", "beam, or astar: batched weighted A*",
-       Choice(c.search.method, {"beam", "astar"})},
+       Choice(c.search.method, {{SearchMethod::kBeam, "beam"}, {SearchMethod::kAStar, "astar"}})},
       {"search.beam_width", "states that beam search keeps at each depth",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length", "longest solution that beam search looks for, in actions",
@@ -211,22 +231,22 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"validation.best_by",
        "what makes a checkpoint the best: the highest solve_rate of greedy descent, or the lowest "
        "value_error against the scrambles' lengths",
-       Choice(c.validation.best_by, {"solve_rate", "value_error"})},
+       Choice(c.validation.best_by,
+              {{Measure::kSolveRate, "solve_rate"}, {Measure::kValueError, "value_error"}})},
       {"validation.batch_size", "states that are estimated at once",
        IntField{&c.validation.batch_size, 1, 1 << 20}},
       {"validation.prefetch", "as prefetch.enabled, of the states to validate on",
-       Choice(c.validation.prefetch.enabled, {"false", "true"})},
+       Switch(c.validation.prefetch.enabled)},
       {"validation.prefetch_depth", "as prefetch.depth",
        IntField{&c.validation.prefetch.depth, 1, 64}},
-      {"validation.pinned", "as prefetch.pinned",
-       Choice(c.validation.prefetch.pinned, {"false", "true"})},
+      {"validation.pinned", "as prefetch.pinned", Switch(c.validation.prefetch.pinned)},
       {"validation.copy_stream", "as prefetch.copy_stream",
-       Choice(c.validation.prefetch.copy_stream, {"false", "true"})},
+       Switch(c.validation.prefetch.copy_stream)},
       {"validation.metrics",
        "where errors are summed up: cpu copies every estimate, device only sums",
-       Choice(c.validation.metrics, {"cpu", "device"})},
-      {"validation.log", "true: a line for each validation",
-       Choice(c.validation.log, {"false", "true"})},
+       Choice(c.validation.metrics,
+              {{MetricsPlace::kCpu, "cpu"}, {MetricsPlace::kDevice, "device"}})},
+      {"validation.log", "true: a line for each validation", Switch(c.validation.log)},
 
       {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
@@ -246,14 +266,14 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        "true: measure each phase of an iteration by itself: the device is waited for after each, "
        "and "
        "nothing overlaps, so the run is slower; the weights stay the same",
-       Choice(c.diagnose.timing_breakdown, {"false", "true"})},
+       Switch(c.diagnose.timing_breakdown)},
       {"diagnose.timing_every",
        "with timing_breakdown: iterations between two reports, after those of the first ten",
        IntField{&c.diagnose.timing_every, 1, kMany}},
       {"diagnose.trace",
        "true: write trace.json, what each thread and each stream of a GPU did and when, for "
        "ui.perfetto.dev or chrome://tracing",
-       Choice(c.diagnose.trace, {"false", "true"})},
+       Switch(c.diagnose.trace)},
       {"diagnose.trace_from", "the first update that is traced",
        IntField{&c.diagnose.trace_from, 0, kMany}},
       {"diagnose.trace_updates", "how many updates are traced",
@@ -263,7 +283,7 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        IntField{&c.diagnose.trace_epochs, 0, kMany}},
 
       {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
-       TextField{&c.device, "auto, cpu, cuda or cuda:N"}},
+       TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
       {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
   };
   if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
@@ -272,12 +292,6 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
                    ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
   }
   return fields;
-}
-
-std::string ValueText(const TrainConfig& config, std::string_view key) {
-  TrainConfig copy = config;
-  const std::vector<Field> fields = FieldsOf(copy);
-  return FieldText(*std::ranges::find(fields, key, &Field::key));
 }
 
 }  // namespace tandem

@@ -41,6 +41,7 @@ struct NullRealField {
 struct TextField {
   std::string* value;
   std::string expected;
+  bool (*accepts)(std::string_view) = nullptr;  ///< besides not being empty; null: anything
 };
 
 /// Empty where the config says `null`.
@@ -86,7 +87,10 @@ bool SetField(const Field& field, std::string_view text);
 /// The value as it is written in a config.
 std::string FieldText(const Field& field);
 
-/// The value of one key of a config. Requires that the key exists.
+/// The value of one key of a config; nothing if there is no such key.
+std::optional<std::string> FindValueText(const TrainConfig& config, std::string_view key);
+
+/// The same of a key that exists.
 std::string ValueText(const TrainConfig& config, std::string_view key);
 
 }  // namespace tandem

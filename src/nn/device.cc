@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "config/device_name.h"
 #include "nn/cuda_library.h"
 #include "nn/device_choice.h"
 #include "tandem/error.h"

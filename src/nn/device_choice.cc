@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
+
+#include "config/device_name.h"
 
 namespace tandem {
 namespace {
@@ -14,16 +16,6 @@ std::string Available(const Gpus& gpus) {
 }
 
 }  // namespace
-
-std::optional<int> CudaIndex(std::string_view name) {
-  if (name == "cuda") return 0;
-  if (!name.starts_with("cuda:")) return std::nullopt;
-  name.remove_prefix(5);
-  int index = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
-  return index;
-}
 
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
   if (name == "auto" || name == "cpu") return "";

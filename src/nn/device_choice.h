@@ -1,7 +1,6 @@
 // What the key `device` may ask for, and what to say where that is not to be had.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,6 @@ struct Gpus {
   int count = 0;
   std::string missing;  ///< why there are none
 };
-
-/// The N of "cuda:N"; 0 for "cuda"; nothing for other names.
-std::optional<int> CudaIndex(std::string_view name);
 
 /// Why there is no device `name` ("auto", "cpu", "cuda", "cuda:N") on a machine with these GPUs,
 /// and what can be used instead; "" if there is.

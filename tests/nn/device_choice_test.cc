@@ -5,14 +5,6 @@
 namespace tandem {
 namespace {
 
-TEST(DeviceChoice, ReadsTheIndexOfAGpu) {
-  EXPECT_EQ(CudaIndex("cuda"), 0);
-  EXPECT_EQ(CudaIndex("cuda:3"), 3);
-  for (const char* wrong : {"cpu", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1"}) {
-    EXPECT_EQ(CudaIndex(wrong), std::nullopt) << wrong;
-  }
-}
-
 TEST(DeviceChoice, WhatIsThereMayBeUsed) {
   const Gpus none{.missing = "no NVIDIA driver answers"};
   EXPECT_EQ(WhyNoDevice("auto", none), "");

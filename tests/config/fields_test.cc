@@ -1,0 +1,56 @@
+// The table of keys.
+#include "config/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "config/device_name.h"
+
+namespace tandem {
+namespace {
+
+TEST(Fields, EachChoiceIsTheOneThatIsNamed) {
+  TrainConfig config;
+  for (const Field& field : FieldsOf(config)) {
+    const auto* choice = std::get_if<ChoiceField>(&field.value);
+    if (choice == nullptr) continue;
+    for (const std::string& name : choice->names) {
+      EXPECT_TRUE(SetField(field, name)) << field.key;
+      EXPECT_EQ(FieldText(field), name) << field.key;
+    }
+    EXPECT_FALSE(SetField(field, "none of them")) << field.key;
+  }
+  EXPECT_EQ(config.pipeline.mode, Mode::kSyncMain);
+  EXPECT_EQ(config.train.precision, Precision::kBf16);
+  EXPECT_TRUE(config.diagnose.trace);
+}
+
+TEST(DeviceName, TellsTheIndexOfAGpu) {
+  EXPECT_EQ(CudaIndex("cuda"), 0);
+  EXPECT_EQ(CudaIndex("cuda:3"), 3);
+  for (const char* wrong : {"cpu", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1"}) {
+    EXPECT_EQ(CudaIndex(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(Fields, ADeviceIsOneThatCouldBe) {
+  TrainConfig config;
+  const auto fields = FieldsOf(config);
+  const Field& device = *std::ranges::find(fields, "device", &Field::key);
+  for (const char* good : {"auto", "cpu", "cuda", "cuda:0", "cuda:12"}) {
+    EXPECT_TRUE(SetField(device, good)) << good;
+  }
+  for (const char* bad : {"", "banana", "cuda:", "cuda:x", "cpu:0"}) {
+    EXPECT_FALSE(SetField(device, bad)) << bad;
+  }
+}
+
+TEST(Fields, AKeyThatIsNotThereHasNoValue) {
+  EXPECT_EQ(FindValueText(TrainConfig(), "generate.of_another_version"), std::nullopt);
+  EXPECT_EQ(FindValueText(TrainConfig(), "pipeline.mode"), "async");
+}
+
+}  // namespace
+}  // namespace tandem
