@@ -18,16 +18,25 @@
 namespace tandem {
 namespace {
 
+// The reason of errno.
+[[noreturn]] void Fail() {
+  const int reason = errno;
+  if (reason == ENOENT || reason == EIO) throw Error(std::strerror(reason));
+  throw SystemError(std::strerror(reason));
+}
+
 int OpenToRead(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) throw Error(std::strerror(errno));
+  if (descriptor < 0) Fail();
   return descriptor;
 }
 
 std::byte* Map(int descriptor, std::size_t bytes, int protection) {
   if (bytes == 0) return nullptr;  // which the system refuses to map
   void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
-  if (data == MAP_FAILED) throw Error(fmt::format("it cannot be mapped: {}", std::strerror(errno)));
+  if (data == MAP_FAILED) {
+    throw SystemError(fmt::format("it cannot be mapped: {}", std::strerror(errno)));
+  }
   return static_cast<std::byte*>(data);
 }
 
@@ -48,7 +57,7 @@ OpenFile::~OpenFile() { ::close(descriptor_); }
 
 std::int64_t OpenFile::size() const {
   struct stat status {};
-  if (::fstat(descriptor_, &status) != 0) throw Error(std::strerror(errno));
+  if (::fstat(descriptor_, &status) != 0) Fail();
   return status.st_size;
 }
 
@@ -60,7 +69,7 @@ void OpenFile::Read(std::int64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     const ssize_t count = ::pread(descriptor_, to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw Error(std::strerror(errno));
+    if (count < 0) Fail();
     if (count == 0) throw Error("it is torn: the file ends too soon");
     to = to.subspan(static_cast<std::size_t>(count));
     offset += count;

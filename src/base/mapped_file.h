@@ -6,12 +6,22 @@
 #include <filesystem>
 #include <span>
 
+#include "tandem/error.h"
+
 namespace tandem {
+
+/// The system would not do what it was asked: too many files are open, say, or access is denied.
+/// That says nothing about what the file holds.
+class SystemError : public Error {
+ public:
+  using Error::Error;
+};
 
 /// A file that is read, open while this lives.
 class OpenFile {
  public:
-  /// Throws Error that says the system's reason, without the path, as all methods do.
+  /// Throws Error that says the system's reason, without the path, as all methods do: SystemError
+  /// unless the file is not there, ends too soon or lies where the disk cannot be read.
   explicit OpenFile(const std::filesystem::path& path);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;

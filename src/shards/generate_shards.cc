@@ -51,11 +51,16 @@ class BackgroundWriter {
     const std::int64_t shard = chunk / set_.chunks_per_shard;
     if (chunk == set_.FirstChunk(shard)) writer_.emplace(folder_, set_, shard);
     if (!writer_) throw Error("the chunk before could not be written");
-    writer_->Add(rows);
-    if (chunk + 1 < set_.EndChunk(shard)) return 0;
-    const std::int64_t bytes = writer_->Commit();
-    writer_.reset();
-    return bytes;
+    try {
+      writer_->Add(rows);
+      if (chunk + 1 < set_.EndChunk(shard)) return 0;
+      const std::int64_t bytes = writer_->Commit();
+      writer_.reset();
+      return bytes;
+    } catch (...) {
+      writer_.reset();  // or the next chunk would be taken for this one
+      throw;
+    }
   }
 
   const fs::path folder_;
@@ -187,12 +192,14 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
                    .compression = options.compression};
   if (config.generate.target != Target::kWalkLength) {
     // Sums differ in their last bits with what is evaluated together, and by how many threads.
-    for (const char* key :
-         {"generate.search", "generate.search_iterations", "generate.search_epsilon",
-          "generate.search_weight", "generate.chunk_rows", "evaluate.batch_rows",
-          "evaluate.precision", "evaluate.threads", "device"}) {
+    for (const char* key : {"generate.search", "generate.search_iterations",
+                            "generate.search_epsilon", "generate.search_weight",
+                            "generate.chunk_rows", "evaluate.batch_rows", "evaluate.precision"}) {
       keys.emplace_back(key);
     }
+    const bool on_cpu = config.device == "cpu";
+    if (on_cpu) keys.emplace_back("evaluate.threads");
+    set.made_by["device"] = on_cpu ? "cpu" : "cuda";  // whichever: processes may have one each
     set.made_by["weights_sha256"] = weights_sha256;
   }
   for (const std::string& key : keys) set.made_by[key] = ValueText(config, key);

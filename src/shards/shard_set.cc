@@ -129,8 +129,9 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
 }
 
 void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
-  if (spec_.domain == domain.identity() && spec_.schema == schema) return;
-  if (spec_.schema == schema) {
+  const bool same = IsSameDomain(spec_.domain, domain.identity());
+  if (same && spec_.schema == schema) return;
+  if (!same && spec_.schema == schema) {
     throw InputError(fmt::format("{}: {}", folder_.string(),
                                  DescribeOtherDomain(spec_.domain, domain.identity())));
   }
@@ -178,6 +179,8 @@ void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
     });
     if (hash != stored.hash) throw Error("its bytes are not those that were written");
     if (compressed) Decompress(frame, to);
+  } catch (const SystemError& error) {  // no damage
+    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {
     Fail(chunk, error.what());
   }
@@ -199,6 +202,8 @@ void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
       std::memcpy(part.data(), from.data() + done, part.size());
     });
     if (hash != stored.hash) throw Error("its bytes are not those that were written");
+  } catch (const SystemError& error) {  // no damage
+    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {
     Fail(chunk, error.what());
   }

@@ -54,7 +54,8 @@ class ShardSet {
   /// Throws DamagedShard for the first shard that is missing, has no header or another's.
   void CheckComplete() const;
 
-  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard.
+  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard,
+  /// or Error if the system would not have it read, which is no damage.
   void Read(std::int64_t chunk, std::span<std::byte> to) const;
 
   /// The same through a map of the file, for which the set must not be compressed.

@@ -72,9 +72,13 @@ void Stages::TransferAll() {
   for (std::int64_t chunk = 0;; ++chunk) {
     Chunk next;
     {
-      const Span span(Phase::kWaitForChunk);
+      const Span span(Phase::kWaitForRoom);
       const auto depth = static_cast<std::int64_t>(depths_.gpu);
-      if (!Await([&] { return chunk < loaded_ && chunk - taken_ < depth; })) return;
+      if (!Await([&] { return chunk - taken_ < depth; })) return;
+    }
+    {
+      const Span span(Phase::kWaitForChunk);
+      if (!Await([&] { return chunk < loaded_; })) return;
       const std::lock_guard lock(mutex_);
       next.slot = static_cast<std::size_t>(chunk) % depths_.slots();
       next.step = steps_[next.slot];

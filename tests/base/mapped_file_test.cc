@@ -33,6 +33,19 @@ TEST(MappedFile, ShowsAFileAsItIs) {
   EXPECT_THROW(OpenFile(folder.path() / "other"), Error);
 }
 
+TEST(OpenFile, TellsWhatTheSystemRefusesFromWhatIsNotThere) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  EXPECT_THROW(OpenFile(folder.path() / "loop"), SystemError);
+  try {
+    const OpenFile file(folder.path() / "other");
+    FAIL() << "nothing was thrown";
+  } catch (const SystemError&) {
+    FAIL() << "it is the file that is missing";
+  } catch (const Error&) {
+  }
+}
+
 TEST(MappedFile, AnEmptyFileIsNoBytes) {
   const TempFolder folder;
   WriteFileAtomically(folder.path() / "file", "");

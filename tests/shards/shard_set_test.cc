@@ -196,6 +196,26 @@ TEST(ShardSet, AMissingShardIsNamed) {
   EXPECT_THAT(MessageOf([&] { set.CheckComplete(); }), HasSubstr("shard-000002.tandem is missing"));
 }
 
+TEST(ShardSet, WhatTheSystemRefusesIsNoDamage) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const ShardSet set(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 0);
+  std::filesystem::remove(path);
+  EXPECT_THROW(Chunk(set, 0), DamagedShard);
+  std::filesystem::create_symlink(path, path);
+  for (const bool mapped : {false, true}) {
+    try {
+      Chunk(set, 0, mapped);
+      FAIL() << "nothing was thrown";
+    } catch (const DamagedShard&) {
+      FAIL() << "a loop of links says nothing of the shard";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("cannot read " + path.string()));
+    }
+  }
+}
+
 TEST(ShardSet, AFolderWithoutShardsIsRefused) {
   const TempFolder folder;
   EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }), HasSubstr("holds no shards"));
