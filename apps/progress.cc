@@ -48,7 +48,6 @@ void ProgressDisplay::OnIteration(const Progress& progress) {
 
 void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport& report) {
   if (!log_validation_) return;
-  Close();
   const auto& errors = report.by_length;
   const LengthError& middle = errors[errors.size() / 2];
   LogInfo(
@@ -72,13 +71,9 @@ void ProgressDisplay::Show(const Progress& progress) {
   const int filled = static_cast<int>(width * DoneShare(progress));
   const std::string line =
       fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
-  std::fputs(fmt::format("\r{:.{}}\x1b[K", line, columns).c_str(), stderr);
-  line_open_ = true;
+  ShowStatus(fmt::format("{:.{}}", line, columns));
 }
 
-void ProgressDisplay::Close() {
-  if (line_open_) std::fputs("\n", stderr);
-  line_open_ = false;
-}
+void ProgressDisplay::Close() { LeaveStatus(); }
 
 }  // namespace tandem

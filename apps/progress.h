@@ -26,7 +26,6 @@ class ProgressDisplay final : public TrainObserver {
   const bool terminal_;
   const bool log_validation_;
   Stopwatch since_shown_;
-  bool line_open_ = false;
 };
 
 }  // namespace tandem

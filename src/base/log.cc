@@ -3,7 +3,10 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdio>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <utility>
 
 #include "base/terminal.h"
@@ -24,10 +27,56 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+constexpr const char* kEraseLine = "\r\x1b[K";
+
+// What stands in the terminal's last line; there is no such line where it is empty.
+class Status {
+ public:
+  void Show(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    line_ = line;
+    Draw();
+  }
+
+  void Leave() {
+    const std::lock_guard lock(mutex_);
+    if (!line_.empty()) std::fputs("\n", stderr);
+    line_.clear();
+  }
+
+  // Writes a message above it.
+  template <class Write>
+  void Above(const Write& write) {
+    const std::lock_guard lock(mutex_);
+    if (!line_.empty()) std::fputs(kEraseLine, stderr);
+    write();
+    if (!line_.empty()) Draw();
+  }
+
+ private:
+  void Draw() const { std::fprintf(stderr, "%s%s", kEraseLine, line_.c_str()); }
+
+  std::mutex mutex_;
+  std::string line_;
+};
+
+Status& TheStatus() {
+  static Status status;
+  return status;
+}
+
 }  // namespace
 
-void LogInfo(std::string_view message) { Logger().info("{}", message); }
+void LogInfo(std::string_view message) {
+  TheStatus().Above([&] { Logger().info("{}", message); });
+}
 
-void LogWarning(std::string_view message) { Logger().warn("warning: {}", message); }
+void LogWarning(std::string_view message) {
+  TheStatus().Above([&] { Logger().warn("warning: {}", message); });
+}
+
+void ShowStatus(std::string_view line) { TheStatus().Show(line); }
+
+void LeaveStatus() { TheStatus().Leave(); }
 
 }  // namespace tandem

@@ -1,0 +1,30 @@
+// Messages and the line below them.
+#include "base/log.h"
+
+#include <gtest/gtest.h>
+
+namespace tandem {
+namespace {
+
+TEST(Log, MessagesStandAboveTheStatusLine) {
+  constexpr const char* kErase = "\r\x1b[K";
+  testing::internal::CaptureStderr();
+  ShowStatus("50 %");
+  LogInfo("one");
+  ShowStatus("60 %");
+  LeaveStatus();
+  LogWarning("two");
+  const std::string erase = kErase;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            erase + "50 %" + erase + "one\n" + erase + "50 %" + erase + "60 %\nwarning: two\n");
+}
+
+TEST(Log, WithoutAStatusLineNothingIsErased) {
+  testing::internal::CaptureStderr();
+  LeaveStatus();
+  LogInfo("one");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "one\n");
+}
+
+}  // namespace
+}  // namespace tandem
