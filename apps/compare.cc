@@ -164,14 +164,14 @@ std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::spa
 
 void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::string& json_file) {
   const std::vector<Row> rows = Compare(runs);
+  fmt::print("{}\n", TableText(rows));
+  for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
   const std::string json = JsonOf(plan, runs, rows);
   WriteFileAtomically(plan.folder / "compare.json", json);
   const fs::path figure = plan.folder / "compare.svg";
   WriteFileAtomically(
       figure, Figure(runs, fmt::format("{}, {} seeds", fs::path(plan.config).filename().string(),
                                        plan.seeds.size())));
-  fmt::print("{}\n", TableText(rows));
-  for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
   fmt::print("{} and the figure {}\n", (plan.folder / "compare.json").string(), figure.string());
   if (!json_file.empty()) WriteFileAtomically(json_file, json);
 }

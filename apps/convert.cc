@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/commands.h"
-#include "base/file.h"
+#include "apps/output_file.h"
 #include "domains/cube/notations.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -80,7 +80,7 @@ int RunConvert(const ConvertArgs& args) {
   if (args.out.empty()) {
     fmt::print("{}", converted);
   } else {
-    WriteFileAtomically(args.out, converted);
+    WriteOutput(args.out, converted);
   }
   return kDone;
 }

@@ -1,9 +1,7 @@
 // tandem generate CONFIG --examples N --out DIR
-#include <algorithm>
-#include <thread>
-
 #include "apps/generation.h"
 #include "apps/torch_library.h"
+#include "base/parallel.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -11,8 +9,7 @@ namespace tandem {
 int RunGenerate(const GenerateArgs& args) {
   TrainConfig config = LoadConfig(args.config, args.overrides);
   if (config.generate.target != Target::kWalkLength) return RunGenerateWithNetwork(args);
-  config.generate.workers =
-      config.generate.workers.value_or(std::max(1U, std::thread::hardware_concurrency()));
+  config.generate.workers = config.generate.workers.value_or(NumCores());
   const auto domain = MakeDomain(config.domain.full_name());
   return GenerateWith(args, config, *domain, {}, "");
 }

@@ -8,7 +8,7 @@ namespace tandem {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 or 143 stopped by a signal.";
+    "Exit codes: 0 done, 1 failed, 2 bad usage or input, 130, 143 or 129 stopped by a signal.";
 
 void AddTrain(CLI::App& app, TrainArgs& args) {
   CLI::App& train = *app.add_subcommand("train", "Train a network from a YAML config");

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "apps/commands.h"
+#include "apps/output_file.h"
 #include "apps/start_state.h"
-#include "base/file.h"
 #include "base/terminal.h"
 #include "tandem/registry.h"
 
@@ -13,7 +13,7 @@ int RunShow(const ShowArgs& args) {
   const auto domain = MakeDomain(args.start.domain);
   const std::vector<std::uint8_t> state = StartState(*domain, args.start);
   const Picture picture = domain->Draw(state);
-  if (!args.svg.empty()) WriteFileAtomically(args.svg, ToSvg(picture));
+  if (!args.svg.empty()) WriteOutput(args.svg, ToSvg(picture));
   fmt::print("{}\n{}\n", ToTerminal(picture, UseColour(STDOUT_FILENO)), domain->FormatState(state));
   return kDone;
 }

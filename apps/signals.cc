@@ -24,8 +24,8 @@ time_t Now() {
 
 void OnSignal(int number) {
   if (g_caught.load() == 0) {
+    g_caught_at.store(Now());  // before another signal can ask for it
     g_caught.store(number);
-    g_caught_at.store(Now());
     if (StopSignal* stop = g_stop.load()) stop->Request();
   } else if (Now() - g_caught_at.load() > kPatience) {
     // Supervisors send one signal twice, to the program and its group; people who press Ctrl-C
@@ -45,6 +45,7 @@ StopOnSignals::StopOnSignals() {
     struct sigaction action {};
     action.sa_handler = &OnSignal;
     action.sa_flags = SA_RESTART;
+    for (const int other : kSignals) sigaddset(&action.sa_mask, other);
     sigaction(kSignals[i], &action, nullptr);
   }
 }

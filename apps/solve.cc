@@ -33,6 +33,7 @@ class Results {
 
   void Add(std::size_t line, SolveResult result) {
     waiting_[line] = std::move(result);
+    seconds_ = watch_.Seconds();
     WriteReady();
   }
 
@@ -44,6 +45,9 @@ class Results {
   }
 
   const std::vector<SolveResult>& written() const { return written_; }
+
+  // Up to the last result: what comes after is a search that was stopped.
+  double seconds() const { return seconds_; }
 
  private:
   void WriteReady() {
@@ -57,6 +61,8 @@ class Results {
 
   const Domain& domain_;
   ResultWriter& writer_;
+  const Stopwatch watch_;
+  double seconds_ = 0;
   std::vector<std::optional<SolveResult>> waiting_;  // by line
   std::size_t next_ = 0;                             // the first not written
   std::vector<SolveResult> written_;
@@ -116,11 +122,10 @@ int Solve(const SolveArgs& args) {
 
   const std::unique_ptr<Search> search = solver.MakeSearch();
   const StopOnSignals signals;
-  const Stopwatch watch;
   Results results(lines, domain, writer);
   const std::exception_ptr failure =
       SolveWhatCanBe(lines, solver, *search, signals.stop(), results);
-  writer.Finish(results.written(), watch.Seconds());
+  writer.Finish(results.written(), results.seconds());
   if (failure) std::rethrow_exception(failure);
   return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "apps/output_file.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "tandem/error.h"
@@ -160,11 +161,7 @@ ResultWriter::ResultWriter(const SolveArgs& args)
   if (std::filesystem::equivalent(args.out, args.states, ignored)) {
     throw InputError(fmt::format("--out {} is the file of the states", args.out));
   }
-  try {
-    file_.emplace(args.out);
-  } catch (const Error& error) {
-    throw InputError(error.what());
-  }
+  OpenOutput(file_, args.out);
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the file
 }
 

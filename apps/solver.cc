@@ -96,12 +96,11 @@ std::unique_ptr<Search> Solver::MakeSearch() {
 }
 
 std::string Solver::Failure(const SearchResult& result) const {
+  if (result.solved) return "";
   const SearchConfig& config = config_.search;
   const bool astar = config.method == SearchMethod::kAStar;
   const std::string hint = astar && config.weight > 0 ? ", a lower search.weight takes less" : "";
   switch (result.ended) {
-    case Ended::kSolved:
-      return "";
     case Ended::kNodeLimit:
       return fmt::format("no solution found with {} nodes (search.max_nodes){}",
                          WithThousands(config.max_nodes), hint);
@@ -111,6 +110,7 @@ std::string Solver::Failure(const SearchResult& result) const {
     case Ended::kLengthLimit:
       return fmt::format("no solution of at most {} moves found with beam width {}",
                          config.max_length, config.beam_width);
+    case Ended::kSolved:
     case Ended::kExhausted:
       break;
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <thread>
 
 #include "apps/commands.h"
 #include "apps/plain_errors.h"
@@ -12,12 +11,14 @@
 #include "apps/run_folder.h"
 #include "apps/signals.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "run/bottleneck.h"
 #include "run/calibrate.h"
 #include "run/memory_plan.h"
 #include "run/resolve.h"
+#include "run/resume.h"
 #include "run/train_run.h"
 #include "shards/shard_set.h"
 #include "tandem/error.h"
@@ -44,9 +45,11 @@ void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
                            mixed ? ": the labels differ" : ", which is unused"));
   }
   for (const auto& [key, value] : set.made_by) {
-    if (!mixed || !key.starts_with("generate.") || ValueText(c, key) == value) continue;
+    if (!mixed || !key.starts_with("generate.")) continue;
+    const std::string own = FindValueText(c, key).value_or("unknown");  // as to another version
+    if (own == value) continue;
     LogWarning(fmt::format("{} is {} for the shards and {} for what is generated meanwhile", key,
-                           value, ValueText(c, key)));
+                           value, own));
   }
 }
 
@@ -107,16 +110,18 @@ const char* Describe(RunEnd end) {
 
 void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
-  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s), loss {:.4f}, peak memory {}",
+  const std::string loss =
+      summary.iterations > 0 ? fmt::format(", loss {:.4f}", summary.final_loss) : "";
+  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
                       Describe(summary.end), Counted(summary.updates, "update"),
                       WithThousands(summary.examples), HumanSeconds(summary.wall_s),
-                      WithThousands(static_cast<long long>(rate)), summary.final_loss,
+                      WithThousands(static_cast<long long>(rate)), loss,
                       HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
-  LogInfo(DescribeBottleneck(summary.time, config, std::thread::hardware_concurrency()));
+  LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
   if (summary.validation) {
     LogInfo(fmt::format(
         "validation: greedy descent solves {:.1f} % of fixed scrambles, value error {:.2f}; best "
@@ -139,7 +144,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   progress.Close();
   const RunSummary summary = run.Finish();
   Report(summary, run.config(), directory.path());
-  return summary.end == RunEnd::kStopped ? kSignalBase + signals.caught() : kDone;
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 
 // The whole of a run in a folder that is claimed for it.
@@ -169,62 +174,6 @@ int TrainAnew(const TrainArgs& args) {
   } catch (...) {
     directory.Abandon();  // which leaves a run that has begun alone
     throw;
-  }
-}
-
-// What may change when a run goes on; the rest decides what the weights will be. So do threads and
-// the device, by last bits alone, but a run may have to go on on another machine.
-void CheckMayChange(const std::vector<Override>& overrides) {
-  constexpr std::string_view kMay[] = {"train.max_updates", "train.max_seconds",
-                                       "train.threads",     "generate.workers",
-                                       "evaluate.threads",  "prefetch.",
-                                       "checkpoint.",       "search.",
-                                       "diagnose.",         "device",
-                                       "data.path",         "data.on_damage",
-                                       "data.reading",      "data.cpu_prefetch",
-                                       "data.gpu_prefetch", "memory.",
-                                       "replay.map_to"};
-  for (const Override& override : overrides) {
-    const auto covers = [&](std::string_view key) { return override.key.starts_with(key); };
-    if (std::ranges::none_of(kMay, covers)) {
-      throw InputError(
-          fmt::format("{}: a run goes on as it began; with --resume only these may change: {}",
-                      override.origin, fmt::join(kMay, ", ")));
-    }
-  }
-}
-
-bool FallsUpToTheLastUpdate(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
-}
-
-// Such a schedule would be another from update 0 on, and no config would give the run again.
-void CheckScheduleStays(const TrainConfig& before, const TrainConfig& asked,
-                        const fs::path& folder) {
-  if (asked.train.max_updates == before.train.max_updates) return;
-  if (!FallsUpToTheLastUpdate(asked.optimizer.schedule)) return;
-  throw InputError(fmt::format(
-      "train.max_updates: it stays {} for this run, whose learning rate falls by the {} schedule "
-      "up to the last update; a new run with `--set network.init_from={}` can do more from its "
-      "weights, and the constant and exponential schedules leave the number open",
-      *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
-}
-
-void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
-                          const fs::path& folder) {
-  if (done.updates >= *config.train.max_updates) {
-    throw InputError(fmt::format(
-        "{} has done all its {} updates; {}", folder.string(), *config.train.max_updates,
-        FallsUpToTheLastUpdate(config.optimizer.schedule)
-            ? fmt::format(
-                  "a new run with `--set network.init_from={}` can do more from its weights",
-                  folder.string())
-            : "`--set train.max_updates=N` lets it do more"));
-  }
-  if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
-    throw InputError(fmt::format(
-        "{} has used the {} that it may take; `--set train.max_seconds=N` gives it more",
-        folder.string(), HumanSeconds(config.train.max_seconds)));
   }
 }
 

@@ -4,7 +4,9 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <thread>
 
 #include "base/timeline.h"
 
@@ -28,8 +30,12 @@ inline void SanitizerAcquire([[maybe_unused]] const void* x) {
 #endif
 }
 
-/// Calls work(first, count) for ranges of about `grain` that together make 0..size, from any thread
-/// of the arena. One range is done on the spot: starting a task costs as much as a few states.
+/// At least 1.
+inline int NumCores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+/// Calls work(first, count) for ranges that together make 0..size, of at least half of `grain` and
+/// as a rule more where there are few threads, from any thread of the arena. What is no more than
+/// `grain` is done on the spot: starting a task costs as much as a few states.
 /// On the timeline of the calling thread, the ranges are of the phase that it is in, and it waits
 /// for workers whenever it does none of them.
 template <class Work>

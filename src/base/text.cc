@@ -53,6 +53,26 @@ std::string WithThousands(long long value) {
   return digits;
 }
 
+std::string XmlEscaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string Counted(long long count, std::string_view noun) {
   return fmt::format("{} {}{}", WithThousands(count), noun, count == 1 ? "" : "s");
 }

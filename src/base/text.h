@@ -14,6 +14,9 @@ std::string_view Nearest(std::string_view word, std::span<const std::string> can
 /// "12,345,678".
 std::string WithThousands(long long value);
 
+/// As text or a quoted attribute of XML.
+std::string XmlEscaped(std::string_view text);
+
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 

@@ -5,30 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/text.h"
+
 namespace tandem {
-namespace {
-
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-}  // namespace
 
 Svg::Svg(double width, double height) : width_(width), height_(height) {}
 
@@ -53,14 +32,14 @@ void Svg::Bar(Point corner, double width, double height, std::string_view colour
   body_ += fmt::format(
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
       "stroke=\"white\" stroke-width=\"0.5\"><title>{}</title></rect>\n",
-      corner.x, corner.y, width, height, colour, Escaped(tooltip));
+      corner.x, corner.y, width, height, colour, XmlEscaped(tooltip));
 }
 
 void Svg::Text(Point at, std::string_view text, Anchor anchor, double size) {
   constexpr std::array kAnchors = {"start", "middle", "end"};
   body_ +=
       fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\">{}</text>\n",
-                  at.x, at.y, kAnchors[static_cast<int>(anchor)], size, Escaped(text));
+                  at.x, at.y, kAnchors[static_cast<int>(anchor)], size, XmlEscaped(text));
 }
 
 std::string Svg::Finish() const {

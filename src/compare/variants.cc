@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <utility>
 
 #include "tandem/error.h"
@@ -40,8 +41,11 @@ Variation ParseVariation(std::string_view text) {
   Variation variation{.key = std::string(text.substr(0, equals)),
                       .values = SplitList(text.substr(equals + 1), "--vary")};
   if (variation.values.size() < 2) {
-    throw InputError(fmt::format(
-        "--vary {}: expected two values or more; --set {} gives every run the one", text, text));
+    throw InputError(
+        fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2; --set "
+                    "gives every run the "
+                    "same one",
+                    text));
   }
   return variation;
 }
@@ -62,6 +66,20 @@ std::string Variant::FolderName() const {
   }
   return safe;
 }
+
+namespace {
+
+void CheckFolderNames(std::span<const Variant> variants) {
+  std::map<std::string, std::string> name_of;
+  for (const Variant& variant : variants) {
+    const auto [other, is_new] = name_of.emplace(variant.FolderName(), variant.name);
+    if (is_new) continue;
+    throw InputError(fmt::format("--vary: the runs `{}` and `{}` would share the folder {}",
+                                 other->second, variant.name, other->first));
+  }
+}
+
+}  // namespace
 
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
                                   std::span<const Variation> variations) {
@@ -85,6 +103,7 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
       added.name = mode + variant.name;
     }
   }
+  CheckFolderNames(all);
   return all;
 }
 

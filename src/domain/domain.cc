@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -23,6 +24,10 @@ void Check(const DomainSpec& spec) {
   if (spec.input.positions <= 0) fail("input.positions must be at least 1");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
   if (spec.action_names.empty()) fail("it has no actions");
+  constexpr std::size_t kMostActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
+  if (spec.action_names.size() > kMostActions) {
+    fail(fmt::format("{} actions, expected at most {}", spec.action_names.size(), kMostActions));
+  }
   const auto check_count = [&](std::size_t found, const char* what) {
     if (found == 0 || found == spec.action_names.size()) return;
     fail(fmt::format("{} {} for {} actions", found, what, spec.action_names.size()));

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.h"
+
 namespace tandem {
 namespace {
 
@@ -41,20 +43,6 @@ std::string Painted(const std::string& text, std::int32_t colour) {
                      Blue(colour), NeedsWhiteText(colour) ? 231 : 16, text);
 }
 
-std::string Escaped(const std::string& text) {
-  std::string safe;
-  for (const char letter : text) {
-    if (letter == '<') {
-      safe += "&lt;";
-    } else if (letter == '&') {
-      safe += "&amp;";
-    } else {
-      safe += letter;
-    }
-  }
-  return safe;
-}
-
 std::string SvgCell(const Cell& cell) {
   const std::string fill =
       cell.colour == Cell::kPlain ? kPlainFill : fmt::format("#{:06x}", cell.colour);
@@ -66,7 +54,7 @@ std::string SvgCell(const Cell& cell) {
   const bool white = cell.colour != Cell::kPlain && NeedsWhiteText(cell.colour);
   return svg + fmt::format("<text x=\"{:g}\" y=\"{:g}\" dy=\"0.35em\" fill=\"{}\">{}</text>\n",
                            (cell.x + cell.width / 2) * kUnit, (cell.y + 0.5F) * kUnit,
-                           white ? "#fff" : "#000", Escaped(cell.text));
+                           white ? "#fff" : "#000", XmlEscaped(cell.text));
 }
 
 }  // namespace

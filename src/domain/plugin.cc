@@ -56,6 +56,10 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
   if (!refused.empty()) throw InputError(fmt::format("{}: {}", file.string(), refused.front()));
   std::vector<std::string> added;
   std::ranges::set_difference(DomainNames(), before, std::back_inserter(added));
+  if (added.empty()) {
+    throw InputError(
+        fmt::format("{} registers no domain: TANDEM_REGISTER_DOMAIN does", file.string()));
+  }
   return added;
 }
 

@@ -50,6 +50,11 @@ std::int64_t NumActivations(const NetworkSpec& spec) {
          kOfEachUnit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
 }
 
+std::int64_t NumActivationsAtOnce(const NetworkSpec& spec) {
+  constexpr std::int64_t kOfEachUnit = 4;  // the block's input, and a layer's three
+  return spec.features() + kOfEachUnit * std::ranges::max(HiddenWidths(spec.layers));
+}
+
 Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {
   weight = register_parameter("weight", at::empty({out, in}));
   bias = register_parameter("bias", at::empty({out}));

@@ -34,6 +34,10 @@ std::int64_t NumParameters(const NetworkSpec& spec);
 /// unit of a hidden layer what is normalised, what is rectified, and what comes of it.
 std::int64_t NumActivations(const NetworkSpec& spec);
 
+/// About what one without a backward pass has of a row at a time: the features, and the widest
+/// layer with what it is made of.
+std::int64_t NumActivationsAtOnce(const NetworkSpec& spec);
+
 /// A linear layer and its normalisation; no activation.
 class Dense final : public torch::nn::Module {
  public:

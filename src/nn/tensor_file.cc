@@ -11,9 +11,12 @@
 #include <exception>
 #include <memory>
 #include <set>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mapped_file.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -72,6 +75,17 @@ void WriteArchive(AtomicFile& out, const TensorDict& dict) {
   if (failure) std::rethrow_exception(failure);
 }
 
+std::vector<char> BytesOf(const std::filesystem::path& path) {
+  try {
+    const OpenFile file(path);
+    std::vector<char> bytes(static_cast<std::size_t>(file.size()));
+    file.Read(0, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  } catch (const Error& error) {
+    throw InputError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+  }
+}
+
 }  // namespace
 
 TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::AnyType::get()); }
@@ -95,12 +109,16 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) 
 }
 
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
-  const std::string content = ReadFile(path);
+  constexpr std::string_view kZip = "PK\x03\x04";  // what torch.save writes is a zip archive
+  const std::vector<char> content = BytesOf(path);
+  if (!std::string_view(content.data(), content.size()).starts_with(kZip)) {
+    throw InputError(fmt::format("{} is no file of tensors, as torch.save writes", path.string()));
+  }
   try {
-    return torch::jit::pickle_load({content.begin(), content.end()}).toGenericDict();
+    return torch::jit::pickle_load(content).toGenericDict();
   } catch (const c10::Error& error) {
-    throw InputError(
-        fmt::format("{} is no file of tensors: {}", path.string(), error.what_without_backtrace()));
+    throw InputError(fmt::format("{} is a damaged file of tensors: {}", path.string(),
+                                 error.what_without_backtrace()));
   }
 }
 

@@ -57,9 +57,17 @@ std::string AdviceForGeneration(const ThreadTimes& times, const TrainConfig& c,
                      c.generate.max_scramble);
 }
 
+std::string SmallerNetwork(const NetworkConfig& network) {
+  constexpr std::int64_t kNarrow = 64;
+  if (network.width <= kNarrow) return fmt::format("lower network.blocks (now {})", network.blocks);
+  return fmt::format("lower network.width (now {})", network.width);
+}
+
 std::string AdviceForTraining(const ThreadTimes& times, const TrainConfig& c, std::int64_t cores) {
   const PhaseTimes& main = times.main;
-  if (main[Phase::kWaitForBatch] > 0.1 * main.Work()) {
+  const PhaseTimes& prefetch = times.prefetch;
+  const bool ring_was_full = prefetch[Phase::kWaitForRoom] > 0.5 * prefetch.wall_s;
+  if (main[Phase::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
     return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
   }
   if (c.device == "cpu" && *c.train.threads < cores) {
@@ -67,27 +75,31 @@ std::string AdviceForTraining(const ThreadTimes& times, const TrainConfig& c, st
   }
   if (main[Phase::kValidation] + main[Phase::kCheckpoint] > 0.2 * main.Work()) {
     return fmt::format(
-        "raise validation.every_updates (now {}) or checkpoint.every_updates (now {})",
-        c.validation.every_updates, c.checkpoint.every_updates);
+        "validation and checkpoints take much of it: lower validation.states (now {}), or raise "
+        "validation.every_updates (now {}) or checkpoint.every_updates (now {})",
+        c.validation.states, c.validation.every_updates, c.checkpoint.every_updates);
   }
   if (c.device != "cpu") {
-    return fmt::format(
-        "raise train.batch_size (now {}) if the GPU is not full, or lower "
-        "network.width (now {})",
-        c.train.batch_size, c.network.width);
+    return fmt::format("raise train.batch_size (now {}) if the GPU is not full, or {}",
+                       c.train.batch_size, SmallerNetwork(c.network));
   }
-  if (c.live_rows_of(0) == 0) {
-    return fmt::format("lower network.width (now {})", c.network.width);
-  }
-  return fmt::format(
-      "lower network.width (now {}) or, as both sides share the cores, "
-      "generate.workers (now {})",
-      c.network.width, *c.generate.workers);
+  const std::string smaller = SmallerNetwork(c.network);
+  if (c.live_rows_of(0) == 0) return smaller;
+  return fmt::format("{}, or, as both sides share the cores, generate.workers (now {})", smaller,
+                     *c.generate.workers);
 }
 
 // Of the stages between shards and training, the slower is to blame.
 std::string DescribeReading(const ThreadTimes& times) {
   const bool disk = times.disk.Work() > times.transfer.Work();
+  const double work = std::max(times.disk.Work(), times.transfer.Work());
+  if (work < 0.5 * times.main.wall_s) {
+    return fmt::format(
+        "passing chunks on is the bottleneck: training waited {} for them, though neither disk nor "
+        "copies were busy; make shards of more rows a chunk (`tandem generate --chunk-rows`), or "
+        "raise data.cpu_prefetch and data.gpu_prefetch",
+        HumanSeconds(times.main[Phase::kGpuQueueWait]));
+  }
   return fmt::format(
       "{} is the bottleneck: training waited {} for chunks of shards; {}",
       disk ? "reading shards" : "copying to the device",
@@ -119,6 +131,7 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
 
 std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& config,
                                std::int64_t cores) {
+  if (report.train_critical_s == 0) return "nothing was trained";
   if (report.threads.main[Phase::kGpuQueueWait] > kNegligible * report.wall_s) {
     return DescribeReading(report.threads);
   }

@@ -21,7 +21,10 @@ HeldOut Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scr
   held_out.states.resize(size * state_size);
   const Rows states(held_out.states.data(), size, state_size);
   for (std::size_t i = 0; i < size; ++i) {
-    const std::int64_t length = 1 + static_cast<std::int64_t>(i) % max_scramble;
+    const auto number = static_cast<std::int64_t>(i);
+    // Where there are fewer states than lengths, they are spread over all of them.
+    const std::int64_t length =
+        count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
     held_out.lengths.push_back(length);
     RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
     for (std::int64_t step = 0; step < length; ++step) walk.Step();

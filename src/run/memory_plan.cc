@@ -16,6 +16,7 @@
 #include "nn/resnet_fc.h"
 #include "nn/torch_evaluator.h"
 #include "search/astar.h"
+#include "search/children.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/loader.h"
@@ -121,7 +122,9 @@ void Planner::PlanBatches() {
     validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
   }
   const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
-  plan_.batches = trained_ + validated_ + order_of_rows;
+  const std::int64_t children =
+      validates() ? Children::BytesFor(spec_, config_.validation.states) : 0;
+  plan_.batches = trained_ + validated_ + order_of_rows + children;
   plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
                     config_.evaluate.batch_rows * spec_.input.positions;
 }
@@ -146,6 +149,8 @@ void Planner::PlanNetworks() {
                                       (num_evaluated() + copied_target) * evaluated_bytes);
   plan_.activations =
       NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+  plan_.evaluations = num_evaluated() * config_.evaluate.batch_rows *
+                      NumActivationsAtOnce(network) * evaluated_bytes;
 }
 
 void Planner::PlanPlaces() {
@@ -154,7 +159,7 @@ void Planner::PlanPlaces() {
   plan_.mapped += mapped_replay;
   plan_.allocated = plan_.buffers + plan_.replay - mapped_replay + plan_.generation +
                     plan_.batches + plan_.shards + plan_.evaluated +
-                    (on_gpu ? 0 : plan_.network + plan_.activations);
+                    (on_gpu ? 0 : plan_.network + plan_.activations + plan_.evaluations);
   if (!on_gpu) return;
   plan_.pinned = plan_.evaluated;
   if (config_.prefetch.pinned) plan_.pinned += trained_ + plan_.shards;
@@ -173,7 +178,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
-      {plan.evaluated, "lower evaluate.batch_rows"}};
+      {plan.evaluated + (on_gpu ? 0 : plan.evaluations), "lower evaluate.batch_rows"}};
   if (!on_gpu) {
     parts.push_back({plan.activations, "raise train.accumulation_steps"});
     parts.push_back({plan.network, "lower network.width"});
@@ -213,9 +218,9 @@ std::string Describe(const MemoryPlan& plan) {
   if (plan.generation > 0)
     memory += fmt::format(", at most {} for generating", size(plan.generation));
   if (plan.shards > 0) memory += fmt::format(", {} for chunks of shards", size(plan.shards));
-  memory +=
-      fmt::format(", {} for batches, {} for the network, {} for activations",
-                  size(plan.batches + plan.evaluated), size(plan.network), size(plan.activations));
+  memory += fmt::format(", {} for batches, {} for the network, {} for activations",
+                        size(plan.batches + plan.evaluated), size(plan.network),
+                        size(plan.activations + plan.evaluations));
   if (plan.pinned + plan.mapped == 0) return memory;
   return memory + fmt::format("; in all {} allocated, {} of it pinned, and {} mapped",
                               size(plan.allocated), size(plan.pinned), size(plan.mapped));

@@ -19,9 +19,11 @@ struct MemoryPlan {
   std::int64_t generation = 0;  ///< at most: states with their children, and what A* has met
   std::int64_t batches = 0;  ///< on their way to training and validation: on the host (pinned, for
                              ///< a GPU), and as much again on a GPU; besides the order of rows
+                             ///< and the children of the states to validate on
   std::int64_t shards = 0;   ///< chunks on their way from disk: likewise
   std::int64_t evaluated = 0;    ///< states on their way to the networks that estimate: likewise
   std::int64_t activations = 0;  ///< on the device, about: of a step's rows, for the backward pass
+  std::int64_t evaluations = 0;  ///< on the device, about: of the states that are estimated at once
   std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies to
                              ///< go on from after an interruption, and those that are evaluated
 

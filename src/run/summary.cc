@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/file.h"
+#include "base/parallel.h"
 #include "config/fields.h"
 #include "run/train_run.h"
 
@@ -37,7 +37,7 @@ nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig&
       {"generate_s", time.generate_critical_s},
       {"train_s", time.train_critical_s},
       {"core_s", time.core_s},
-      {"cores", std::thread::hardware_concurrency()},
+      {"cores", NumCores()},
       {"idle_workers", idle(time.generating_thread_s, generating)},
       {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
   if (time.gpu) json["gpu_s"] = time.gpu->busy_s / time.gpu->traced_s * time.wall_s;

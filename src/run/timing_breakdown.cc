@@ -37,6 +37,16 @@ std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
                      times.synchronize_s * per_iteration);
 }
 
+TrainConfig WithoutOverlapIfTimed(TrainConfig config) {
+  if (!config.diagnose.timing_breakdown) return config;
+  config.pipeline.overlap = false;
+  for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
+    prefetch->enabled = false;
+    prefetch->copy_stream = false;
+  }
+  return config;
+}
+
 TimingBreakdown::TimingBreakdown(Track& main, Device& device, const TrainConfig& config)
     : main_(main),
       every_(config.diagnose.timing_every),
@@ -52,14 +62,22 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const TrainConfig&
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {
   if (every_ == 0) return;
   ++seen_;
-  if (seen_ > kFirstIterations && seen_ % every_ != 0) return;
+  last_ = iteration;
+  if (seen_ <= kFirstIterations || seen_ % every_ == 0) LogSinceLast();
+}
+
+void TimingBreakdown::Finish() {
+  if (every_ > 0 && seen_ > logged_) LogSinceLast();
+}
+
+void TimingBreakdown::LogSinceLast() {
   const PhaseTimes now = main_.Times();
   PhaseTimes since = now;
   since -= before_;
   const std::int64_t count = seen_ - logged_;
   const std::string which = count == 1
-                                ? fmt::format("iteration {}", iteration)
-                                : fmt::format("mean of {} iterations up to {}", count, iteration);
+                                ? fmt::format("iteration {}", last_)
+                                : fmt::format("mean of {} iterations up to {}", count, last_);
   LogInfo(fmt::format("timing: {}, ms: {}", which, DescribeIteration(since, count, micro_steps_)));
   logged_ = seen_;
   before_ = now;

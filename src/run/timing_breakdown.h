@@ -10,6 +10,10 @@
 
 namespace tandem {
 
+/// The config that the parts of a run are made by: with diagnose.timing_breakdown nothing is
+/// generated, prefetched or copied beside training. The policy lag, and so the weights, stay.
+TrainConfig WithoutOverlapIfTimed(TrainConfig config);
+
 /// With diagnose.timing_breakdown: from now on the device is waited for after each phase of the
 /// main thread, and a line of milliseconds is logged after each of the first ten iterations and
 /// then every diagnose.timing_every. With 0 there, which no file may hold, nothing is logged: for
@@ -22,12 +26,18 @@ class TimingBreakdown {
   /// Call after each iteration of the run.
   void AfterIteration(std::int64_t iteration);
 
+  /// Logs the mean of the iterations that no line was logged of.
+  void Finish();
+
  private:
+  void LogSinceLast();
+
   const Track& main_;
   const std::int64_t every_;
   const std::int64_t micro_steps_;  // of an iteration
   std::int64_t seen_ = 0;           // iterations
   std::int64_t logged_ = 0;         // of these
+  std::int64_t last_ = 0;           // iteration
   PhaseTimes before_;               // when the last line was logged
 };
 

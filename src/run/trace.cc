@@ -69,12 +69,14 @@ std::int64_t BytesOf(const nlohmann::json& event) {
   return args == event.end() ? 0 : args->value("bytes", std::int64_t{0});
 }
 
+using Arrow = std::pair<std::string_view, std::int64_t>;  // name and number
+
 // Arrows of which one end was recorded would point from or to nowhere.
-std::map<std::int64_t, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& tracks) {
-  std::map<std::int64_t, int> ends;
+std::map<Arrow, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& tracks) {
+  std::map<Arrow, int> ends;
   for (const auto& track : tracks) {
     for (const TraceEvent& event : track.events) {
-      if (event.kind != TraceEvent::Kind::kSpan) ++ends[event.number];
+      if (event.kind != TraceEvent::Kind::kSpan) ++ends[{event.name, event.number}];
     }
   }
   return ends;
@@ -86,12 +88,13 @@ Json ChromeTrace(const Timeline& timeline) {
   Json events = Json::array();
   events.push_back(NameOf("process_name", kThreads, 0, "tandem"));
   const std::vector<Timeline::TrackEvents> tracks = timeline.Events();
-  const std::map<std::int64_t, int> ends = EndsOfArrows(tracks);
+  const std::map<Arrow, int> ends = EndsOfArrows(tracks);
   for (std::size_t i = 0; i < tracks.size(); ++i) {
     const auto thread = static_cast<std::int64_t>(i) + 1;
     events.push_back(NameOf("thread_name", kThreads, thread, tracks[i].name));
     for (const TraceEvent& event : tracks[i].events) {
-      const bool loose = event.kind != TraceEvent::Kind::kSpan && ends.at(event.number) != 2;
+      const bool loose =
+          event.kind != TraceEvent::Kind::kSpan && ends.at({event.name, event.number}) != 2;
       if (!loose) events.push_back(ToJson(event, thread, timeline.start()));
     }
   }
@@ -157,22 +160,26 @@ Tracer::Tracer(Timeline& timeline, Device& device, const TrainConfig& config,
   if (next_update >= first_ && next_update < end_) Start();
 }
 
-Tracer::~Tracer() { timeline_.Record(false); }
-
 void Tracer::UpdateStarts(std::int64_t update) {
-  if (update == first_ && !timeline_.recording()) Start();
+  passed_ = update >= first_;
+  if (state_ == State::kWaiting && passed_ && update < end_) Start();
 }
 
+Tracer::~Tracer() { timeline_.Record(false); }
+
 void Tracer::UpdateEnds(std::int64_t updates) {
-  if (updates >= end_) Finish();
+  if (state_ == State::kRecording && updates >= end_) Write();
 }
 
 void Tracer::Finish() {
-  if (timeline_.recording()) {
+  if (state_ == State::kRecording) {
     Write();
-  } else if (!std::filesystem::exists(path_)) {
-    LogWarning(
-        fmt::format("no trace: the run ended before update {}, `diagnose.trace_from`", first_));
+  } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
+    LogWarning(fmt::format(
+        "no trace: the run {} {}, `diagnose.trace_from`",
+        passed_ ? fmt::format("went on after the {} from update", Counted(end_ - first_, "update"))
+                : "ended before update",
+        first_));
   }
 }
 
@@ -180,10 +187,12 @@ void Tracer::Start() {
   if (device_.torch().is_cuda()) kernels_.emplace();
   recording_since_ = Clock::now();
   timeline_.Record(true, device_.Ranges());
+  state_ = State::kRecording;
 }
 
 void Tracer::Write() {
   timeline_.Record(false);
+  state_ = State::kWritten;
   Json trace = ChromeTrace(timeline_);
   if (kernels_) AddKernelsTo(trace);
   const std::string text = trace.dump() + "\n";

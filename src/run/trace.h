@@ -46,8 +46,12 @@ class Tracer {
   void Write();
   void AddKernelsTo(nlohmann::ordered_json& trace);
 
+  enum class State : std::uint8_t { kWaiting, kRecording, kWritten };
+
   Timeline& timeline_;
   Device& device_;
+  State state_ = State::kWaiting;
+  bool passed_ = false;       // the first update to trace has come, or was done before
   const std::int64_t first_;  // update
   std::int64_t end_;          // the one after the last
   const std::filesystem::path path_;

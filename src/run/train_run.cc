@@ -12,6 +12,7 @@
 #include "config/load.h"
 #include "nn/tensor_file.h"
 #include "run/metrics_line.h"
+#include "run/resolve.h"
 #include "run/train_parts.h"
 
 namespace tandem {
@@ -56,7 +57,7 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   }
   MakeParts(from);
   if (tracer_ && parts_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (directory_) WriteFileAtomically(directory_->config(), ToYaml(config_));
+  if (directory_) WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
 TrainRun::~TrainRun() = default;
@@ -73,7 +74,7 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 
 void TrainRun::MakeParts(const Checkpoint* from) {
   parts_.reset();  // stops what works in the background
-  parts_ = std::make_unique<Parts>(config_, device_, stop_, from);
+  parts_ = std::make_unique<Parts>(WithoutOverlapIfTimed(config_), device_, stop_, from);
   if (from != nullptr && parts_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
   }
@@ -106,8 +107,8 @@ bool TrainRun::RunUpdate() {
   if (ended_) return false;
   const Attach attach(time_.main());
   if (tracer_) tracer_->UpdateStarts(so_far_.updates);
-  ValidateIfDue();  // as where the last validation was cut short, and the run went on
-  parts_->UseBatchSizeOf(so_far_.updates, config_, stop_);
+  OrSave([this] { ValidateIfDue(); });  // also where a run goes on that was stopped in it
+  parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
   KeepState();
   try {
     const Section section("update", so_far_.updates);
@@ -131,12 +132,24 @@ void TrainRun::KeepState() {
   unfinished_ = CopyOf(parts_->State(Counters()));
 }
 
+// What was trained is kept if `action`, between updates, fails.
+void TrainRun::OrSave(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (...) {
+    if (!unfinished_) KeepState();
+    SaveUnfinished();
+    throw;
+  }
+}
+
 // False if the update was cut short.
 bool TrainRun::RunPipelineUpdate() {
   UpdateRecord record;
   try {
     record = parts_->pipeline->RunUpdate();
   } catch (const Stopped&) {
+    if (!stop_.Reached()) throw;
     return false;  // the signal came while the main thread waited for a buffer
   }
   Record(record);
@@ -252,7 +265,13 @@ TrainingMark TrainRun::Mark() const {
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   time_.TrainingEnds();
-  if (end_ != RunEnd::kStopped && parts_->validator != nullptr) Validate();
+  if (end_ != RunEnd::kStopped && parts_->validator != nullptr) {
+    OrSave([this] { Validate(); });
+    if (so_far_.validated_iterations != so_far_.iterations) {
+      LogWarning("the last validation was stopped: its result is missing");
+    }
+  }
+  if (breakdown_) breakdown_->Finish();
   RunSummary summary;
   const Span span(Phase::kCheckpoint);
   summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));

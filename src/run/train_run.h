@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -104,6 +105,7 @@ class TrainRun {
   void KeepState();
   bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
+  void OrSave(const std::function<void()>& action);
   void ValidateIfDue();
   void Validate();
   void SaveUnfinished() const;

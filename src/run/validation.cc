@@ -36,6 +36,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       device_(device),
       config_(config.validation),
       threads_(static_cast<int>(*config.evaluate.threads)),
+      evaluate_rows_(static_cast<std::size_t>(config.evaluate.batch_rows)),
       held_out_(MakeHeldOut(domain, config)),
       rows_(RowSchema(domain), held_out_.lengths.size()),
       net_(network, WeightTypeFor(config.evaluate), device.torch()),
@@ -72,7 +73,8 @@ ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop
   device_.Synchronize();  // evaluations run on another stream
   std::vector<std::int64_t> most = held_out_.lengths;
   for (std::int64_t& length : most) length *= 2;
-  const auto taken = DescendGreedily(domain_, evaluator_, held_out_.rows(), most, stop);
+  const auto taken =
+      DescendGreedily(domain_, evaluator_, evaluate_rows_, held_out_.rows(), most, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());

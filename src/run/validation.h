@@ -63,6 +63,7 @@ class Validator {
   Device& device_;
   const ValidationConfig config_;
   const int threads_;
+  const std::size_t evaluate_rows_;
   const HeldOut held_out_;
   std::vector<Group> groups_;  // from the shortest on
   DataBuffer rows_;            // encoded states; instead of a target, the number of the group

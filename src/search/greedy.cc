@@ -8,8 +8,6 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kEvaluateRows = 4096;
-
 // Those that have not arrived: which start each is, and where it has come to.
 struct Walkers {
   std::vector<std::size_t> starts;
@@ -47,6 +45,7 @@ std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, cons
 }  // namespace
 
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
+                                                         std::size_t evaluate_rows,
                                                          ConstRows starts,
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop) {
@@ -63,7 +62,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
     if (is_goal[i] == 0 && most_actions[i] > 0) go_on(walkers, i, starts[i]);
   }
 
-  Expander expander(domain, evaluator, kEvaluateRows);
+  Expander expander(domain, evaluator, evaluate_rows);
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
     expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));

@@ -19,6 +19,7 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
     const auto wanted = static_cast<std::ptrdiff_t>(options().width - chosen.size());
     const auto end = best + std::min(wanted, ranked.end() - best);
     std::nth_element(best, end, ranked.end());
+    std::sort(best, end);  // so that of equal children it is always the same one that is kept
     for (; best != end; ++best) {
       if (!MarkKept(best->second)) continue;
       chosen.push_back(best->second);

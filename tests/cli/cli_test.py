@@ -4,7 +4,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SMALL, TANDEM, CliTest
+from harness import SMALL, SOLVED, TANDEM, CliTest
 
 
 class Help(CliTest):
@@ -43,6 +43,11 @@ class Help(CliTest):
             self.assertEqual(out, "")
             self.assertIn("tandem: " + message, error)
             self.assertEqual(error.count("\n"), 1)
+
+    def test_a_place_for_results_that_is_none_is_bad_usage(self):
+        for args in (("show", "cube3", "--svg", "/nowhere/cube.svg"),
+                     ("convert", "--to", "deepcubea", SOLVED, "--out", "/nowhere/cube.txt")):
+            self.assertIn("cannot write /nowhere/cube", self.run_tandem(*args, code=2)[1])
 
     def test_loads_libtorch_only_where_it_is_needed(self):
         linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout

@@ -195,6 +195,19 @@ class Solve(CliTest):
         _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
         self.assertIn("checkpoint.pt", error)
 
+    def test_a_solution_is_no_error_whatever_ended_the_search(self):
+        run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3")
+        states = self.write("two_moves.txt", "1 2 3 4 0 6 7 5 8\n")
+        solved = 0
+        for nodes in range(3, 12):
+            out = self.run_tandem("solve", "--model", run, "--states", states, "--search", "astar",
+                                  "--weight", 1, "--set", f"search.max_nodes={nodes}",
+                                  code=None)[0]
+            result = json.loads(out)
+            solved += result["solved"]
+            self.assertEqual(result["solved"], result["error"] is None, result)
+        self.assertGreater(solved, 0)
+
     def test_says_what_is_no_run_and_what_is_no_state(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)

@@ -123,6 +123,13 @@ class TraceTest(CliTest):
         self.assertIn("no trace: the run ended before update 50, `diagnose.trace_from`", log)
         self.assertFalse((self.folder / "run" / "trace.json").exists())
 
+    def test_a_run_that_has_passed_the_updates_to_be_traced_says_so_once(self):
+        run = self.train_small()
+        _, log = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=9", "--set",
+                                 "diagnose.trace=true", "--set", "diagnose.trace_updates=2")
+        self.assertEqual(log.count("no trace: the run went on after the 2 updates from update 0"), 1)
+        self.assertFalse((run / "trace.json").exists())
+
     def test_the_size_is_told(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         run = self.folder / "run"

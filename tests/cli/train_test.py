@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -94,6 +95,19 @@ class Train(CliTest):
         self.assertEqual(log.count("timing: the device is waited for"), 1)
         self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
         self.assertLess(log.index("measuring how many"), log.index("timing: the device"))
+
+    def test_timing_tells_of_every_iteration_and_stays_out_of_the_config(self):
+        run = self.folder / "run"
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", run, "--set",
+                                 "diagnose.timing_breakdown=true", "--set",
+                                 "diagnose.timing_every=7", "--set", "train.max_updates=2", "--set",
+                                 "train.iterations_per_update=16")
+        means = re.findall(r"timing: mean of (\d+) iterations up to (\d+)", log)
+        self.assertEqual(means, [("4", "13"), ("7", "20"), ("7", "27"), ("4", "31")])
+        saved = (run / "config.yaml").read_text()
+        self.assertIn("overlap: true", saved)
+        self.assertNotIn("enabled: false", saved)
 
     def test_a_loss_that_is_not_finite_is_exit_code_1(self):
         config = self.write("small.yaml", SMALL)

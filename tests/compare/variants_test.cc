@@ -43,6 +43,13 @@ TEST(Variants, SetTheirKeysAndSayWhereTheyCameFrom) {
   EXPECT_EQ(overrides[1].origin, "--vary prefetch.depth=4");
 }
 
+TEST(Variants, DoNotShareAFolder) {
+  const std::vector<std::string> modes = {"async"};
+  const std::vector<Variation> paths = {ParseVariation("data.path=x/a,x-a")};
+  EXPECT_THAT([&] { MakeVariants(modes, paths); },
+              ThrowsMessage<InputError>(HasSubstr("would share the folder async-data.path=x-a")));
+}
+
 TEST(Variants, SayWhatIsWrongWithAList) {
   const auto expect = [](const char* text, const char* message) {
     EXPECT_THAT([&] { ParseVariation(text); }, ThrowsMessage<InputError>(HasSubstr(message)))
@@ -50,7 +57,7 @@ TEST(Variants, SayWhatIsWrongWithAList) {
   };
   expect("prefetch.depth", "expected KEY=VALUE1,VALUE2");
   expect("=1,2", "expected KEY=VALUE1,VALUE2");
-  expect("prefetch.depth=4", "expected two values or more; --set prefetch.depth=4 gives");
+  expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");
   expect("prefetch.depth=4,", "expected values separated by commas");
   expect("prefetch.depth=4,4", "`4` comes twice");
   EXPECT_THAT([] { SplitList("1,,2", "--seeds"); },

@@ -315,7 +315,7 @@ TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
   WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
   const std::string whole = ReadFile(path_);
   WriteFileAtomically(path_, std::string_view(whole).substr(0, whole.size() / 2));
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is a damaged file of tensors"),
             std::string::npos);
   WriteFileAtomically(path_, "hello");
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),

@@ -37,11 +37,17 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
 TEST(MemoryPlan, CountsWhatWaitsForValidationAndForNetworksThatEstimate) {
   const std::string yaml = "validation: {batch_size: 64, prefetch_depth: 1}\n";
   const std::string neither = "validation: {every_updates: 0}\n";
-  EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4));
+  const std::int64_t children = 200 * 12 * (54 + 2 + 8);  // of the states, all at a time
+  EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4) + children);
   const std::string evaluate = "evaluate: {batch_rows: 100}\n";
   EXPECT_EQ(PlanFor(yaml + evaluate).evaluated, 2 * 100 * 54);
   EXPECT_EQ(PlanFor(yaml + evaluate + "generate: {target: value_iteration}").evaluated,
             2 * 2 * 100 * 54);
+  EXPECT_EQ(PlanFor(neither).evaluations, 0);
+  const std::string net = "network: {width: 300, stem_width: 10}\n";
+  const std::int64_t fp32 = 100 * (54 * 6 + 4 * 300) * 4;
+  EXPECT_EQ(PlanFor(yaml + "evaluate: {batch_rows: 100, precision: fp32}\n" + net).evaluations,
+            fp32);
 }
 
 TEST(MemoryPlan, WhatIsPinnedIsWhatCopiesToAGpuReadFrom) {

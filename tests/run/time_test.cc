@@ -223,6 +223,30 @@ TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
   starving.threads.main[Phase::kWaitForBatch] = 5;
   EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
                   .ends_with("it waits for batches: raise prefetch.depth (now 2)"));
+  starving.threads.prefetch.wall_s = 20;  // and yet the ring was full
+  starving.threads.prefetch[Phase::kWaitForRoom] = 15;
+  EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
+                  .ends_with("raise train.threads (now 2, of 4 cores)"));
+  EXPECT_TRUE(DescribeBottleneck(Report(10, 20, 0), Resolved({"network.width=8"}), 2)
+                  .find("lower network.blocks") != std::string::npos);
+  TimeReport validating = Report(10, 20, 0);
+  validating.threads.main[Phase::kValidation] = 30;
+  EXPECT_TRUE(DescribeBottleneck(validating, Resolved({}), 2).find("lower validation.states") !=
+              std::string::npos);
+}
+
+TEST(Bottleneck, IsNeitherDiskNorCopiesWhereBothAreIdle) {
+  TimeReport report = Report(0, 20, 0);
+  report.wall_s = report.threads.main.wall_s = 20;
+  report.threads.main[Phase::kGpuQueueWait] = 5;
+  report.threads.disk[Phase::kDiskLoad] = 18;
+  EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("reading shards"));
+  report.threads.disk[Phase::kDiskLoad] = 2;
+  EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("passing chunks on"));
+}
+
+TEST(Bottleneck, IsNoneWhereNothingWasTrained) {
+  EXPECT_EQ(DescribeBottleneck(Report(10, 0, 0), Resolved({}), 2), "nothing was trained");
 }
 
 TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {

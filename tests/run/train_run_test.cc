@@ -202,6 +202,44 @@ TEST_F(InFolder, AStopKeepsWhatWasLearned) {
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
 }
 
+TEST_F(InFolder, AFailedValidationLosesNothing) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  // What was validated on was in one case the first update, which is to be done again.
+  const std::int64_t all = *Config({}, *device).train.max_updates;
+  for (const auto& [every, kept] : {std::pair{"validation.every_updates=1", std::int64_t{0}},
+                                    {"validation.every_updates=100", all}}) {
+    const RunDirectory directory = RunDirectory::Create(folder_);
+    fs::create_directories(directory.best() / "in the way");
+    TrainRun run(Config({every}, *device), device, directory, never);
+    const auto to_the_end = [&] {
+      while (run.RunUpdate()) {
+      }
+      run.Finish();
+    };
+    EXPECT_THROW(to_the_end(), Error);
+    EXPECT_EQ(Checkpoint(directory.checkpoint()).Counters().updates, kept) << every;
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(InFolder, AStopInTheLastValidationLeavesARunThatIsDone) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const TrainConfig config = Config({}, *device);
+  TrainRun run(config, device, RunDirectory::Create(folder_), never);
+  while (run.RunUpdate()) {
+  }
+  run.RequestStop();
+  testing::internal::CaptureStderr();
+  const RunSummary summary = run.Finish();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("the last validation was stopped"),
+            std::string::npos);
+  EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
+  EXPECT_FALSE(summary.validation);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, *config.train.max_updates);
+}
+
 TEST(TrainRun, AnUpdateThatWasCutShortIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;

@@ -67,6 +67,13 @@ TEST_F(Validation, TellsTheErrorsOfEachLength) {
   EXPECT_LT(report.solve_rate, 1);
 }
 
+TEST_F(Validation, OfFewStatesIsOfLengthsUpToTheLast) {
+  const ValidationReport report = Validate({"generate.max_scramble=26", "validation.states=5"});
+  std::vector<std::int64_t> lengths;
+  for (const LengthError& each : report.by_length) lengths.push_back(each.length);
+  EXPECT_THAT(lengths, ElementsAre(5, 10, 15, 20, 26));
+}
+
 TEST_F(Validation, DoesNotDependOnHowBatchesCome) {
   const ValidationReport report = Validate({});
   for (const char* set : {"validation.prefetch=false", "validation.batch_size=50",

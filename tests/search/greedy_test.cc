@@ -17,14 +17,15 @@ TEST(Greedy, FollowsAGoodHeuristicToTheGoal) {
   const PathDomain path(10);
   StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
   const std::int64_t enough[] = {9, 9, 9, 9};
-  EXPECT_EQ(DescendGreedily(path, distance, kRows, enough, StopSignal()), (Taken{0, 1, 5, 9}));
+  EXPECT_EQ(DescendGreedily(path, distance, 4096, kRows, enough, StopSignal()),
+            (Taken{0, 1, 5, 9}));
 }
 
 TEST(Greedy, GivesUpOneByOne) {
   const PathDomain path(10);
   StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
   const std::int64_t most[] = {0, 0, 5, 8};
-  EXPECT_EQ(DescendGreedily(path, distance, kRows, most, StopSignal()),
+  EXPECT_EQ(DescendGreedily(path, distance, 4096, kRows, most, StopSignal()),
             (Taken{0, std::nullopt, 5, std::nullopt}));
 }
 
@@ -33,7 +34,7 @@ TEST(Greedy, IsLedAstrayByABadOne) {
   StandInEvaluator wrong([](std::span<const std::uint8_t> cell) { return -float(cell[0]); });
   const std::int64_t most[] = {99, 99, 99, 99};
   // The goal is taken where it is next, whatever the heuristic says.
-  EXPECT_EQ(DescendGreedily(path, wrong, kRows, most, StopSignal()),
+  EXPECT_EQ(DescendGreedily(path, wrong, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, std::nullopt, std::nullopt}));
 }
 
@@ -43,7 +44,7 @@ TEST(Greedy, StopsWhenAsked) {
   const std::int64_t enough[] = {9, 9, 9, 9};
   StopSignal stop;
   stop.Request();
-  EXPECT_THROW(DescendGreedily(path, distance, kRows, enough, stop), Stopped);
+  EXPECT_THROW(DescendGreedily(path, distance, 4096, kRows, enough, stop), Stopped);
 }
 
 }  // namespace
