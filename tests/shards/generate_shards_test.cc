@@ -82,6 +82,8 @@ TEST_F(GenerateShardsTest, GoesOnWhereItWasStopped) {
   EXPECT_EQ(last.rows_found, 3 * 128);
   EXPECT_EQ(last.rows_made, 1000 - 3 * 128);
   EXPECT_EQ(last.rows, 1000);
+  EXPECT_EQ(last.bytes, std::ssize(FilesIn(folder_.path())["shard-000001.tandem"]) +
+                            std::ssize(FilesIn(folder_.path())["shard-000002.tandem"]));
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
@@ -173,6 +175,63 @@ TEST_F(GenerateShardsTest, WhatCannotBeWrittenIsNamed) {
   const std::filesystem::path file = folder_.path() / "file";
   WriteFileAtomically(file, "");
   EXPECT_THROW(MakeShards(file), InputError);
+}
+
+// What makes the first chunk's file fail shows, and not that the chunks behind it have none.
+TEST_F(GenerateShardsTest, AShardThatCannotBeBegunIsNamed) {
+  const std::string aside =
+      fmt::format("{}.{}.partial", ShardPath(folder_.path(), 0).string(), ::getpid());
+  std::filesystem::create_directory(aside);
+  try {
+    MakeShards(folder_.path());
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shard-000000.tandem: Is a directory"));
+  }
+}
+
+TEST_F(GenerateShardsTest, MoreThanTheDiskHasRoomForIsNotBegun) {
+  try {
+    MakeShards(
+        folder_.path(),
+        {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 30, .chunks_per_shard = 1 << 19});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("TiB more are to be made, but the disk of"));
+  }
+  EXPECT_TRUE(FilesIn(folder_.path()).empty());
+}
+
+TEST_F(GenerateShardsTest, MoreShardsThanNamesHaveDigitsForAreRefused) {
+  try {
+    MakeShards(folder_.path(), {.examples = 1'000'001, .chunk_rows = 1, .chunks_per_shard = 1});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("1,000,001 shards, expected at most 1,000,000"));
+  }
+}
+
+// Two sets whose rows differ must never be taken for one.
+TEST(SpecOfSet, HoldsEveryKeyThatRowsAreAFunctionOf) {
+  const auto keys = [](Target target) {
+    TrainConfig config = Puzzle8Config();
+    config.generate.target = target;
+    const auto domain = MakeDomain(config.domain.full_name());
+    std::vector<std::string> names;
+    for (const auto& [key, value] :
+         SpecOfSet(config, domain->spec(), SmallShards(), "abc").made_by) {
+      names.push_back(key);
+    }
+    return names;
+  };
+  EXPECT_THAT(keys(Target::kWalkLength),
+              testing::ElementsAre("generate.max_scramble", "network.head", "seed"));
+  EXPECT_THAT(keys(Target::kValueIteration),
+              testing::ElementsAre(
+                  "device", "evaluate.batch_rows", "evaluate.precision", "evaluate.threads",
+                  "generate.chunk_rows", "generate.max_scramble", "generate.search",
+                  "generate.search_epsilon", "generate.search_iterations", "generate.search_weight",
+                  "network.head", "seed", "weights_sha256"));
 }
 
 }  // namespace
