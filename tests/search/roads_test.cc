@@ -35,6 +35,22 @@ TEST(AStarOnRoads, ACityThatWasMetAtTwoCostsIsExpandedOnce) {
   EXPECT_EQ(result.expanded, 3);
 }
 
+// Where costs do not matter to the order, a cheaper way there is no reason to look again.
+TEST(AStarOnRoads, WithWeightZeroNothingIsOpenedAgain) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
+  StandInEvaluator evaluator = Estimates({0, 0, 1, 0});
+  const SearchResult result = AStar(map, evaluator, {.weight = 0}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.expanded, 3);
+}
+
+TEST(AStarOnRoads, TellsTheMemoryOfNodesAndOfWhatIsOpen) {
+  const RoadsDomain map({{0}, {2}, {2}}, {1});
+  NodeTable nodes(1);
+  nodes.Add(kStart, HashState(kStart), {}, 0);
+  EXPECT_GT(SolveByAStar(map, {0, 1, 1}).bytes, static_cast<std::int64_t>(nodes.bytes()));
+}
+
 // Two roads from one city to the next, of which the second is cheaper.
 TEST(AStarOnRoads, ACityIsNotOpenedBeforeItsEstimateIsKnown) {
   const RoadsDomain map({{0, 0, 0}, {2, 2, 3}, {2, 2, 2}, {3, 0, 3}}, {3, 1, 2});

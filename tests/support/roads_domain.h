@@ -1,6 +1,7 @@
 // A puzzle whose map a test draws: cities, and from each a road for every action.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,20 @@ class RoadsDomain final : public Domain {
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 1 : 0;
+  }
+
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    std::vector<std::pair<std::uint8_t, Action>> ways;
+    for (std::size_t city = 0; city < roads_.size(); ++city) {
+      for (std::size_t a = 0; a < roads_[city].size(); ++a) {
+        if (city == state[0] || roads_[city][a] != state[0]) continue;
+        ways.emplace_back(static_cast<std::uint8_t>(city), static_cast<Action>(a));
+      }
+    }
+    if (ways.empty()) return std::nullopt;
+    state[0] = ways[random % ways.size()].first;
+    return ways[random % ways.size()].second;
   }
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
