@@ -61,6 +61,31 @@ TEST(MappedFile, WhereItCannotBeIsNamed) {
   }
 }
 
+TEST(MappedFile, WhatTheDiskHasNoRoomForIsToldBeforeItIsWritten) {
+  const TempFolder folder;
+  try {
+    const MappedFile map(folder.path(), std::size_t{1} << 60);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("cannot keep 1048576.0 TiB in a file in"), std::string::npos) << message;
+    EXPECT_EQ(message.find("cannot be mapped"), std::string::npos) << message;
+  }
+}
+
+TEST(MappedFile, LeavesNoFileOpen) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const TempFolder folder;
+  WriteFileAtomically(folder.path() / "file", "some bytes");
+  const auto before = open_files();
+  const MappedFile own(folder.path(), 100);
+  const MappedFile other(OpenFile(folder.path() / "file"));
+  EXPECT_THROW(MappedFile(folder.path(), std::size_t{1} << 60), Error);
+  EXPECT_EQ(open_files(), before);
+}
+
 TEST(AtomicFile, CanBeWrittenOver) {
   const TempFolder folder;
   AtomicFile file(folder.path() / "file");
