@@ -123,7 +123,7 @@ TEST(CheckTogether, ARunHasAnEnd) {
 }
 
 TEST(CheckTogether, SizesDoNotOverflow) {
-  EXPECT_EQ(ErrorOf({"train.batch_size=65536", "train.iterations_per_update=65535"}), "");
+  EXPECT_EQ(ErrorOf({"train.batch_size=65537", "train.iterations_per_update=65535"}), "");
   ExpectContradiction({"train.batch_size=65536", "train.iterations_per_update=65536"},
                       "train.batch_size", "train.iterations_per_update", "4,294,967,295");
   ExpectContradiction({"train.batch_size=1000000", "train.iterations_per_update=4000",
