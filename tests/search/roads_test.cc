@@ -83,6 +83,15 @@ TEST(BeamOnRoads, TheCheapestGoalIsTakenAndOfEqualsTheFirst) {
   EXPECT_EQ(BeamSearch(equal, zero, {}).Solve(kStart, StopSignal()).actions, (Actions{0}));
 }
 
+// City 2 is near the start and far from the goal, city 3 the other way round.
+TEST(BeamOnRoads, WhatTheWayThereCostCountsAtTheGoal) {
+  StandInEvaluator zero = Estimates({0, 0, 0, 0});
+  const RoadsDomain map({{0, 0, 0}, {2, 3, 1}, {2, 2, 0}, {0, 3, 3}}, {1, 4, 2});
+  const SearchResult result = BeamSearch(map, zero, {}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.actions, (Actions{0, 2}));
+  EXPECT_EQ(result.cost, 3);
+}
+
 TEST(BeamOnRoads, OfRoadsToOneCityTheCheapestIsKept) {
   StandInEvaluator zero = Estimates({0, 0, 0});
   const RoadsDomain map({{0, 0}, {2, 2}, {0, 0}}, {5, 1});
@@ -110,6 +119,9 @@ TEST(BeamOnRoads, ABeamThatHoldsAllAsksNothing) {
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   BeamSearch search(map, never, {.width = 2});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 0}));
+  StopSignal stop;
+  stop.Request();
+  EXPECT_THROW(search.Solve(kStart, stop), Stopped);
 }
 
 TEST(BeamOnRoads, TellsNothingOfTheSearchBefore) {
