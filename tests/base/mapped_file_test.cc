@@ -31,6 +31,7 @@ TEST(MappedFile, ShowsAFileAsItIs) {
   EXPECT_EQ(TextOf(part), "bytes");
   EXPECT_THROW(file.Read(6, part), Error);
   EXPECT_THROW(OpenFile(folder.path() / "other"), Error);
+  EXPECT_THROW(OpenFile(folder.path()).Read(0, part), Error);
 }
 
 TEST(MappedFile, AnEmptyFileIsNoBytes) {

@@ -283,6 +283,8 @@ TEST(Timeline, AThreadThatFollowsAnotherHasItsTrack) {
   Track& worker = timeline.WorkerTrack();
   EXPECT_NE(&timeline.NamedTrack(worker.name()), &worker);
   EXPECT_EQ(timeline.Times().size(), 4U);
+  Timeline another;
+  EXPECT_EQ(&another.WorkerTrack().timeline(), &another);
 }
 
 }  // namespace

@@ -141,6 +141,8 @@ TEST(Config, WrongShapesAreNamed) {
   EXPECT_EQ(ErrorFor("train: 5\n"),
             "my.yaml:1: `train` is a section: expected keys under it, such as train.batch_size");
   EXPECT_EQ(ErrorFor("- a\n- b\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
+  EXPECT_THAT(ErrorFor("seed: {a: 1}\n"), HasSubstr("my.yaml:1: `seed` holds keys, expected"));
+  EXPECT_THAT(ErrorFor("device:\n"), HasSubstr("my.yaml:1: `device` is empty, expected"));
   EXPECT_EQ(ErrorFor("words\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
   EXPECT_EQ(ErrorFor("train: {threads: 1}\nseed: 1\ntrain: {batch_size: 2}\n"),
             "my.yaml:3: `train` stands a second time, first at my.yaml:1");

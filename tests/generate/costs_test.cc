@@ -158,5 +158,18 @@ TEST(Walks, OfAnUpdateAreAllDifferent) {
   }
 }
 
+TEST(Scrambles, OfDifferentUpdatesAreDifferent) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  ValueIterationGenerator generator(*cube, zero, {.seed = 1, .max_scramble = 20});
+  std::set<std::string> seen;
+  for (const std::int64_t update : {0, 1, 2}) {
+    DataBuffer rows(ExampleSchema(cube->spec()), kRows);
+    generator.Fill({.update = update, .first_row = 0, .rows = kRows}, rows, StopSignal());
+    const auto inputs = rows.column(kInputColumn).bytes();
+    EXPECT_TRUE(seen.emplace(inputs.begin(), inputs.end()).second) << update;
+  }
+}
+
 }  // namespace
 }  // namespace tandem

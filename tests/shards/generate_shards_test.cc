@@ -94,6 +94,14 @@ TEST_F(GenerateShardsTest, AShardWithADamagedHeaderIsMadeAnew) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
+TEST_F(GenerateShardsTest, AShardThatEndsTooSoonIsMadeAnew) {
+  MakeShards(folder_.path());
+  const std::filesystem::path path = ShardPath(folder_.path(), 1);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  MakeShards(folder_.path());
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
 TEST_F(GenerateShardsTest, AShardUnderAnothersNameIsMadeAnew) {
   MakeShards(folder_.path());
   std::filesystem::copy_file(ShardPath(folder_.path(), 0), ShardPath(folder_.path(), 1),

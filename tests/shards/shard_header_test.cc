@@ -128,6 +128,8 @@ TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
   EXPECT_THAT(ErrorWithText("\"shard\":1", "\"shard\":1e99"), HasSubstr("`shard: 1e+99`"));
   EXPECT_THAT(ErrorWithText("\"compression\":\"none\"", "\"compression\":\"lz4\""),
               HasSubstr("`compression: lz4`, expected none or zstd"));
+  EXPECT_THAT(ErrorWithText("\"type\":\"uint8\"", "\"type\":\"int64\""),
+              HasSubstr("a column is of int64"));
   EXPECT_THAT(ErrorWithText("\"columns\":[", "\"column\":["), HasSubstr("makes no sense"));
 }
 
