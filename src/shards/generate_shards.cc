@@ -52,14 +52,12 @@ class BackgroundWriter {
     if (!writer_) throw Error("the chunk before could not be written");
     writer_->Add(rows);
     if (chunk + 1 < set_.EndChunk(shard)) return 0;
-    const std::int64_t bytes = writer_->Commit();
-    writer_.reset();
-    return bytes;
+    return writer_->Commit();
   }
 
   const fs::path folder_;
   const ShardSetSpec& set_;
-  std::optional<ShardWriter> writer_;  // of the shard that is not finished; the thread's own
+  std::optional<ShardWriter> writer_;  // of the shard in hand; the thread's own
   Worker thread_;                      // last: it uses everything above
 };
 
