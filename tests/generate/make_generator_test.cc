@@ -108,6 +108,9 @@ TEST_F(MakeGeneratorTest, OnlyCappedLabelsAreCapped) {
   EXPECT_LE(most(Target::kCappedValueIteration, Head::kV), 7);
   EXPECT_GT(most(Target::kValueIteration, Head::kQ), 40);
   EXPECT_LE(most(Target::kCappedValueIteration, Head::kQ), 9);
+  TrainConfig config = Config(Target::kValueIteration);
+  config.network.head = Head::kQ;
+  EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // every action has its own
 }
 
 TEST_F(MakeGeneratorTest, RowsWithoutLabelsAreStates) {
@@ -116,6 +119,8 @@ TEST_F(MakeGeneratorTest, RowsWithoutLabelsAreStates) {
   const DataBuffer examples = Rows(config);
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
                                  examples.column(kInputColumn).bytes()));  // it reads stickers
+  EXPECT_LT(std::ranges::max(states.floats(kBoundColumn)), 7 + 12);
+  EXPECT_GT(std::ranges::max(examples.floats(kTargetColumn)), 40);
 }
 
 TEST_F(MakeGeneratorTest, TheNetworkIsAskedAboutAChunkAtATime) {
