@@ -18,7 +18,6 @@ Worker::~Worker() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
-    next_ = nullptr;
   }
   changed_.notify_all();
   thread_.join();

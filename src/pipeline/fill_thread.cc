@@ -47,9 +47,8 @@ void FillThread::Fill(std::int64_t update) {
   const Section section("fill", update);
   const Span span(Phase::kGenerate);
   DoubleBuffer::WriteLease lease = AcquireWrite();
-  FillStats stats{.began = Stopwatch().start(), .wait_s = idle_.Seconds()};
+  FillStats stats{.began = Stopwatch::Clock::now(), .wait_s = idle_.Seconds()};
   try {
-    stats.began = Stopwatch::Clock::now();
     const ScopedTimer timer(stats.seconds);
     generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, lease.rows(), stop_);
   } catch (...) {

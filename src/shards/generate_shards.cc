@@ -65,7 +65,7 @@ class BackgroundWriter {
 
   const fs::path folder_;
   const ShardSetSpec& set_;
-  std::optional<ShardWriter> writer_;  // of the shard that is not finished; the thread's own
+  std::optional<ShardWriter> writer_;  // of the shard in hand; the thread's own
   Worker thread_;                      // last: it uses everything above
 };
 

@@ -92,14 +92,21 @@ TEST(Text, NearestFindsTyposAndNothingElse) {
 TEST(Text, WritesNumbersForPeople) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1000), "1,000");
   EXPECT_EQ(WithThousands(-1234567), "-1,234,567");
+  EXPECT_EQ(WithThousands(-123456), "-123,456");
   EXPECT_EQ(Counted(1, "shard"), "1 shard");
   EXPECT_EQ(Counted(2000, "shard"), "2,000 shards");
   EXPECT_EQ(HumanSeconds(0.25), "250 ms");
+  EXPECT_EQ(HumanSeconds(1), "1.0 s");
+  EXPECT_EQ(HumanSeconds(60), "1 min 00 s");
   EXPECT_EQ(HumanSeconds(245), "4 min 05 s");
+  EXPECT_EQ(HumanSeconds(3600), "1 h 00 min");
   EXPECT_EQ(HumanSeconds(7380), "2 h 03 min");
   EXPECT_EQ(HumanBytes(512), "512 bytes");
+  EXPECT_EQ(HumanBytes(1024), "1.0 KiB");
   EXPECT_EQ(HumanBytes(1.5 * 1024 * 1024), "1.5 MiB");
+  EXPECT_EQ(HumanBytes(0x1p60), "1048576.0 TiB");  // there is no larger unit
 }
 
 class Files : public testing::Test {
@@ -160,6 +167,12 @@ TEST_F(Files, NameThePathThatCannotBeReadOrWritten) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_NE(std::string(error.what()).find("missing.txt: No such file"), std::string::npos);
+  }
+  try {
+    ReadFile(folder_.path());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("it is a folder"), std::string::npos);
   }
   try {
     WriteFileAtomically(folder_.path() / "no" / "such" / "folder", "x");

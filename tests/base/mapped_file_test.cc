@@ -31,6 +31,7 @@ TEST(MappedFile, ShowsAFileAsItIs) {
   EXPECT_EQ(TextOf(part), "bytes");
   EXPECT_THROW(file.Read(6, part), Error);
   EXPECT_THROW(OpenFile(folder.path() / "other"), Error);
+  EXPECT_THROW(OpenFile(folder.path()).Read(0, part), Error);
 }
 
 TEST(OpenFile, TellsWhatTheSystemRefusesFromWhatIsNotThere) {
@@ -72,6 +73,31 @@ TEST(MappedFile, WhereItCannotBeIsNamed) {
               std::string::npos)
         << error.what();
   }
+}
+
+TEST(MappedFile, WhatTheDiskHasNoRoomForIsToldBeforeItIsWritten) {
+  const TempFolder folder;
+  try {
+    const MappedFile map(folder.path(), std::size_t{1} << 60);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("cannot keep 1048576.0 TiB in a file in"), std::string::npos) << message;
+    EXPECT_EQ(message.find("cannot be mapped"), std::string::npos) << message;
+  }
+}
+
+TEST(MappedFile, LeavesNoFileOpen) {
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const TempFolder folder;
+  WriteFileAtomically(folder.path() / "file", "some bytes");
+  const auto before = open_files();
+  const MappedFile own(folder.path(), 100);
+  const MappedFile other(OpenFile(folder.path() / "file"));
+  EXPECT_THROW(MappedFile(folder.path(), std::size_t{1} << 60), Error);
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(AtomicFile, CanBeWrittenOver) {

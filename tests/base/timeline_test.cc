@@ -275,5 +275,17 @@ TEST(ForRanges, OfTwoTimelinesAreKeptApart) {
   }
 }
 
+TEST(Timeline, AThreadThatFollowsAnotherHasItsTrack) {
+  Timeline timeline;
+  Track& first = timeline.NamedTrack("generator");
+  EXPECT_EQ(&timeline.NamedTrack("generator"), &first);
+  EXPECT_NE(&timeline.NamedTrack("prefetch"), &first);
+  Track& worker = timeline.WorkerTrack();
+  EXPECT_NE(&timeline.NamedTrack(worker.name()), &worker);
+  EXPECT_EQ(timeline.Times().size(), 4U);
+  Timeline another;
+  EXPECT_EQ(&another.WorkerTrack().timeline(), &another);
+}
+
 }  // namespace
 }  // namespace tandem

@@ -29,6 +29,15 @@ TEST(DataBuffer, ColumnsAreContiguousAlignedAndApart) {
   for (const float target : read.floats(1)) ASSERT_EQ(target, 2.5F);
 }
 
+TEST(DataBuffer, ColumnsOfFloatsLieApartFromWhatFollowsThem) {
+  const Schema schema{.columns = {{.name = "bound", .type = ElementType::kFloat32, .width = 7},
+                                  {.name = "state", .type = ElementType::kUint8, .width = 9}}};
+  DataBuffer buffer(schema, 11);
+  std::ranges::fill(buffer.floats(0), 2.5F);
+  std::ranges::fill(buffer.column(1).bytes(), 7);
+  for (const float bound : buffer.floats(0)) ASSERT_EQ(bound, 2.5F);
+}
+
 TEST(DataBuffer, RefusesStorageThatIsTooSmall) {
   EXPECT_THROW(DataBuffer(kSchema, 100, MakeHostStorage(100)), Error);
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "tandem/error.h"
@@ -106,17 +107,38 @@ TEST(DoubleBuffer, AForgottenHandOverIsAnErrorOnTheOtherSide) {
   EXPECT_THROW(buffers.AcquireRead(), Error);
 }
 
-TEST(DoubleBuffer, AMovedLeaseMakesItsTransitionOnce) {
+TEST(DoubleBuffer, AMovedWriteLeaseIsNotDroppedTwice) {
   DoubleBuffer buffers(kNumbers, kRows);
-  DoubleBuffer::WriteLease first = buffers.AcquireWrite();
-  DoubleBuffer::WriteLease moved = std::move(first);
-  moved.Publish();
   {
-    DoubleBuffer::ReadLease read = buffers.AcquireRead();
-    const DoubleBuffer::ReadLease read_moved = std::move(read);
-    EXPECT_EQ(read_moved.rows().rows(), kRows);
+    DoubleBuffer::WriteLease first = buffers.AcquireWrite();
+    DoubleBuffer::WriteLease moved = std::move(first);
+    moved.Publish();
   }
-  WriteBuffers(buffers, 2, milliseconds(0));  // both slots are empty again
+  EXPECT_EQ(buffers.AcquireRead().rows().rows(), kRows);  // it is not closed
+}
+
+TEST(DoubleBuffer, AMovedReadLeaseIsNotReleasedTwice) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  WriteBuffers(buffers, 2, milliseconds(0));
+  std::optional<DoubleBuffer::ReadLease> first(buffers.AcquireRead());
+  { const DoubleBuffer::ReadLease moved = std::move(*first); }
+  WriteBuffers(buffers, 1, milliseconds(0));  // into the slot that was read
+  first.reset();
+  buffers.AcquireRead();
+  EXPECT_EQ(buffers.AcquireRead().rows().rows(), kRows);  // it is still full
+}
+
+TEST(DoubleBuffer, NoBufferIsReadTwiceAtATime) {
+  DoubleBuffer buffers(kNumbers, kRows);
+  WriteBuffers(buffers, 2, milliseconds(0));
+  const DoubleBuffer::ReadLease first = buffers.AcquireRead();
+  const DoubleBuffer::ReadLease second = buffers.AcquireRead();
+  std::thread closer([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    buffers.Close(std::make_exception_ptr(Error("enough")));
+  });
+  EXPECT_THROW(buffers.AcquireRead(), Error);  // waits for a third, and not for one of these
+  closer.join();
 }
 
 }  // namespace

@@ -105,6 +105,27 @@ TEST(ReplayBuffer, TheSampleIsAFunctionOfSeedAndUpdate) {
   EXPECT_NE(ids, SampleAfter(other, 5));
 }
 
+TEST(ReplayBuffer, EachUpdateDrawsOtherPlaces) {
+  ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  std::set<std::vector<std::uint32_t>> drawn;
+  for (const std::int64_t updates : {3, 4, 5, 6}) {  // of which three are held
+    std::vector<std::uint32_t> places = SampleAfter(replay, updates);
+    for (std::uint32_t& place : places) place -= static_cast<std::uint32_t>(replay.first() * kRows);
+    EXPECT_TRUE(drawn.insert(places).second) << updates;
+  }
+}
+
+TEST(ReplayBuffer, AFolderToMapIntoThatIsNoneIsNamed) {
+  const TempFolder folder;
+  try {
+    const ReplayBuffer replay(kSchema, kRows, 2, 1, folder.path() / "none");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/none: No such file"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ReplayBuffer, RefusesUpdatesOutOfOrder) {
   ReplayBuffer replay(kSchema, kRows, 2, 1);
   replay.Add(4, RowsOf(4));  // a run that goes on begins anywhere

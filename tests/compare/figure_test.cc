@@ -53,6 +53,15 @@ TEST(Figure, DrawsEveryRunTwiceAndTheFirstSeedsFillsAndTrainings) {
   EXPECT_EQ(Count(figure, "<title>fill "), 2 * 2);
   EXPECT_EQ(Count(figure, "<title>update "), 2 * 2);
   EXPECT_NE(figure.find("a &lt; b"), std::string::npos);
+  EXPECT_EQ(Count(figure, "<title>fill 1: 1.00 s to 2.00 s"), 2);
+  EXPECT_EQ(Count(figure, "<title>update 1: 2.00 s to 3.00 s"), 2);
+  for (const char* colour : {"#0072b2", "#d55e00"}) {  // a variant's, whatever the seed
+    EXPECT_EQ(Count(figure, std::string("fill=\"none\" stroke=\"") + colour), 2 * 2);
+  }
+  // Half of the iterations at the loss on top, and all at the one at the bottom.
+  EXPECT_EQ(Count(figure, "points=\"265.0,65.0 470.0,355.0 \""), 2 * 2);
+  // A third of what there is from 240 to 980 pixels.
+  EXPECT_EQ(Count(figure, "width=\"246.7\" height=\"14.0\""), 2 * 2 * 2);
 }
 
 }  // namespace

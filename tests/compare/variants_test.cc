@@ -50,6 +50,16 @@ TEST(Variants, DoNotShareAFolder) {
               ThrowsMessage<InputError>(HasSubstr("would share the folder async-data.path=x-a")));
 }
 
+TEST(Variants, SetTheLagOnlyWhereItIsToBeThatOfAsync) {
+  Variant variant{.name = "sequential data.path=/a/b c", .mode = "sequential", .varied = {}};
+  EXPECT_EQ(variant.Overrides().size(), 1U);
+  variant.aligned_lag = true;
+  ASSERT_EQ(variant.Overrides().size(), 2U);
+  EXPECT_EQ(variant.Overrides()[1].key + "=" + variant.Overrides()[1].value,
+            "pipeline.policy_lag=1");
+  EXPECT_EQ(variant.FolderName(), "sequential-data.path=-a-b-c");
+}
+
 TEST(Variants, SayWhatIsWrongWithAList) {
   const auto expect = [](const char* text, const char* message) {
     EXPECT_THAT([&] { ParseVariation(text); }, ThrowsMessage<InputError>(HasSubstr(message)))

@@ -51,6 +51,9 @@ TEST(Config, OverridesWinAndTheLastOneStays) {
       ParseConfig("train: {batch_size: 5}\n", "my.yaml",
                   {ParseOverride("train.batch_size=6"), ParseOverride("train.batch_size=7")});
   EXPECT_EQ(config.train.batch_size, 7);
+  const Override with_equals = ParseOverride("validation.file=a=b.jsonl");
+  EXPECT_EQ(with_equals.key, "validation.file");
+  EXPECT_EQ(with_equals.value, "a=b.jsonl");
 }
 
 TEST(Config, EveryFieldSurvivesTheRoundTrip) {
@@ -139,6 +142,13 @@ TEST(Config, WrongShapesAreNamed) {
   EXPECT_EQ(ErrorFor("train: 5\n"),
             "my.yaml:1: `train` is a section: expected keys under it, such as train.batch_size");
   EXPECT_EQ(ErrorFor("- a\n- b\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
+  EXPECT_THAT(ErrorFor("seed: {a: 1}\n"), HasSubstr("my.yaml:1: `seed` holds keys, expected"));
+  EXPECT_THAT(ErrorFor("device:\n"), HasSubstr("my.yaml:1: `device` is empty, expected"));
+  EXPECT_EQ(ErrorFor("words\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
+  EXPECT_EQ(ErrorFor("train: {threads: 1}\nseed: 1\ntrain: {batch_size: 2}\n"),
+            "my.yaml:3: `train` stands a second time, first at my.yaml:1");
+  EXPECT_EQ(ErrorFor("domain: {name: [cube3]}\n").substr(0, 39),
+            "my.yaml:1: `domain.name` holds a list, ");
   EXPECT_EQ(ErrorFor("seed: 1\nseed: 2\n"),
             "my.yaml:2: `seed` stands a second time, first at my.yaml:1");
   EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\n").substr(0, 30), "my.yaml:2: not valid YAML: ill");

@@ -1,12 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 
 #include "domain/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -86,6 +88,28 @@ TEST(RandomWalk, StaysWhereNothingApplies) {
   RandomWalk walk(point, Random(1, Purpose::kScramble), state);
   for (int step = 0; step < 3; ++step) walk.Step();
   EXPECT_EQ(state[0], 0);
+}
+
+TEST(RandomWalk, GoesBackAndForthWhereThereIsOneAction) {
+  const PancakeDomain two(2);
+  State state(2);
+  RandomWalk walk(two, Random(1, Purpose::kScramble), state);
+  for (const int first : {1, 0, 1, 0}) {
+    walk.Step();
+    EXPECT_EQ(state[0], first);
+  }
+}
+
+TEST(RandomWalk, EachIsInAProblemOfItsOwn) {
+  for (const char* name : {"sokoban:7", "grid:8"}) {
+    const auto domain = MakeDomain(name);
+    State state(static_cast<std::size_t>(domain->spec().state_size));
+    std::set<std::string> problems;
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const RandomWalk walk(*domain, Random(1, Purpose::kScramble, 0, i), state);
+      EXPECT_TRUE(problems.emplace(state.begin(), state.end()).second) << name << " " << i;
+    }
+  }
 }
 
 TEST(WalkLength, EveryPrefixOfAWalkIsARow) {

@@ -153,6 +153,25 @@ TEST_P(Searching, WithTheTruthASearchDescendsAndThenStartsAnew) {
   EXPECT_GT(starts, 30);
 }
 
+// No row is spent on walking into a goal that is known.
+TEST_P(Searching, BesideAGoalTheNextRowIsItsScramble) {
+  const RingDomain ring(60);
+  StandInEvaluator truth = RingTruth();
+  const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
+  ValueIterationOptions none = Options();
+  none.search.method = GenerateSearch::kNone;
+  none.search_iterations = 1;
+  const DataBuffer scrambles = Filled(ring, truth, none, request);
+  const DataBuffer rows = Filled(ring, truth, Options(), request);
+  int beside = 0;
+  for (std::size_t i = 1; i < 300; ++i) {
+    if (RingDomain::Distance(rows.column(kInputColumn)[i - 1]) > 1) continue;
+    EXPECT_EQ(RowBytes(rows, i), RowBytes(scrambles, i)) << i;
+    ++beside;
+  }
+  EXPECT_GT(beside, 20);
+}
+
 TEST_P(Searching, BoundsAreTheCostOfTheWayBack) {
   const PancakeDomain pancakes(6, /*action_cost=*/2);
   const StateMap distances = Distances(pancakes);

@@ -211,6 +211,32 @@ TEST(Modes, WithoutANetworkThereIsNothingToPublishAndNoLag) {
   const Finished finished = RunAll(shared, /*async=*/true, 1, 3);
   EXPECT_EQ(shared.log.Count("publish"), 0);
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 0, 0}));
+  EXPECT_EQ(Ages(finished), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+TEST(Modes, RecordsTellWhenAndHowLongBuffersWereFilledAndWaitedFor) {
+  for (const bool async : {true, false}) {
+    StandIns shared{.fill_time = milliseconds(10), .train_time = milliseconds(5)};
+    const auto began = Stopwatch::Clock::now();
+    const Finished finished = RunAll(shared, async, 1, 4);
+    const auto ended = Stopwatch::Clock::now();
+    double generator_s = 0;
+    auto filled = began;
+    for (const UpdateRecord& record : finished.records) {
+      EXPECT_GE(record.fill.seconds, 0.010);
+      EXPECT_GE(record.fill.began, filled);
+      filled = record.fill.began + milliseconds(10);
+      EXPECT_LE(filled, ended);
+      EXPECT_GE(record.seconds, record.wait_for_rows_s + 0.005);
+      generator_s += record.fill.wait_s + record.fill.seconds;
+    }
+    EXPECT_GE(finished.records[0].wait_for_rows_s, 0.010);
+    EXPECT_LE(generator_s, std::chrono::duration<double>(ended - began).count());
+    if (!async) {
+      EXPECT_GE(finished.records[3].fill.wait_s, 0.005);  // for the training before
+      EXPECT_GE(finished.records[3].wait_for_rows_s, 0.010);
+    }
+  }
 }
 
 // Simulated delays make this deterministic: g to fill, t to train.

@@ -88,5 +88,25 @@ TEST(Hint, KnowsAGoal) {
   EXPECT_EQ(HintByActions(path, q_net, State{0}).estimate, 0);
 }
 
+TEST(Hint, NoEstimateCountsLessThanZeroAndTheFirstOfEqualsIsTaken) {
+  const PathDomain path(5);
+  StandInEvaluator v_net(
+      [](std::span<const std::uint8_t> input) { return -static_cast<float>(input[0]); });
+  const Hint by_states = HintByStates(path, v_net, State{2});
+  EXPECT_EQ(BestOf(path, by_states), "l");
+  EXPECT_EQ(by_states.rest, 0);
+  EXPECT_EQ(by_states.estimate, 0);
+  SameActions q_net({-1, -2});
+  EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "l");
+}
+
+TEST(Hint, TheEstimateIsTheNetworksOwn) {
+  const PathDomain path(5);
+  StandInEvaluator v_net(
+      [](std::span<const std::uint8_t> input) { return input[0] == 2 ? 8.0F : 1.0F; });
+  EXPECT_EQ(HintByStates(path, v_net, State{2}).estimate, 8);
+  EXPECT_EQ(HintByStates(path, v_net, State{2}).rest, 1);
+}
+
 }  // namespace
 }  // namespace tandem

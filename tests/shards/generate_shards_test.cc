@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <map>
+#include <set>
 
 #include "base/file.h"
+#include "config/fields.h"
 #include "shards/shard_set.h"
 #include "support/example_sets.h"
 #include "support/stand_in_evaluator.h"
@@ -82,12 +84,22 @@ TEST_F(GenerateShardsTest, GoesOnWhereItWasStopped) {
   EXPECT_EQ(last.rows_found, 3 * 128);
   EXPECT_EQ(last.rows_made, 1000 - 3 * 128);
   EXPECT_EQ(last.rows, 1000);
+  EXPECT_EQ(last.bytes, std::ssize(FilesIn(folder_.path())["shard-000001.tandem"]) +
+                            std::ssize(FilesIn(folder_.path())["shard-000002.tandem"]));
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
 TEST_F(GenerateShardsTest, AShardWithADamagedHeaderIsMadeAnew) {
   MakeShards(folder_.path());
   std::filesystem::resize_file(ShardPath(folder_.path(), 1), 50);
+  MakeShards(folder_.path());
+  EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
+}
+
+TEST_F(GenerateShardsTest, AShardThatEndsTooSoonIsMadeAnew) {
+  MakeShards(folder_.path());
+  const std::filesystem::path path = ShardPath(folder_.path(), 1);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   MakeShards(folder_.path());
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
@@ -173,6 +185,96 @@ TEST_F(GenerateShardsTest, WhatCannotBeWrittenIsNamed) {
   const std::filesystem::path file = folder_.path() / "file";
   WriteFileAtomically(file, "");
   EXPECT_THROW(MakeShards(file), InputError);
+}
+
+// What makes the first chunk's file fail shows, and not that the chunks behind it have none.
+TEST_F(GenerateShardsTest, AShardThatCannotBeBegunIsNamed) {
+  const std::string aside =
+      fmt::format("{}.{}.partial", ShardPath(folder_.path(), 0).string(), ::getpid());
+  std::filesystem::create_directory(aside);
+  try {
+    MakeShards(folder_.path());
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shard-000000.tandem: Is a directory"));
+  }
+}
+
+TEST_F(GenerateShardsTest, MoreThanTheDiskHasRoomForIsNotBegun) {
+  try {
+    MakeShards(
+        folder_.path(),
+        {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 30, .chunks_per_shard = 1 << 19});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("TiB more are to be made, but the disk of"));
+  }
+  EXPECT_TRUE(FilesIn(folder_.path()).empty());
+}
+
+TEST_F(GenerateShardsTest, MoreShardsThanNamesHaveDigitsForAreRefused) {
+  try {
+    MakeShards(folder_.path(), {.examples = 1'000'001, .chunk_rows = 1, .chunks_per_shard = 1});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("1,000,001 shards, expected at most 1,000,000"));
+  }
+}
+
+// Two sets whose rows differ must never be taken for one.
+class SpecOfSetTest : public testing::Test {
+ protected:
+  // The keys that a set of labels by a network says it was made by.
+  static std::set<std::string> Keys(Target target, const std::string& device = "cpu") {
+    TrainConfig config = Puzzle8Config();
+    config.device = device;
+    config.generate.target = target;
+    const auto domain = MakeDomain(config.domain.full_name());
+    std::set<std::string> names;
+    for (const auto& [key, value] :
+         SpecOfSet(config, domain->spec(), SmallShards(), "abc").made_by) {
+      names.insert(key);
+    }
+    return names;
+  }
+};
+
+TEST_F(SpecOfSetTest, HoldsWhatWalksAreAFunctionOf) {
+  EXPECT_THAT(Keys(Target::kWalkLength),
+              testing::ElementsAre("generate.max_scramble", "network.head", "seed"));
+}
+
+TEST_F(SpecOfSetTest, HoldsWhatLabelsOfANetworkAreAFunctionOf) {
+  std::set<std::string> keys = Keys(Target::kValueIteration);
+  // A key that is new must be held, or stand here.
+  std::set<std::string> others = {"generate.target", "generate.workers"};
+  for (const char* besides : {"device", "network.head", "seed", "weights_sha256"}) {
+    EXPECT_EQ(keys.erase(besides), 1) << besides;
+  }
+  TrainConfig config;
+  for (const Field& field : FieldsOf(config)) {
+    if (field.section() != "generate" && field.section() != "evaluate") continue;
+    EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
+  }
+  EXPECT_TRUE(keys.empty()) << *keys.begin();
+  EXPECT_TRUE(others.empty()) << *others.begin();
+}
+
+TEST_F(SpecOfSetTest, IsTheSameOnEachGpu) {
+  EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("evaluate.threads"), 0);
+  const TrainConfig config = [] {
+    TrainConfig made = Puzzle8Config();
+    made.generate.target = Target::kValueIteration;
+    return made;
+  }();
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto spec_on = [&](const char* device) {
+    TrainConfig there = config;
+    there.device = device;
+    return SpecOfSet(there, domain->spec(), SmallShards(), "abc");
+  };
+  EXPECT_EQ(spec_on("cuda:0"), spec_on("cuda:1"));
+  EXPECT_NE(spec_on("cuda:0"), spec_on("cpu"));
 }
 
 }  // namespace

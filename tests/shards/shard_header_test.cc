@@ -128,6 +128,8 @@ TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
   EXPECT_THAT(ErrorWithText("\"shard\":1", "\"shard\":1e99"), HasSubstr("`shard: 1e+99`"));
   EXPECT_THAT(ErrorWithText("\"compression\":\"none\"", "\"compression\":\"lz4\""),
               HasSubstr("`compression: lz4`, expected none or zstd"));
+  EXPECT_THAT(ErrorWithText("\"type\":\"uint8\"", "\"type\":\"int64\""),
+              HasSubstr("a column is of int64"));
   EXPECT_THAT(ErrorWithText("\"columns\":[", "\"column\":["), HasSubstr("makes no sense"));
 }
 
@@ -163,6 +165,42 @@ TEST(ShardHeader, ChunksOfAnotherSizeThanTheirRowsAreRefused) {
                 HasSubstr(fmt::format("chunk 2 has {} bytes, expected 1 to", bytes)));
   }
   EXPECT_EQ(ErrorWith(with(17), Compression::kZstd), "nothing was thrown");
+  // What cannot be compressed grows a little.
+  EXPECT_EQ(ErrorWith(with(kChunkBytes + 1), Compression::kZstd), "nothing was thrown");
+}
+
+TEST(ShardHeader, OneThatIsTornOrOfAnotherSizeIsRefused) {
+  const std::string text = FormatHeader(Header());
+  EXPECT_THAT(ErrorOf(text.substr(0, text.size() - 1)), HasSubstr("torn"));
+  EXPECT_THAT(ErrorOf(text + " "), HasSubstr("torn"));
+}
+
+TEST(ShardHeader, WhatDiffersIsToldFromBothSides) {
+  const auto told = [](const std::function<void(ShardSetSpec&)>& change) {
+    const ShardSetSpec there = Header().set;
+    ShardSetSpec here = there;
+    change(here);
+    return DescribeDifference(there, here);
+  };
+  EXPECT_EQ(told([](auto& set) { set.domain = std::string("cube3"); }),
+            "made for npuzzle:3, expected cube3");
+  EXPECT_EQ(told([](auto& set) { set.target = std::string("value_iteration"); }),
+            "the target is walk_length there and value_iteration here");
+  EXPECT_EQ(told([](auto& set) { set.schema.columns.pop_back(); }),
+            "the schema is input:uint8:9 target:float32:1 there and input:uint8:9 here");
+  EXPECT_EQ(told([](auto& set) { set.made_by["seed"] = std::string("2"); }),
+            "seed is 1 there and 2 here");
+  EXPECT_EQ(told([](auto& set) { set.made_by["new"] = std::string("2"); }),
+            "new is not set there and 2 here");
+  EXPECT_EQ(told([](auto& set) { set.made_by.clear(); }), "seed is 1 there and not set here");
+  EXPECT_EQ(told([](auto& set) { set.examples = 999; }),
+            "the number of examples is 1000 there and 999 here");
+  EXPECT_EQ(told([](auto& set) { set.chunk_rows = 64; }),
+            "the rows of a chunk is 128 there and 64 here");
+  EXPECT_EQ(told([](auto& set) { set.chunks_per_shard = 4; }),
+            "the chunks of a shard is 3 there and 4 here");
+  EXPECT_EQ(told([](auto& set) { set.compression = Compression::kZstd; }),
+            "the compression is none there and zstd here");
 }
 
 }  // namespace

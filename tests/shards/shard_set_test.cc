@@ -274,5 +274,23 @@ TEST(ShardSet, ExamplesOfAnotherPuzzleAreRefusedWithBothNamed) {
       HasSubstr("target:float32:4"));
 }
 
+TEST(ShardSet, WhatElseLiesInTheFolderIsOfNoConcern) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  WriteFileAtomically(folder.path() / "shard-000000.tandem.123.partial", "half");
+  WriteFileAtomically(folder.path() / "notes", "mine");
+  EXPECT_NO_THROW(ShardSet(folder.path()).CheckComplete());
+  EXPECT_EQ(ReadShardSetSpec(folder.path()), ShardSet(folder.path()).spec());
+}
+
+TEST(ShardSet, TheFirstWholeHeaderTellsOfTheSet) {
+  const TempFolder folder;
+  const ShardSetSpec made = MakeShards(folder.path());
+  Alter(ShardPath(folder.path(), 0), 100);
+  EXPECT_EQ(ReadShardSetSpec(folder.path()), made);
+  EXPECT_EQ(ShardSet(folder.path()).StoredBytes(0), 0);
+  EXPECT_GT(ShardSet(folder.path()).StoredBytes(3), 0);
+}
+
 }  // namespace
 }  // namespace tandem

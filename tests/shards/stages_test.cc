@@ -26,6 +26,7 @@ class Marking final : public StageWork {
   }
   void Transfer(std::int64_t step, std::size_t slot) override {
     EXPECT_EQ(loaded[slot], step);
+    while (hold_transfers) std::this_thread::yield();
     if (step == fail_transfer_at) throw Error("the device is gone");
     transferred[slot] = step;
     ++transfers;
@@ -35,6 +36,7 @@ class Marking final : public StageWork {
   std::function<bool(std::int64_t)> skip = [](std::int64_t) { return false; };
   std::int64_t fail_load_at = -1, fail_transfer_at = -1;
   std::atomic<int> loads{0}, transfers{0};
+  std::atomic<bool> hold_transfers{false};
 };
 
 // Waits for what threads do in their own time.
@@ -81,6 +83,34 @@ TEST(Stages, GoNoFurtherAheadThanTheirQueues) {
   stages.Take();
   Settle([&] { return work.loads == 7 && work.transfers == 4; });
   EXPECT_EQ(work.loads, 7);
+}
+
+TEST(Stages, TheDiskWaitsForASlowTransfer) {
+  const StageDepths depths{.cpu = 2, .gpu = 3};
+  Marking work(depths.slots());
+  work.hold_transfers = true;
+  Stages stages(work, depths, 0, 1000);
+  Settle([&] { return work.loads == 3; });  // one is on its way, and two wait
+  EXPECT_EQ(work.loads, 3);
+  work.hold_transfers = false;
+  EXPECT_EQ(stages.Take().step, 0);
+}
+
+TEST(Stages, OfTwoFailuresTheFirstShows) {
+  const StageDepths depths;
+  Marking work(depths.slots());
+  work.hold_transfers = true;
+  work.fail_load_at = 1;
+  work.fail_transfer_at = 0;
+  Stages stages(work, depths, 0, 1000);
+  Settle([&] { return work.loads == 2; });  // the second has failed
+  work.hold_transfers = false;
+  try {
+    stages.Take();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the disk is gone");
+  }
 }
 
 TEST(Stages, AFailedDiskShowsAfterTheChunksThatItHadRead) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tandem/error.h"
 #include "tandem/permutation.h"
@@ -12,8 +13,11 @@ namespace tandem {
 
 class RingDomain final : public PermutationDomain {
  public:
-  explicit RingDomain(int cells)
-      : PermutationDomain({.name = "ring", .summary = "for tests", .action_names = {"l", "r"}},
+  explicit RingDomain(int cells, std::vector<float> action_costs = {1, 1})
+      : PermutationDomain({.name = "ring",
+                           .summary = "for tests",
+                           .action_names = {"l", "r"},
+                           .action_costs = std::move(action_costs)},
                           Goal(cells), {Rotation(cells, 1), Rotation(cells, cells - 1)}) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {

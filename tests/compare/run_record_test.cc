@@ -1,0 +1,130 @@
+// What is read of a run's folder.
+#include "compare/run_record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Every number is another, so that none can be taken for another.
+json Summary() {
+  return {{"updates", 2},
+          {"examples", 6000},
+          {"final_loss", 0.25},
+          {"weights_sha256", "abc"},
+          {"after_cold_start",
+           {{"wall_s", 10.5},
+            {"generate_s", 6.5},
+            {"train_s", 7.5},
+            {"core_s", 18.5},
+            {"cores", 4},
+            {"idle_workers", 0.375},
+            {"idle_main", 0.125}}},
+          {"validation", nullptr}};
+}
+
+json Update(int number) {
+  return {{"iterations", 30 + number},     {"elapsed_s", 5.0 * (number + 1)},
+          {"loss", 0.5 - 0.25 * number},   {"lag_updates", number},
+          {"generate_began_s", number},    {"generate_s", 2.5},
+          {"train_began_s", 3.0 + number}, {"train_s", 1.5}};
+}
+
+class RunRecordTest : public testing::Test {
+ protected:
+  RunRecord Read(const json& summary, const std::vector<json>& updates) {
+    WriteFileAtomically(temp_.path() / "summary.json", summary.dump());
+    std::string lines;
+    for (const json& update : updates) lines += update.dump() + "\n";
+    WriteFileAtomically(temp_.path() / "metrics.jsonl", lines);
+    return ReadRun(temp_.path());
+  }
+
+  std::string ErrorOf(const json& summary, const std::vector<json>& updates) {
+    try {
+      Read(summary, updates);
+      return "nothing was thrown";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+
+  const TempFolder temp_;
+};
+
+TEST_F(RunRecordTest, HoldsWhatTheSummarySays) {
+  const RunRecord run = Read(Summary(), {Update(0)});
+  EXPECT_EQ(run.updates, 2);
+  EXPECT_EQ(run.examples, 6000);
+  EXPECT_EQ(run.final_loss, 0.25);
+  EXPECT_EQ(run.weights_sha256, "abc");
+  EXPECT_EQ(run.seconds, 10.5);
+  EXPECT_EQ(run.generate_s, 6.5);
+  EXPECT_EQ(run.train_s, 7.5);
+  EXPECT_EQ(run.core_s, 18.5);
+  EXPECT_EQ(run.cores, 4);
+  EXPECT_EQ(run.idle_workers, 0.375);
+  EXPECT_EQ(run.idle_main, 0.125);
+  EXPECT_FALSE(run.gpu_s);
+  json on_gpu = Summary();
+  on_gpu["after_cold_start"]["gpu_s"] = 3.5;
+  EXPECT_EQ(Read(on_gpu, {Update(0)}).gpu_s, 3.5);
+}
+
+TEST_F(RunRecordTest, HoldsEveryUpdateUpToItsEnd) {
+  const RunRecord run = Read(Summary(), {Update(0), Update(1), Update(2)});
+  ASSERT_EQ(run.curve.size(), 3U);
+  EXPECT_EQ(run.curve[2].iterations, 30 + 31 + 32);
+  EXPECT_EQ(run.curve[2].seconds, 15);
+  EXPECT_EQ(run.curve[1].loss, 0.25);
+  EXPECT_EQ(run.lag_updates, 1);  // the mean of 0, 1 and 2
+  EXPECT_EQ(run.fills[1].begin, 1);
+  EXPECT_EQ(run.fills[1].end, 3.5);
+  EXPECT_EQ(run.trainings[1].begin, 4);
+  EXPECT_EQ(run.trainings[1].end, 5.5);
+}
+
+TEST_F(RunRecordTest, HoldsSolveRatesWhereTheRunWasValidated) {
+  json first = Update(0);
+  first["solve_rate"] = 0.25;
+  EXPECT_EQ(Read(Summary(), {first, Update(1)}).curve[0].solve_rate, 0.25);
+  EXPECT_FALSE(Read(Summary(), {first, Update(1)}).curve[1].solve_rate);
+  json validated = Summary();
+  validated["validation"] = {{"solve_rate", 0.75}};
+  const RunRecord run = Read(validated, {first, Update(1)});
+  EXPECT_EQ(run.curve[0].solve_rate, 0.25);
+  EXPECT_EQ(run.curve[1].solve_rate, 0.75);  // at the end
+}
+
+TEST_F(RunRecordTest, SaysWhatIsWrongWithAFile) {
+  EXPECT_THAT(ErrorOf("summary", {Update(0)}), HasSubstr("summary.json: "));
+  json incomplete = Update(1);
+  incomplete.erase("loss");
+  EXPECT_THAT(ErrorOf(Summary(), {Update(0), incomplete}), HasSubstr("metrics.jsonl:2: "));
+  EXPECT_THAT(ErrorOf(Summary(), {}), HasSubstr("metrics.jsonl: holds no update"));
+  Read(Summary(), {Update(0)});
+  WriteFileAtomically(temp_.path() / "metrics.jsonl", Update(0).dump() + "\n{\"iterations\": 3");
+  EXPECT_THROW(
+      {
+        try {
+          ReadRun(temp_.path());
+        } catch (const InputError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: not JSON; was the run cut off?"));
+          throw;
+        }
+      },
+      InputError);
+}
+
+}  // namespace
+}  // namespace tandem

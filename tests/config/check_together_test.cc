@@ -1,0 +1,150 @@
+// Keys that contradict each other, and those next to them that do not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Of a config that has those keys, and else the defaults; "" if it is a good one.
+std::string ErrorOf(const std::vector<std::string>& sets) {
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  try {
+    ParseConfig("", "my.yaml", overrides);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+void ExpectContradiction(const std::vector<std::string>& sets, const std::string& key,
+                         const std::string& other, const std::string& why) {
+  EXPECT_THAT(ErrorOf(sets), AllOf(HasSubstr("`" + key + ": "),
+                                   HasSubstr("contradicts `" + other + ": "), HasSubstr(why)))
+      << sets.back();
+}
+
+std::vector<std::string> With(std::vector<std::string> sets, const std::vector<std::string>& more) {
+  sets.insert(sets.end(), more.begin(), more.end());
+  return sets;
+}
+
+const std::vector<std::string> kShards = {"data.source=shards", "data.path=set"};
+const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main",
+                                            "generate.target=value_iteration",
+                                            "generate.search=greedy", "replay.updates=1"};
+
+TEST(CheckTogether, ShardsAndTheirFolderGoTogether) {
+  EXPECT_EQ(ErrorOf(kShards), "");
+  ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only `shards` are read");
+  ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
+}
+
+TEST(CheckTogether, OfABatchSomeRowsComeFromTheShards) {
+  const auto with_share = [](const std::string& share, const std::string& batch) {
+    return With(kShards, {"data.live_share=" + share, "train.batch_size=" + batch});
+  };
+  EXPECT_EQ(ErrorOf(with_share("0.5", "10")), "");
+  EXPECT_EQ(ErrorOf(with_share("0.9", "10")), "");
+  EXPECT_EQ(ErrorOf(with_share("0.1", "10")), "");
+  ExpectContradiction(with_share("0.96", "10"), "data.live_share", "data.source", "no row");
+  ExpectContradiction(with_share("0.04", "10"), "data.live_share", "train.batch_size",
+                      "less than one row of a batch");
+}
+
+TEST(CheckTogether, WhatNeedsGeneratedRowsIsRefusedWhereThereAreNone) {
+  ExpectContradiction(With(kShards, {"replay.updates=2"}), "replay.updates", "data.live_share",
+                      "replay keeps rows that are generated");
+  EXPECT_EQ(ErrorOf(With(kShards, {"replay.updates=2", "data.live_share=0.5"})), "");
+  EXPECT_EQ(ErrorOf(With(With(kSyncMain, kShards), {"data.live_share=0.5"})), "");
+  EXPECT_THAT(ErrorOf(With(kSyncMain, kShards)), HasSubstr("contradicts `data.live_share: 0`"));
+  // A search that would be too long for a buffer is of no concern where none is filled.
+  EXPECT_EQ(ErrorOf(With(kShards,
+                         {"generate.target=value_iteration", "generate.search=greedy",
+                          "generate.search_iterations=100000", "train.iterations_per_update=1"})),
+            "");
+}
+
+TEST(CheckTogether, APhaseIsMeasuredOnlyWhereNothingWorksBeside) {
+  const std::string timing = "diagnose.timing_breakdown=true";
+  EXPECT_EQ(ErrorOf({timing}), "");
+  ExpectContradiction(With(kShards, {timing}), "diagnose.timing_breakdown", "data.source",
+                      "shards are read meanwhile");
+  ExpectContradiction(With(kSyncMain, {timing}), "diagnose.timing_breakdown", "pipeline.mode",
+                      "answers searches between");
+  ExpectContradiction(With(kSyncMain, {"pipeline.overlap=false"}), "pipeline.overlap",
+                      "pipeline.mode", "searches go on while");
+}
+
+TEST(CheckTogether, ASearchEndsWithinABuffer) {
+  const std::vector<std::string> search = {"generate.target=value_iteration",
+                                           "generate.search=astar", "train.batch_size=10",
+                                           "train.iterations_per_update=10"};
+  EXPECT_EQ(ErrorOf(With(search, {"generate.search_iterations=100"})), "");
+  ExpectContradiction(With(search, {"generate.search_iterations=101"}),
+                      "generate.search_iterations", "train.iterations_per_update",
+                      "which has 100 rows");
+  // Nor where nothing is searched.
+  EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.iterations_per_update=1"}), "");
+}
+
+TEST(CheckTogether, SchedulesThatFallDoNotRise) {
+  for (const char* schedule : {"linear", "cosine"}) {
+    const std::vector<std::string> sets = {std::string("optimizer.schedule=") + schedule,
+                                           "optimizer.learning_rate=0.001"};
+    EXPECT_EQ(ErrorOf(With(sets, {"optimizer.final_learning_rate=0.001"})), "");
+    ExpectContradiction(With(sets, {"optimizer.final_learning_rate=0.0011"}),
+                        "optimizer.final_learning_rate", "optimizer.learning_rate",
+                        "at or below their start");
+  }
+  EXPECT_EQ(ErrorOf({"optimizer.learning_rate=0.001", "optimizer.final_learning_rate=0.0011"}), "");
+}
+
+TEST(CheckTogether, PartsOfABatchAreEqualAndLargeEnough) {
+  ExpectContradiction({"train.batch_size=10", "train.accumulation_steps=3"},
+                      "train.accumulation_steps", "train.batch_size", "must be a multiple");
+  EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.accumulation_steps=10"}), "");
+  ExpectContradiction({"train.batch_size=10", "train.accumulation_steps=10", "network.norm=batch"},
+                      "network.norm", "train.batch_size", "at least 2 examples");
+  EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.accumulation_steps=5", "network.norm=batch"}),
+            "");
+}
+
+TEST(CheckTogether, ARunHasAnEnd) {
+  ExpectContradiction({"train.max_updates=auto"}, "train.max_updates", "train.max_seconds",
+                      "more than 0 seconds");
+  EXPECT_EQ(ErrorOf({"train.max_updates=auto", "train.max_seconds=1"}), "");
+}
+
+TEST(CheckTogether, SizesDoNotOverflow) {
+  EXPECT_EQ(ErrorOf({"train.batch_size=65537", "train.iterations_per_update=65535"}), "");
+  ExpectContradiction({"train.batch_size=65536", "train.iterations_per_update=65536"},
+                      "train.batch_size", "train.iterations_per_update", "4,294,967,295");
+  ExpectContradiction({"train.batch_size=1000000", "train.iterations_per_update=4000",
+                       "train.max_updates=1000000000"},
+                      "train.max_updates", "train.iterations_per_update", "10^18 examples");
+  // The last buffer of a size that doubles is the largest: 8 times the first.
+  const std::vector<std::string> doubles = {"train.batch_size=65536", "train.batch_doubles_every=2",
+                                            "train.max_updates=8"};
+  EXPECT_EQ(ErrorOf(With(doubles, {"train.iterations_per_update=8191"})), "");
+  ExpectContradiction(With(doubles, {"train.iterations_per_update=8192"}), "train.batch_size",
+                      "train.iterations_per_update", "4,294,967,295");
+}
+
+TEST(CheckTogether, TheLargestBatchIsThatOfTheLastUpdate) {
+  // 2^14 rows, ten times doubled: 2^24.
+  const std::vector<std::string> doubles = {"train.batch_size=16384", "train.batch_doubles_every=1",
+                                            "train.iterations_per_update=1"};
+  EXPECT_EQ(ErrorOf(With(doubles, {"train.max_updates=11"})), "");
+  ExpectContradiction(With(doubles, {"train.max_updates=12"}), "train.batch_doubles_every",
+                      "train.max_updates", "33554432 rows, expected at most 16777216");
+}
+
+}  // namespace
+}  // namespace tandem

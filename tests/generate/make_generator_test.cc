@@ -1,0 +1,135 @@
+// Every key that a generator has reaches it.
+#include "generate/make_generator.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "generate/row_writer.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 300;
+
+// Says something else of every state, and keeps count of the states that it is asked about at once.
+class Recorder final : public Evaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    sizes.push_back(static_cast<std::int64_t>(inputs.size()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      float total = 40;
+      for (std::size_t j = 0; j < inputs[i].size(); ++j) total += float(j % 7) * inputs[i][j] / 16;
+      values[i] = total;
+    }
+  }
+
+  std::vector<std::int64_t> sizes;
+};
+
+class MakeGeneratorTest : public testing::Test {
+ protected:
+  static TrainConfig Config(Target target, GenerateSearch search = GenerateSearch::kNone) {
+    TrainConfig config;
+    config.seed = 3;
+    config.generate = {.target = target,
+                       .search = search,
+                       .search_iterations = 12,
+                       .search_epsilon = 0.3,
+                       .search_weight = 0.25,
+                       .max_scramble = 7,
+                       .workers = 2,
+                       .chunk_rows = 16};
+    return config;
+  }
+
+  DataBuffer Rows(const TrainConfig& config, bool labels = true) {
+    recorder_.sizes.clear();
+    DataBuffer rows(
+        labels ? ExampleSchema(cube_->spec(), config.network.head) : StateSchema(cube_->spec()),
+        kRows);
+    MakeGenerator(*cube_, config, {.network = &recorder_, .labels = labels})
+        ->Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
+    return rows;
+  }
+
+  void ExpectOtherRows(TrainConfig config, const std::function<void(TrainConfig&)>& change) {
+    const DataBuffer before = Rows(config);
+    change(config);
+    const DataBuffer after = Rows(config);
+    EXPECT_FALSE(std::ranges::equal(before.bytes(), after.bytes()));
+  }
+
+  const std::unique_ptr<const Domain> cube_ = MakeDomain("cube2");
+  Recorder recorder_;
+};
+
+TEST_F(MakeGeneratorTest, WalksHaveTheirSeedAndLength) {
+  const TrainConfig config = Config(Target::kWalkLength);
+  ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
+  const DataBuffer rows = Rows(config);
+  EXPECT_EQ(std::ranges::max(rows.floats(kTargetColumn)), 7);
+  EXPECT_TRUE(recorder_.sizes.empty());
+}
+
+TEST_F(MakeGeneratorTest, WalksOfAQNetHaveALabelForEveryAction) {
+  TrainConfig config = Config(Target::kWalkLength);
+  config.network.head = Head::kQ;
+  for (const float label : Rows(config).floats(kTargetColumn))
+    EXPECT_LE(std::abs(label - 4.5), 4.5);
+  const DataBuffer rows = Rows(config);
+  EXPECT_GE(std::ranges::min(rows.floats(kTargetColumn).last(12)), 1);
+}
+
+TEST_F(MakeGeneratorTest, ScramblesHaveTheirSeedAndLength) {
+  const TrainConfig config = Config(Target::kValueIteration);
+  ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
+  ExpectOtherRows(config, [](TrainConfig& c) { c.generate.max_scramble = 8; });
+}
+
+TEST_F(MakeGeneratorTest, SearchesHaveTheirKeys) {
+  const TrainConfig greedy = Config(Target::kValueIteration, GenerateSearch::kGreedy);
+  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search = GenerateSearch::kAStar; });
+  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search_epsilon = 0.9; });
+  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search_iterations = 6; });
+  const TrainConfig astar = Config(Target::kValueIteration, GenerateSearch::kAStar);
+  ExpectOtherRows(astar, [](TrainConfig& c) { c.generate.search_weight = 4; });
+}
+
+TEST_F(MakeGeneratorTest, OnlyCappedLabelsAreCapped) {
+  const auto most = [&](Target target, Head head) {
+    TrainConfig config = Config(target);
+    config.network.head = head;
+    return std::ranges::max(Rows(config).floats(kTargetColumn));
+  };
+  EXPECT_GT(most(Target::kValueIteration, Head::kV), 40);
+  EXPECT_LE(most(Target::kCappedValueIteration, Head::kV), 7);
+  EXPECT_GT(most(Target::kValueIteration, Head::kQ), 40);
+  EXPECT_LE(most(Target::kCappedValueIteration, Head::kQ), 9);
+  TrainConfig config = Config(Target::kValueIteration);
+  config.network.head = Head::kQ;
+  EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // every action has its own
+}
+
+TEST_F(MakeGeneratorTest, RowsWithoutLabelsAreStates) {
+  const TrainConfig config = Config(Target::kValueIteration, GenerateSearch::kGreedy);
+  const DataBuffer states = Rows(config, /*labels=*/false);
+  const DataBuffer examples = Rows(config);
+  EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
+                                 examples.column(kInputColumn).bytes()));  // it reads stickers
+  EXPECT_LT(std::ranges::max(states.floats(kBoundColumn)), 7 + 12);
+  EXPECT_GT(std::ranges::max(examples.floats(kTargetColumn)), 40);
+}
+
+TEST_F(MakeGeneratorTest, TheNetworkIsAskedAboutAChunkAtATime) {
+  const auto children = static_cast<std::int64_t>(cube_->spec().num_actions());
+  Rows(Config(Target::kValueIteration));  // 300 rows are 18 chunks and one of 12
+  std::vector<std::int64_t> expected(18, 16 * children);
+  expected.push_back(12 * children);
+  EXPECT_EQ(recorder_.sizes, expected);
+}
+
+}  // namespace
+}  // namespace tandem

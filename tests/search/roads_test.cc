@@ -1,0 +1,191 @@
+// What each search makes of a map whose roads cost different amounts, meet and end.
+#include <gtest/gtest.h>
+
+#include "search/astar.h"
+#include "search/greedy.h"
+#include "search/q_beam_search.h"
+#include "support/roads_domain.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+using Actions = std::vector<Action>;
+using City = std::vector<std::uint8_t>;
+
+const City kStart = {1};
+
+// Says what it was given of each city.
+StandInEvaluator Estimates(std::vector<float> by_city) {
+  return StandInEvaluator([by_city = std::move(by_city)](std::span<const std::uint8_t> city) {
+    return by_city.at(city[0]);
+  });
+}
+
+SearchResult SolveByAStar(const RoadsDomain& map, std::vector<float> estimates) {
+  StandInEvaluator evaluator = Estimates(std::move(estimates));
+  return AStar(map, evaluator, {.weight = 1}).Solve(kStart, StopSignal());
+}
+
+TEST(AStarOnRoads, ACityThatWasMetAtTwoCostsIsExpandedOnce) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
+  const SearchResult result = SolveByAStar(map, {0, 0, 0, 10});
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.stored, 3);
+  EXPECT_EQ(result.expanded, 3);
+}
+
+// Where costs do not matter to the order, a cheaper way there is no reason to look again.
+TEST(AStarOnRoads, WithWeightZeroNothingIsOpenedAgain) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
+  StandInEvaluator evaluator = Estimates({0, 0, 1, 0});
+  const SearchResult result = AStar(map, evaluator, {.weight = 0}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.expanded, 3);
+}
+
+TEST(AStarOnRoads, TellsTheMemoryOfNodesAndOfWhatIsOpen) {
+  const RoadsDomain map({{0}, {2}, {2}}, {1});
+  NodeTable nodes(1);
+  nodes.Add(kStart, HashState(kStart), {}, 0);
+  EXPECT_GT(SolveByAStar(map, {0, 1, 1}).bytes, static_cast<std::int64_t>(nodes.bytes()));
+}
+
+// Two roads from one city to the next, of which the second is cheaper.
+TEST(AStarOnRoads, ACityIsNotOpenedBeforeItsEstimateIsKnown) {
+  const RoadsDomain map({{0, 0, 0}, {2, 2, 3}, {2, 2, 2}, {3, 0, 3}}, {3, 1, 2});
+  const SearchResult result = SolveByAStar(map, {0, 0, 100, 0});
+  EXPECT_EQ(result.actions, (Actions{2, 1}));
+  EXPECT_EQ(result.expanded, 2);  // and not city 2
+}
+
+TEST(AStarOnRoads, WhatCanOnlyBeAsCheapAsTheSolutionIsLeft) {
+  const RoadsDomain through({{0, 0}, {2, 0}, {2, 0}}, {1, 2});
+  const SearchResult result = SolveByAStar(through, {0, 0, 1});
+  EXPECT_EQ(result.actions, (Actions{1}));
+  EXPECT_EQ(result.expanded, 1);
+  const RoadsDomain beside({{0, 0}, {0, 2}, {2, 0}}, {2, 2});
+  EXPECT_EQ(SolveByAStar(beside, {0, 0, 1}).stored, 1);  // the start
+}
+
+TEST(AStarOnRoads, NoEstimateCountsLessThanZero) {
+  const RoadsDomain map({{0}, {2}, {2}}, {1});
+  const SearchResult result = SolveByAStar(map, {0, -3, -7});
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, 0);
+}
+
+TEST(BeamOnRoads, TheCheapestGoalIsTakenAndOfEqualsTheFirst) {
+  StandInEvaluator zero = Estimates({0, 0});
+  const RoadsDomain unequal({{0, 0, 0}, {0, 0, 0}}, {3, 1, 2});
+  EXPECT_EQ(BeamSearch(unequal, zero, {}).Solve(kStart, StopSignal()).actions, (Actions{1}));
+  const RoadsDomain equal({{0, 0}, {0, 0}}, {2, 2});
+  EXPECT_EQ(BeamSearch(equal, zero, {}).Solve(kStart, StopSignal()).actions, (Actions{0}));
+}
+
+// City 2 is near the start and far from the goal, city 3 the other way round.
+TEST(BeamOnRoads, WhatTheWayThereCostCountsAtTheGoal) {
+  StandInEvaluator zero = Estimates({0, 0, 0, 0});
+  const RoadsDomain map({{0, 0, 0}, {2, 3, 1}, {2, 2, 0}, {0, 3, 3}}, {1, 4, 2});
+  const SearchResult result = BeamSearch(map, zero, {}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.actions, (Actions{0, 2}));
+  EXPECT_EQ(result.cost, 3);
+}
+
+TEST(BeamOnRoads, OfRoadsToOneCityTheCheapestIsKept) {
+  StandInEvaluator zero = Estimates({0, 0, 0});
+  const RoadsDomain map({{0, 0}, {2, 2}, {0, 0}}, {5, 1});
+  const SearchResult result = BeamSearch(map, zero, {}).Solve(kStart, StopSignal());
+  EXPECT_EQ(result.actions, (Actions{1, 1}));
+  EXPECT_EQ(result.cost, 2);
+}
+
+// Behind a beam of two, cities 2 at cost 1 and 3 at cost 3, lie 4 and 5 and, with less ahead of
+// them but more behind, 6 and 7. Only 5 is on the way.
+const RoadsDomain::Roads kTwoSides = {{0, 0}, {2, 3}, {4, 5}, {6, 7},
+                                      {4, 4}, {0, 5}, {6, 6}, {7, 7}};
+const std::vector<float> kAhead = {0, 0, 0, 0, 5, 3.5, 4, 3};
+const std::vector<float> kCosts = {1, 3};
+
+TEST(BeamOnRoads, WhatTheWayThereCostCountsInAWideBeamToo) {
+  const RoadsDomain map(kTwoSides, kCosts);
+  StandInEvaluator ahead = Estimates(kAhead);
+  BeamSearch search(map, ahead, {.width = 2});
+  EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
+}
+
+TEST(BeamOnRoads, ABeamThatHoldsAllAsksNothing) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {0, 2}, {3, 3}}, {1, 1});
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  BeamSearch search(map, never, {.width = 2});
+  EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 0}));
+  StopSignal stop;
+  stop.Request();
+  EXPECT_THROW(search.Solve(kStart, stop), Stopped);
+}
+
+TEST(BeamOnRoads, TellsNothingOfTheSearchBefore) {
+  const RoadsDomain map(kTwoSides, kCosts);
+  StandInEvaluator ahead = Estimates(kAhead);
+  BeamSearch search(map, ahead, {.width = 1, .max_length = 2});
+  EXPECT_TRUE(search.Solve(kStart, StopSignal()).best.has_value());
+  const SearchResult dead_end = search.Solve(City{4}, StopSignal());
+  EXPECT_EQ(dead_end.ended, Ended::kExhausted);
+  EXPECT_FALSE(dead_end.best.has_value());
+}
+
+// Estimates of cities, as a Q net would say them of the roads there.
+class OfRoads final : public QEvaluator {
+ public:
+  OfRoads(RoadsDomain::Roads roads, std::vector<float> action_costs, std::vector<float> by_city)
+      : roads_(std::move(roads)), costs_(std::move(action_costs)), by_city_(std::move(by_city)) {}
+
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::size_t action = i % costs_.size();
+      values[i] = costs_[action] + by_city_[roads_[inputs[i / costs_.size()][0]][action]];
+    }
+  }
+
+ private:
+  const RoadsDomain::Roads roads_;
+  const std::vector<float> costs_, by_city_;
+};
+
+TEST(QBeamOnRoads, WhatTheWayThereCostCountsInAWideBeamToo) {
+  const RoadsDomain map(kTwoSides, kCosts);
+  OfRoads ahead(kTwoSides, kCosts, kAhead);
+  QBeamSearch search(map, ahead, {.width = 2});
+  EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
+}
+
+// The best three roads lead nowhere or to one city; the beam of two holds another besides.
+TEST(QBeamOnRoads, NoCityStandsInTheBeamTwice) {
+  const RoadsDomain::Roads roads = {{0, 0, 0, 0}, {1, 2, 2, 3}, {2, 2, 2, 2}, {0, 3, 3, 3}};
+  const std::vector<float> costs = {1, 1, 1, 1};
+  const RoadsDomain map(roads, costs);
+  OfRoads ahead(roads, costs, {0, 0, 1, 2});
+  QBeamSearch search(map, ahead, {.width = 2});
+  EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
+}
+
+std::optional<std::int64_t> StepsOfDescent(const RoadsDomain& map, std::vector<float> estimates) {
+  StandInEvaluator evaluator = Estimates(std::move(estimates));
+  const std::int64_t most = 10;
+  return DescendGreedily(map, evaluator, 4096, ConstRows(std::span(kStart)), {&most, 1},
+                         StopSignal())
+      .front();
+}
+
+// City 2 is on the way, city 3 a dead end.
+TEST(DescentOnRoads, CountsWhatActionsCostAndTakesTheFirstOfEquals) {
+  const RoadsDomain::Roads roads = {{0, 0}, {2, 3}, {0, 2}, {3, 3}};
+  EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 2}), 2);
+  EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 0.5}), std::nullopt);
+  EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 1}), {0, 0, 3, 3}), 2);
+}
+
+}  // namespace
+}  // namespace tandem
