@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "shards/generate_shards.h"
 
 namespace tandem {
 
@@ -88,12 +89,10 @@ int RunCompare(const CompareArgs& args);
 
 struct GenerateArgs {
   std::string config;
-  std::int64_t examples = 0;
   std::string out;
   std::string share = "0/1";  ///< process I of N
   std::string compression = "none";
-  std::int64_t chunk_rows = std::int64_t{1} << 18;
-  std::int64_t shard_chunks = 4;
+  ShardingOptions sharding;  ///< but for the compression
   std::vector<Override> overrides;
 };
 

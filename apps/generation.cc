@@ -40,14 +40,13 @@ Compression ParseCompression(const std::string& text) {
 }
 
 ShardingOptions OptionsOf(const GenerateArgs& args) {
-  if (args.chunk_rows > INT32_MAX) {
-    throw InputError(fmt::format("--chunk-rows {}: expected at most {}", args.chunk_rows,
+  ShardingOptions options = args.sharding;
+  if (options.chunk_rows > INT32_MAX) {
+    throw InputError(fmt::format("--chunk-rows {}: expected at most {}", options.chunk_rows,
                                  WithThousands(INT32_MAX)));
   }
-  return {.examples = args.examples,
-          .chunk_rows = args.chunk_rows,
-          .chunks_per_shard = args.shard_chunks,
-          .compression = ParseCompression(args.compression)};
+  options.compression = ParseCompression(args.compression);
+  return options;
 }
 
 void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& args) {

@@ -120,7 +120,7 @@ void AddGenerate(CLI::App& app, GenerateArgs& args) {
   generate.add_option("config", args.config, "The YAML config, such as configs/quickstart.yaml")
       ->required()
       ->type_name("CONFIG");
-  generate.add_option("--examples", args.examples, "Rows of the whole set")
+  generate.add_option("--examples", args.sharding.examples, "Rows of the whole set")
       ->required()
       ->type_name("N")
       ->check(many);
@@ -130,11 +130,11 @@ void AddGenerate(CLI::App& app, GenerateArgs& args) {
   generate.add_option("--share", args.share, "Make process I's shards only, of N from 0 on (0/1)")
       ->type_name("I/N");
   generate.add_option("--compression", args.compression, "none or zstd (none)")->type_name("HOW");
-  generate.add_option("--chunk-rows", args.chunk_rows, "Rows that are read at once")
+  generate.add_option("--chunk-rows", args.sharding.chunk_rows, "Rows that are read at once")
       ->type_name("N")
       ->check(many)
       ->capture_default_str();
-  generate.add_option("--shard-chunks", args.shard_chunks, "Chunks of one file")
+  generate.add_option("--shard-chunks", args.sharding.chunks_per_shard, "Chunks of one file")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
       ->capture_default_str();

@@ -16,10 +16,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double Share(double part, std::size_t of) { return of == 0 ? 0.0 : part / static_cast<double>(of); }
+double Mean(double part, std::size_t of) { return of == 0 ? 0.0 : part / static_cast<double>(of); }
 
 double BytesPerNode(const SearchResult& search) {
-  return Share(static_cast<double>(search.bytes), static_cast<std::size_t>(search.stored));
+  return Mean(static_cast<double>(search.bytes), static_cast<std::size_t>(search.stored));
 }
 
 ordered_json PartialToJson(const Partial& best, const Domain& domain) {
@@ -81,14 +81,14 @@ std::string Lengths(const std::vector<SolveResult>& results) {
   }
   std::string table = fmt::format("\nsolved        {} of {}\n", solved, results.size());
   table += NotSolved(results) + NotSearched(results);
-  if (solved > 0) table += fmt::format("mean length   {:.2f}\n", Share(length, solved));
+  if (solved > 0) table += fmt::format("mean length   {:.2f}\n", Mean(length, solved));
   if (with_optimal > 0) {
     const std::string theirs =
         with_optimal == solved
             ? ""
-            : fmt::format(", their mean {:.2f}", Share(length_with_optimal, with_optimal));
+            : fmt::format(", their mean {:.2f}", Mean(length_with_optimal, with_optimal));
     table += fmt::format("mean optimal  {:.2f}, reached by {} of {}{}\n",
-                         Share(optimal_length, with_optimal), optimal, with_optimal, theirs);
+                         Mean(optimal_length, with_optimal), optimal, with_optimal, theirs);
   }
   return table;
 }
@@ -145,7 +145,7 @@ std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
     expanded += result.search.expanded;
   }
   std::string table = Lengths(results);
-  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Share(seconds, searched)));
+  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Mean(seconds, searched)));
   if (seconds > 0) {
     table += fmt::format("nodes         {} generated, {} a second\n", WithThousands(nodes),
                          WithThousands(static_cast<long long>(double(nodes) / seconds)));

@@ -20,7 +20,8 @@ inline constexpr std::size_t kTargetColumn = 1;
 Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV);
 
 /// Names global rows of buffer `update`: several processes that are asked for ranges of their own
-/// make together what one would.
+/// make together what one would. Labels by a network are the same to the last bit if the ranges
+/// are, since sums depend on what is evaluated together.
 struct FillRequest {
   std::int64_t update = 0;
   std::int64_t first_row = 0;

@@ -7,6 +7,7 @@
 
 #include "base/stop_signal.h"
 #include "buffer/data_buffer.h"
+#include "config/train_config.h"
 #include "generate/bellman.h"
 #include "generate/chunks.h"
 #include "generate/row_writer.h"
@@ -30,7 +31,7 @@ class Labeller {
 struct LabellerOptions {
   Head head = Head::kV;
   bool capped = false;  ///< a label is at most the row's bound
-  std::int64_t chunk_rows = 4096;
+  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
   int workers = 1;
 };
 

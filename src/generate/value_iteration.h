@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/train_config.h"
 #include "generate/bellman.h"
 #include "generate/chunks.h"
 #include "generate/generator.h"
@@ -20,8 +21,9 @@ struct ValueIterationOptions {
   Head head = Head::kV;
   bool capped = false;  ///< a label is at most the cost of the way that led to the state
   std::uint64_t seed = 0;
-  std::int64_t max_scramble = 30;  ///< walks have a length uniform in 0..max_scramble
-  std::int64_t chunk_rows = 4096;
+  std::int64_t max_scramble =
+      GenerateConfig{}.max_scramble;  ///< walks have a length uniform in 0..max_scramble
+  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
   int workers = 1;
 
   StateSearchOptions search;

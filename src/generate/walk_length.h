@@ -3,6 +3,7 @@
 
 #include <oneapi/tbb/task_arena.h>
 
+#include "config/train_config.h"
 #include "domain/random_walk.h"
 #include "generate/chunks.h"
 #include "generate/generator.h"
@@ -12,8 +13,8 @@ namespace tandem {
 struct WalkLengthOptions {
   Head head = Head::kV;
   std::uint64_t seed = 0;
-  std::int64_t length = 26;  ///< actions in each walk
-  std::int64_t chunk_rows = 4096;
+  std::int64_t length = GenerateConfig{}.max_scramble;  ///< actions in each walk
+  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
   int workers = 1;
 };
 

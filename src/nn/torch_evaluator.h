@@ -12,8 +12,9 @@
 namespace tandem {
 
 struct TorchEvaluatorOptions {
-  std::int64_t batch_rows = 4096;  ///< rows at once; the last batch of a call may be smaller
-  int threads = 1;                 ///< CPU threads
+  std::int64_t batch_rows =
+      EvaluateConfig{}.batch_rows;  ///< rows at once; the last batch of a call may be smaller
+  int threads = 1;                  ///< CPU threads
 };
 
 /// What a config says. It has no `auto` left.

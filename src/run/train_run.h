@@ -54,8 +54,9 @@ struct RunSummary : RunCounters {
   std::optional<DataReport> data;  ///< with shards
 };
 
-/// Runs updates one by one. All methods but RequestStop are called from one thread; all threads
-/// that a run starts are joined by the time an exception leaves it or it is destroyed.
+/// Runs updates one by one. All methods but RequestStop are called from one thread. All threads
+/// that a run starts are joined by the time it is destroyed; what they still do after an exception
+/// has left it changes nothing that is saved.
 class TrainRun {
  public:
   /// `config` has no `auto` left (ResolveAutos, ResolveMaxUpdates) and `device` is the one it

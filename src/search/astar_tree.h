@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "config/train_config.h"
 #include "search/children.h"
 #include "search/node_table.h"
 #include "search/open_list.h"
@@ -16,12 +17,13 @@
 namespace tandem {
 
 struct AStarOptions {
-  float weight = 1;                  ///< of the path's cost in weight * cost + estimate; 0 and up
-  std::size_t batch = 1;             ///< states of one puzzle expanded at a time
-  std::size_t instances = 1;         ///< puzzles searched at a time
-  std::size_t max_nodes = 0;         ///< different states stored for one puzzle; 0: no limit
-  double max_seconds = 0;            ///< for one puzzle, looked at once a step; 0: no limit
-  std::size_t evaluate_rows = 4096;  ///< states that the evaluator gets at once
+  float weight = 1;           ///< of the path's cost in weight * cost + estimate; 0 and up
+  std::size_t batch = 1;      ///< states of one puzzle expanded at a time
+  std::size_t instances = 1;  ///< puzzles searched at a time
+  std::size_t max_nodes = 0;  ///< different states stored for one puzzle; 0: no limit
+  double max_seconds = 0;     ///< for one puzzle, looked at once a step; 0: no limit
+  std::size_t evaluate_rows =
+      EvaluateConfig{}.batch_rows;  ///< states that the evaluator gets at once
 };
 
 /// One puzzle's search, in steps of three calls: Pop, Receive, SetEstimates. Different trees may be

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "config/train_config.h"
 #include "search/expander.h"
 #include "search/search.h"
 #include "tandem/domain.h"
@@ -17,10 +18,11 @@
 namespace tandem {
 
 struct BeamOptions {
-  std::size_t width = 4096;          ///< states kept at each depth
-  std::size_t max_length = 100;      ///< depth to give up at
-  double max_seconds = 0;            ///< for one puzzle, looked at once a depth; 0: no limit
-  std::size_t evaluate_rows = 4096;  ///< states that the evaluator gets at once
+  std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth
+  std::size_t max_length = SearchConfig{}.max_length;  ///< depth to give up at
+  double max_seconds = 0;  ///< for one puzzle, looked at once a depth; 0: no limit
+  std::size_t evaluate_rows =
+      EvaluateConfig{}.batch_rows;  ///< states that the evaluator gets at once
 };
 
 /// Keeps, at each depth, the `width` states of least cost and estimated cost-to-go among all

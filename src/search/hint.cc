@@ -10,8 +10,6 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kEvaluateRows = 4096;
-
 // `rest` is by action: what the network says of the way from its child.
 Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> rest) {
   Hint hint;
@@ -32,7 +30,7 @@ Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const fl
 
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  Expander expander(domain, v_net, kEvaluateRows);
+  Expander expander(domain, v_net, domain.spec().num_actions());
   const StopSignal never;
   const std::uint32_t first = 0;
   const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, never)[0];
@@ -46,7 +44,7 @@ Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::u
 
 Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  Expander expander(domain, q_net, kEvaluateRows);
+  Expander expander(domain, q_net, domain.spec().num_actions());
   expander.Expand(ConstRows(state));
   const std::span<const float> values =
       expander.EstimateActions(q_net, ConstRows(state), StopSignal());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/worker.h"
+#include "config/train_config.h"
 
 namespace tandem {
 
@@ -32,8 +33,8 @@ class StageWork {
 
 /// How many chunks wait behind each of the first two stages.
 struct StageDepths {
-  std::size_t cpu = 2;
-  std::size_t gpu = 2;
+  std::size_t cpu = DataConfig{}.cpu_prefetch;
+  std::size_t gpu = DataConfig{}.gpu_prefetch;
 
   /// Those that wait or are being made, and the one that is trained on.
   std::size_t slots() const { return cpu + gpu + 1; }

@@ -16,8 +16,9 @@ inline constexpr const char* kPrefetchThread = "prefetch";
 
 struct LoaderOptions {
   std::int64_t batch_size = 1;  ///< rows; the last batch of a buffer may be smaller
-  std::int64_t depth = 2;       ///< batches made ready ahead of the one handed out, with prefetch
-  std::uint64_t seed = 0;       ///< of the order of rows
+  std::int64_t depth =
+      PrefetchConfig{}.depth;  ///< batches made ready ahead of the one handed out, with prefetch
+  std::uint64_t seed = 0;      ///< of the order of rows
   SlotOptions slots;
   std::string thread_name = kPrefetchThread;  ///< where there is one
 };
