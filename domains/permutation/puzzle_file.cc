@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "permutation/cycles.h"
+#include "permutation/place.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -19,64 +18,9 @@ namespace {
 
 constexpr std::size_t kMaxPositions = 256;
 constexpr float kMaxCoordinate = 1000;  // of a layout, in cells
-
-// Where an error is: the file, and the line of a node.
-class Place {
- public:
-  explicit Place(std::string file) : file_(std::move(file)) {}
-
-  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& what) const {
-    const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
-    throw InputError(file_ + line + ": " + what);
-  }
-  [[noreturn]] void Fail(const YAML::Node& node, const std::string& what) const {
-    Fail(node.Mark(), what);
-  }
-
-  std::string Word(const YAML::Node& node, const std::string& what) const {
-    const auto parts_words = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
-    const bool word = node.IsScalar() && !node.Scalar().empty() &&
-                      std::ranges::none_of(node.Scalar(), parts_words);
-    if (!word) Fail(node, what + ": expected a word without white space");
-    return node.Scalar();
-  }
-
-  std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const {
-    if (!node.IsSequence()) Fail(node, what + ": expected a list");
-    return {node.begin(), node.end()};
-  }
-
-  float Number(const YAML::Node& node, const std::string& what) const {
-    float number = 0;
-    if (!node.IsScalar() || !YAML::convert<float>::decode(node, number) || !std::isfinite(number)) {
-      Fail(node, what + ": expected a number");
-    }
-    return number;
-  }
-
- private:
-  std::string file_;
-};
-
-void CheckKeys(const Place& place, const YAML::Node& map, std::span<const char* const> known,
-               const std::string& of) {
-  std::set<std::string> seen;
-  for (const auto& entry : map) {
-    const std::string key = place.Word(entry.first, of + " key");
-    if (!seen.insert(key).second) {
-      place.Fail(entry.first, std::string(of).append(" `").append(key).append("` stands twice"));
-    }
-    if (std::ranges::find(known, key) != known.end()) continue;
-    std::string keys;
-    for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
-    place.Fail(entry.first, std::string("unknown ")
-                                .append(of)
-                                .append(" key `")
-                                .append(key)
-                                .append("`; the keys are ")
-                                .append(keys));
-  }
-}
+// Far beyond these, squares of costs are no float any more, and training ends in NaN.
+constexpr float kLeastCost = 1e-6F;
+constexpr float kMaxCost = 1e6F;
 
 void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   const std::vector<YAML::Node> list = place.List(node, "goal");
@@ -129,11 +73,12 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
   }
   constexpr std::array<const char*, 3> kKeys = {"moves", "cost", "inverse"};
   const std::string of = "generator " + generator.name;
-  CheckKeys(place, value, kKeys, of);
+  place.CheckKeys(value, kKeys, of);
   if (!value["moves"]) place.Fail(value, of + ": expected `moves`, cycles or an array");
   generator.permutation = ReadPermutation(place, generator.name, value["moves"], positions);
-  if (value["cost"]) generator.cost = place.Number(value["cost"], of + ": cost");
-  if (generator.cost <= 0) place.Fail(value["cost"], of + ": cost: expected more than 0");
+  if (value["cost"]) {
+    generator.cost = place.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
+  }
   if (value["inverse"]) {
     generator.inverse_name = place.Word(value["inverse"], of + ": inverse");
   }
@@ -180,21 +125,13 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
   }
 }
 
-float ReadCoordinate(const Place& place, const YAML::Node& node, const std::string& what) {
-  const float coordinate = place.Number(node, what);
-  if (coordinate < 0 || coordinate > kMaxCoordinate) {
-    place.Fail(node, what + ": expected a number from 0 to 1000");
-  }
-  return coordinate;
-}
-
 void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   for (const YAML::Node& each : place.List(node, "layout")) {
     const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
     const std::vector<YAML::Node> cell = place.List(each, what);
     if (cell.size() != 2) place.Fail(each, what + ": expected [x, y]");
-    puzzle.layout.emplace_back(ReadCoordinate(place, cell[0], what),
-                               ReadCoordinate(place, cell[1], what));
+    puzzle.layout.emplace_back(place.Number(cell[0], what, 0, kMaxCoordinate),
+                               place.Number(cell[1], what, 0, kMaxCoordinate));
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
   place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
@@ -222,7 +159,7 @@ PuzzleFile Read(const Place& place, const YAML::Node& document) {
   constexpr std::array<const char*, 6> kKeys = {"summary",  "goal",   "generators",
                                                 "inverses", "layout", "colours"};
   if (!document.IsMap()) place.Fail(document, "expected `goal` and `generators`");
-  CheckKeys(place, document, kKeys, "puzzle");
+  place.CheckKeys(document, kKeys, "puzzle");
   for (const char* key : {"goal", "generators"}) {
     if (!document[key]) place.Fail(document, std::string("expected `") + key + "`");
   }

@@ -101,8 +101,20 @@ TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
   EXPECT_EQ(
       ErrorFor(goal + "inverses: given\ngenerators:\n  R: \"(0 1 2)\"\n"),
       "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds it");
-  EXPECT_EQ(ErrorFor(goal + "generators: {R: {moves: \"(0 1)\", cost: 0}}\n"),
-            "my.yaml:2: generator R: cost: expected more than 0");
+}
+
+// What is too large or too small makes sums that are no number, or no sum.
+TEST(PuzzleFile, CostsAreOfASaneSize) {
+  const auto error_for = [](const std::string& cost) {
+    return ErrorFor("goal: [1, 2]\ngenerators:\n  R:\n    moves: \"(0 1)\"\n    cost: " + cost +
+                    "\n");
+  };
+  for (const char* cost : {"0.000001", "1e6", "2.5"}) EXPECT_EQ(error_for(cost), "") << cost;
+  for (const char* cost : {"0", "-1", "1e-7", "1e-45", "1e7", "1e38", ".inf", ".nan", "two"}) {
+    EXPECT_EQ(error_for(cost),
+              "my.yaml:5: generator R: cost: expected a number from 0.000001 to 1000000")
+        << cost;
+  }
 }
 
 TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
