@@ -57,6 +57,7 @@ struct Generator {
   Permutation permutation;
   float cost = 1;
   std::string inverse_name;
+  YAML::Node named_inverse;  // which gives that name; null where the file does not
 };
 
 // `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: either, cost: 2, inverse: NAME}`.
@@ -65,7 +66,8 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
   Generator generator{.mark = key.Mark(),
                       .name = place.Word(key, "a generator's name"),
                       .permutation = {},
-                      .inverse_name = ""};
+                      .inverse_name = "",
+                      .named_inverse = {}};
   generator.inverse_name = generator.name + "'";
   if (!value.IsMap()) {
     generator.permutation = ReadPermutation(place, generator.name, value, positions);
@@ -80,7 +82,8 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
     generator.cost = place.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
   }
   if (value["inverse"]) {
-    generator.inverse_name = place.Word(value["inverse"], of + ": inverse");
+    generator.named_inverse = value["inverse"];
+    generator.inverse_name = place.Word(generator.named_inverse, of + ": inverse");
   }
   return generator;
 }
@@ -95,6 +98,27 @@ void AddAction(const Place& place, const Generator& generator, const std::string
   puzzle.costs.push_back(generator.cost);
 }
 
+// Whether a generator undoes `generator`: the one that the file names, if it names one.
+bool IsUndone(const Place& place, const Generator& generator,
+              const std::vector<Generator>& generators) {
+  const auto undoes =
+      std::ranges::find(generators, Inverse(generator.permutation), &Generator::permutation);
+  if (undoes == generators.end()) return false;
+  if (!generator.named_inverse.IsNull() && generator.inverse_name != undoes->name) {
+    place.Fail(generator.named_inverse, "generator " + generator.name + ": inverse is " +
+                                            generator.inverse_name + ", but " + undoes->name +
+                                            " undoes it");
+  }
+  return true;
+}
+
+[[noreturn]] void FailAsNotUndone(const Place& place, const Generator& generator,
+                                  const std::string& why) {
+  const YAML::Mark& mark =
+      generator.named_inverse.IsNull() ? generator.mark : generator.named_inverse.Mark();
+  place.Fail(mark, "generator " + generator.name + why);
+}
+
 void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverses,
                     PuzzleFile& puzzle) {
   if (!node.IsMap() || node.size() == 0) place.Fail(node, "generators: expected names and moves");
@@ -107,21 +131,20 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
       place.Fail(generator.mark, "generator " + generator.name + " moves nothing");
     }
     AddAction(place, generator, generator.name, generator.permutation, puzzle);
-    const Permutation inverse = Inverse(generator.permutation);
-    if (std::ranges::find(generators, inverse, &Generator::permutation) != generators.end()) {
-      continue;
+    if (IsUndone(place, generator, generators)) continue;
+    const std::string& inverse_name = generator.inverse_name;
+    if (std::ranges::find(generators, inverse_name, &Generator::name) != generators.end()) {
+      FailAsNotUndone(place, generator,
+                      ": " + inverse_name + " does not undo it" +
+                          (add_inverses ? "; name its inverse otherwise, by `inverse`"
+                                        : ", nor does another generator"));
     }
     if (!add_inverses) {
-      place.Fail(generator.mark, "generator " + generator.name +
-                                     " has no inverse among the generators; `inverses: added` "
-                                     "adds it");
+      FailAsNotUndone(
+          place, generator,
+          " has no inverse among the generators; `inverses: added` adds " + inverse_name);
     }
-    if (std::ranges::find(generators, generator.inverse_name, &Generator::name) !=
-        generators.end()) {
-      place.Fail(generator.mark, "generator " + generator.name + ": " + generator.inverse_name +
-                                     " does not undo it; name its inverse otherwise, by `inverse`");
-    }
-    AddAction(place, generator, generator.inverse_name, inverse, puzzle);
+    AddAction(place, generator, inverse_name, Inverse(generator.permutation), puzzle);
   }
 }
 

@@ -100,7 +100,7 @@ TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
             "my.yaml:3: generator R: the last cycle is not closed: expected ')'");
   EXPECT_EQ(
       ErrorFor(goal + "inverses: given\ngenerators:\n  R: \"(0 1 2)\"\n"),
-      "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds it");
+      "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds R'");
 }
 
 // What is too large or too small makes sums that are no number, or no sum.
@@ -126,6 +126,22 @@ TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
       "my.yaml:3: generator X: X' does not undo it; name its inverse otherwise, by `inverse`");
   EXPECT_EQ(ErrorFor(goal + "  X: {moves: \"(0 1 2)\", inverse: X}\n"),
             "my.yaml:3: generator X: X does not undo it; name its inverse otherwise, by `inverse`");
+}
+
+TEST(PuzzleFile, AnInverseThatIsNamedIsHeldAgainstTheMoves) {
+  const std::string goal = "goal: [1, 2, 3]\n";
+  const std::string x = "generators:\n  X:\n    moves: \"(0 1 2)\"\n    inverse: Y\n";
+  EXPECT_EQ(ErrorFor(goal + x), "");
+  EXPECT_EQ(ErrorFor(goal + x + "  Y: \"(0 2 1)\"\n"), "");
+  EXPECT_EQ(ErrorFor(goal + x + "  Z: \"(0 2 1)\"\n"),
+            "my.yaml:5: generator X: inverse is Y, but Z undoes it");
+  EXPECT_EQ(ErrorFor(goal + "generators: {S: {moves: \"(0 1)\", inverse: S-}}\n"),
+            "my.yaml:2: generator S: inverse is S-, but S undoes it");
+  const std::string given = goal + "inverses: given\n";
+  EXPECT_EQ(ErrorFor(given + x + "  Y: \"(0 1)\"\n"),
+            "my.yaml:6: generator X: Y does not undo it, nor does another generator");
+  EXPECT_EQ(ErrorFor(given + x),
+            "my.yaml:6: generator X has no inverse among the generators; `inverses: added` adds Y");
 }
 
 TEST(PuzzleFile, NamesOtherMistakes) {
