@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -36,18 +37,22 @@ void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   }
 }
 
-// What a generator does, in either notation.
-Permutation ReadPermutation(const Place& place, const std::string& name, const YAML::Node& node,
-                            std::size_t positions) {
+// What a generator does, in either notation. `key` is what `node` is the value of: a value that is
+// not there has no line of its own.
+Permutation ReadPermutation(const Place& place, const std::string& of, const YAML::Node& key,
+                            const YAML::Node& node, std::size_t positions) {
   try {
     if (node.IsScalar()) return ParseCycles(node.Scalar(), positions);
-    std::vector<std::string> numbers;
-    for (const YAML::Node& each : place.List(node, "generator " + name)) {
-      numbers.push_back(each.IsScalar() ? each.Scalar() : "no number");
+    const auto is_scalar = [](const YAML::Node& each) { return each.IsScalar(); };
+    if (!node.IsSequence() || !std::all_of(node.begin(), node.end(), is_scalar)) {
+      throw std::invalid_argument("expected cycles, a text such as \"(0 1)\", or an array of " +
+                                  std::to_string(positions) + " positions");
     }
+    std::vector<std::string> numbers;
+    for (const YAML::Node& each : node) numbers.push_back(each.Scalar());
     return ParseArray(numbers, positions);
   } catch (const std::invalid_argument& wrong) {
-    place.Fail(node, "generator " + name + ": " + wrong.what());
+    place.Fail(node.IsNull() ? key : node, of + ": " + wrong.what());
   }
 }
 
@@ -69,15 +74,15 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
                       .inverse_name = "",
                       .named_inverse = {}};
   generator.inverse_name = generator.name + "'";
+  const std::string of = "generator " + generator.name;
   if (!value.IsMap()) {
-    generator.permutation = ReadPermutation(place, generator.name, value, positions);
+    generator.permutation = ReadPermutation(place, of, key, value, positions);
     return generator;
   }
   constexpr std::array<const char*, 3> kKeys = {"moves", "cost", "inverse"};
-  const std::string of = "generator " + generator.name;
   place.CheckKeys(value, kKeys, of);
   if (!value["moves"]) place.Fail(value, of + ": expected `moves`, cycles or an array");
-  generator.permutation = ReadPermutation(place, generator.name, value["moves"], positions);
+  generator.permutation = ReadPermutation(place, of, key, value["moves"], positions);
   if (value["cost"]) {
     generator.cost = place.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
   }
@@ -148,13 +153,27 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
   }
 }
 
+// Whether one cell would hide part of the other; what is lost by rounding hides nothing.
+bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b) {
+  constexpr float kApart = 0.99F;
+  return std::abs(a.first - b.first) < kApart && std::abs(a.second - b.second) < kApart;
+}
+
 void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   for (const YAML::Node& each : place.List(node, "layout")) {
     const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
     const std::vector<YAML::Node> cell = place.List(each, what);
     if (cell.size() != 2) place.Fail(each, what + ": expected [x, y]");
-    puzzle.layout.emplace_back(place.Number(cell[0], what, 0, kMaxCoordinate),
-                               place.Number(cell[1], what, 0, kMaxCoordinate));
+    const std::pair at(place.Number(cell[0], what, 0, kMaxCoordinate),
+                       place.Number(cell[1], what, 0, kMaxCoordinate));
+    const auto hidden =
+        std::ranges::find_if(puzzle.layout, [&](const auto& other) { return Overlap(at, other); });
+    if (hidden != puzzle.layout.end()) {
+      place.Fail(each, what + " overlaps position " +
+                           std::to_string(hidden - puzzle.layout.begin()) +
+                           ": expected them 1 apart, in x or in y");
+    }
+    puzzle.layout.push_back(at);
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
   place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +

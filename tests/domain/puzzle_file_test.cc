@@ -144,6 +144,30 @@ TEST(PuzzleFile, AnInverseThatIsNamedIsHeldAgainstTheMoves) {
             "my.yaml:6: generator X has no inverse among the generators; `inverses: added` adds Y");
 }
 
+TEST(PuzzleFile, AGeneratorIsCyclesOrAnArray) {
+  const std::string start = "goal: [1, 2, 3]\ngenerators:\n";
+  const std::string expected =
+      "expected cycles, a text such as \"(0 1)\", or an array of 3 positions";
+  for (const char* line : {"  T:\n  X: \"(0 1)\"\n", "  T: [[0, 1]]\n", "  T: ~\n",
+                           "  T: {moves: }\n", "  T: {moves: {a: b}}\n"}) {
+    EXPECT_EQ(ErrorFor(start + line), "my.yaml:3: generator T: " + expected) << line;
+  }
+}
+
+TEST(PuzzleFile, PositionsOfALayoutHideNoOthers) {
+  const auto error_for = [](const std::string& layout) {
+    return ErrorFor("goal: [1, 2, 3]\ngenerators: {X: \"(0 1)\"}\nlayout:\n  [" + layout + "]\n");
+  };
+  EXPECT_EQ(error_for("[0, 0], [0.5, 1], [1, 0]"), "");
+  EXPECT_EQ(error_for("[0.1, 0], [1.1, 0], [2.1, 0]"), "");
+  EXPECT_EQ(
+      error_for("[0, 0], [1, 0],\n   [1, 0]"),
+      "my.yaml:5: layout: position 2 overlaps position 1: expected them 1 apart, in x or in y");
+  EXPECT_EQ(
+      error_for("[0, 0], [0.5, 0.5], [3, 0]"),
+      "my.yaml:4: layout: position 1 overlaps position 0: expected them 1 apart, in x or in y");
+}
+
 TEST(PuzzleFile, NamesOtherMistakes) {
   EXPECT_EQ(ErrorFor("goal: [1, a b]\ngenerators: {X: \"(0 1)\"}\n"),
             "my.yaml:1: goal: position 1: expected a word without white space");
