@@ -27,7 +27,8 @@
 //                                                     without them, numbers parted by spaces
 //     Picture Draw(const State&)                      without it, what Format writes
 //
-// Members may be static or const; many threads call them at once.
+// Members may be static or const; many threads call them at once. One of such a name that Tandem
+// cannot call does not compile, and the compiler says what was expected.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +47,7 @@
 
 #include "tandem/domain.h"
 #include "tandem/error.h"
+#include "tandem/puzzle_members.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 
@@ -155,10 +157,15 @@ class PuzzleDomain final : public Domain {
  private:
   static constexpr std::size_t kSize = std::tuple_size_v<State>;
   static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
+  static_assert(puzzle_members::Checked<P>::kRight);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
-  static constexpr bool kGoalsByProblem = requires(const P p) { p.Goal(std::uint64_t{0}); };
-  static constexpr bool kStepsBack = requires(const P p, State s) { p.StepBack(s, 0); };
+  static constexpr bool kGoalsByProblem = requires(const P p) {
+    p.Goal(std::declval<std::uint64_t>());
+  };
+  static constexpr bool kStepsBack = requires(const P p, State s) {
+    p.StepBack(s, std::declval<std::uint64_t>());
+  };
 
   static State Read(std::span<const std::uint8_t> row) {
     State state;
