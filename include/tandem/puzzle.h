@@ -69,7 +69,8 @@ class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Throws Error that names the action which nothing undoes, where P has no StepBack.
+  /// Throws Error that names the action which nothing undoes, where P has no StepBack, or the byte
+  /// of a state near the goal that is not below kDepth.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -120,7 +121,7 @@ class PuzzleDomain final : public Domain {
       const std::optional<int> action = kPuzzle.StepBack(before, random);
       if (!action) return std::nullopt;
       Write(before, state);
-      return static_cast<Action>(*action);
+      return ToAction(spec().name, "StepBack", *action);
     } else {
       return Domain::StepBack(state, random);
     }
@@ -199,31 +200,59 @@ class PuzzleDomain final : public Domain {
       }
       if constexpr (requires { kPuzzle.Cost(a); }) spec.action_costs.push_back(kPuzzle.Cost(a));
     }
-    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec);
+    const std::vector<State> near_goal = NearGoal();
+    CheckDepth(name, near_goal);
+    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec, near_goal);
     return spec;
   }
 
-  static std::vector<Action> Inverses(const DomainSpec& spec) {
+  // A byte that is too high would end training in LibTorch, which does not know whose it is.
+  static void CheckDepth(const std::string& name, const std::vector<State>& near_goal) {
+    for (const State& state : near_goal) {
+      const auto beyond = std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
+      if (beyond == state.end()) continue;
+      throw Error("puzzle '" + name + "': byte " + std::to_string(beyond - state.begin()) +
+                  " of state " + FormatNumbers(state) + " is " + std::to_string(*beyond) +
+                  ", expected below kDepth, " + std::to_string(P::kDepth));
+    }
+  }
+
+  static Action ToAction(const std::string& name, const char* member, int action) {
+    if (action >= 0 && action < P::kActions) return static_cast<Action>(action);
+    throw Error("puzzle '" + name + "': " + member + " returned " + std::to_string(action) +
+                ", expected an action, from 0 to " + std::to_string(P::kActions - 1));
+  }
+
+  static std::vector<Action> Inverses(const DomainSpec& spec, const std::vector<State>& near_goal) {
     std::vector<Action> inverses;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.Inverse(a); }) {
-        inverses.push_back(static_cast<Action>(kPuzzle.Inverse(a)));
+        inverses.push_back(ToAction(spec.name, "Inverse", kPuzzle.Inverse(a)));
       } else {
-        const std::optional<int> inverse = FindInverse(a);
-        if (!inverse) {
-          throw Error("puzzle '" + spec.name + "': no action undoes action " +
-                      spec.action_names[static_cast<std::size_t>(a)] +
-                      ", so the struct must have StepBack");
-        }
+        const std::optional<int> inverse = FindInverse(a, near_goal);
+        if (!inverse) FailWithoutInverse(spec, a, near_goal);
         inverses.push_back(static_cast<Action>(*inverse));
       }
     }
     return inverses;
   }
 
+  [[noreturn]] static void FailWithoutInverse(const DomainSpec& spec, int action,
+                                              const std::vector<State>& near_goal) {
+    const std::string& named = spec.action_names[static_cast<std::size_t>(action)];
+    for (const State& state : near_goal) {
+      State once = state;
+      State again = state;
+      if (ApplyTo(once, action) == ApplyTo(again, action) && once == again) continue;
+      throw Error("puzzle '" + spec.name + "': action " + named + " in state " +
+                  FormatNumbers(state) + " differs from call to call");
+    }
+    throw Error("puzzle '" + spec.name + "': no action undoes action " + named +
+                ", so the struct must have StepBack");
+  }
+
   // The first action that undoes `action` in every state near the goal.
-  static std::optional<int> FindInverse(int action) {
-    static const std::vector<State> near_goal = NearGoal();
+  static std::optional<int> FindInverse(int action, const std::vector<State>& near_goal) {
     for (int inverse = 0; inverse < P::kActions; ++inverse) {
       if (std::ranges::all_of(near_goal, [&](const State& state) {
             State other = state;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "domain/wrong_domains.h"
+#include "domain/wrong_puzzles.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -91,6 +93,40 @@ TEST(CheckDomain, TakesStepsBackForward) {
   EXPECT_EQ(FirstBroken(NoWayBack()),
             "random walks can be taken: an exception: domain 'walker': it has no inverse_actions, "
             "so it must override StepBack");
+  EXPECT_EQ(FirstBroken(StepsBackByNoAction()),
+            "random walks can be taken: an exception: domain 'walker': StepBack returned 65535, "
+            "expected an action, from 0 to 1");
+}
+
+// What the constructor says of a struct.
+template <class P>
+std::string ErrorOf() {
+  try {
+    PuzzleDomain<P>("lamps");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Puzzle, TriesItsActionsNearTheGoal) {
+  EXPECT_EQ(ErrorOf<Lamps>(), "");
+  EXPECT_EQ(ErrorOf<LampsThatCountToThree>(),
+            "puzzle 'lamps': byte 0 of state 3 0 0 is 3, expected below kDepth, 2");
+  EXPECT_EQ(ErrorOf<LampsOfAnotherInverse>(),
+            "puzzle 'lamps': Inverse returned -1, expected an action, from 0 to 2");
+  EXPECT_EQ(ErrorOf<LampsThatTurnOnAlone>(),
+            "puzzle 'lamps': no action undoes action 0, so the struct must have StepBack");
+  const std::string random = ErrorOf<LampsAtRandom>();
+  EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
+}
+
+TEST(Puzzle, AStepBackIsByAnAction) {
+  const std::string start = "random walks can be taken: an exception: puzzle 'lamps': StepBack ";
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<-1>>("lamps")),
+            start + "returned -1, expected an action, from 0 to 2");
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<65'536>>("lamps")),
+            start + "returned 65536, expected an action, from 0 to 2");
 }
 
 }  // namespace
