@@ -98,6 +98,32 @@ TEST(CheckDomain, TakesStepsBackForward) {
             "expected an action, from 0 to 1");
 }
 
+TEST(CheckDomain, WantsScramblesThatAreNoGoals) {
+  const std::string promise = "scrambles lead to states that are no goals: ";
+  const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysRight>("lamps"));
+  EXPECT_TRUE(always.starts_with(promise + "every state on the way is a goal to IsGoal, such as "))
+      << always;
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStayOut>("lamps")),
+            promise + "no action changes the goal, so there is no other state: state 0 0 0");
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsWithNoStepBack>("lamps")),
+            promise + "StepBack leads nowhere from state 0 0 0");
+}
+
+TEST(CheckDomain, TellsWhatIsThrownThatIsNoException) {
+  const std::string thrown = ": something is thrown that is no std::exception";
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrow>("lamps")),
+            "states and actions survive the round trip through text" + thrown);
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrowInWalks>("lamps")),
+            "random walks can be taken" + thrown);
+}
+
+TEST(CheckDomain, TellsThatWalksBeginAtNoGoal) {
+  for (const DomainCheck& check : CheckDomain(GoalThatIsNone())) {
+    if (check.promise != "scrambles can be undone in as many actions") continue;
+    EXPECT_EQ(check.broken, "walks begin at what is no goal: state 1");
+  }
+}
+
 // What the constructor says of a struct.
 template <class P>
 std::string ErrorOf() {

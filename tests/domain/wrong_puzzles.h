@@ -39,10 +39,37 @@ struct LampsThatTurnOnAlone : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] = 1; }
 };
 
+struct LampsThatAreAlwaysRight : Lamps {
+  static bool IsGoal(const State& /*state*/) { return true; }
+};
+
+struct LampsThatStayOut : Lamps {
+  static void Apply(State& /*state*/, int /*action*/) {}
+};
+
+struct LampsWithNoStepBack : LampsThatTurnOnAlone {
+  static std::optional<int> StepBack(State& /*state*/, std::uint64_t /*random*/) {
+    return std::nullopt;
+  }
+};
+
 /// kAction is no action.
 template <int kAction>
 struct LampsThatStepBackBy : LampsThatTurnOnAlone {
   static std::optional<int> StepBack(State& /*state*/, std::uint64_t /*random*/) { return kAction; }
+};
+
+struct LampsThatThrow : Lamps {
+  static std::string Format(const State& /*state*/) { throw 42; }
+};
+
+struct LampsThatThrowInWalks : Lamps {
+  static void Apply(State& state, int action) {
+    static std::atomic<int> calls = 0;
+    constexpr int kOfConstructor = 1000;
+    if (calls++ > kOfConstructor) throw 42;
+    Lamps::Apply(state, action);
+  }
 };
 
 }  // namespace tandem
