@@ -18,7 +18,8 @@ namespace tandem::puzzle_members {
 
 /// The optional members' names, and those of Domain that a struct has no use for.
 struct Names {
-  int ActionName, Cost, Inverse, StepBack, Fault, Format, Parse, Draw, Encode, Expand, Mask;
+  void ActionName(), Cost(), Inverse(), StepBack(), Fault(), Format(), Parse(), Draw();
+  void Encode(), Expand(), Mask();
 };
 
 /// A name is ambiguous here if P has it too: as a function, overloaded or not, or as anything else.
