@@ -16,6 +16,9 @@
 // struct may have
 //
 //     static constexpr const char* kSummary           one line for people
+//     static constexpr const char* kRules             such as "2": another one once moves, costs or
+//                                                     goal have changed, so that networks and
+//                                                     examples of the old ones are refused
 //     std::string ActionName(int action)              a word; without it, the action's number
 //     float Cost(int action)                          above 0; without it, 1
 //     State Goal(std::uint64_t seed)                  the goal of the problem drawn by `seed`
@@ -192,6 +195,7 @@ class PuzzleDomain final : public Domain {
                     .masks_actions = kMasks,
                     .goals_by_problem = kGoalsByProblem};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
+    if constexpr (requires { P::kRules; }) spec.rules = P::kRules;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {
         spec.action_names.push_back(kPuzzle.ActionName(a));

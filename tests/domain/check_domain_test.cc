@@ -155,5 +155,10 @@ TEST(Puzzle, AStepBackIsByAnAction) {
             start + "returned 65536, expected an action, from 0 to 2");
 }
 
+TEST(Puzzle, IsKnownByItsRulesWhereItNamesThem) {
+  EXPECT_EQ(PuzzleDomain<Lamps>("lamps").spec().identity(), "lamps");
+  EXPECT_EQ(PuzzleDomain<LampsOfVersionTwo>("lamps").spec().identity(), "lamps@2");
+}
+
 }  // namespace
 }  // namespace tandem

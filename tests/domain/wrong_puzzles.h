@@ -20,6 +20,10 @@ struct Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 1; }
 };
 
+struct LampsOfVersionTwo : Lamps {
+  static constexpr const char* kRules = "2";
+};
+
 struct LampsThatCountToThree : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 3; }
 };
