@@ -72,7 +72,8 @@ std::string ConvertFile(const std::string& path, const Change& change) {
 
 int RunConvert(const ConvertArgs& args) {
   if (args.state.empty() == args.states.empty()) {
-    throw InputError("convert: expected a state, or --states FILE");
+    throw InputError(fmt::format("convert: expected a state or --states FILE, found {}",
+                                 args.state.empty() ? "neither" : "both"));
   }
   const Change change{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
   const std::string converted =

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "permutation/cycles.h"
+#include "permutation/place.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -19,64 +19,9 @@ namespace {
 
 constexpr std::size_t kMaxPositions = 256;
 constexpr float kMaxCoordinate = 1000;  // of a layout, in cells
-
-// Where an error is: the file, and the line of a node.
-class Place {
- public:
-  explicit Place(std::string file) : file_(std::move(file)) {}
-
-  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& what) const {
-    const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
-    throw InputError(file_ + line + ": " + what);
-  }
-  [[noreturn]] void Fail(const YAML::Node& node, const std::string& what) const {
-    Fail(node.Mark(), what);
-  }
-
-  std::string Word(const YAML::Node& node, const std::string& what) const {
-    const auto parts_words = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
-    const bool word = node.IsScalar() && !node.Scalar().empty() &&
-                      std::ranges::none_of(node.Scalar(), parts_words);
-    if (!word) Fail(node, what + ": expected a word without white space");
-    return node.Scalar();
-  }
-
-  std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const {
-    if (!node.IsSequence()) Fail(node, what + ": expected a list");
-    return {node.begin(), node.end()};
-  }
-
-  float Number(const YAML::Node& node, const std::string& what) const {
-    float number = 0;
-    if (!node.IsScalar() || !YAML::convert<float>::decode(node, number) || !std::isfinite(number)) {
-      Fail(node, what + ": expected a number");
-    }
-    return number;
-  }
-
- private:
-  std::string file_;
-};
-
-void CheckKeys(const Place& place, const YAML::Node& map, std::span<const char* const> known,
-               const std::string& of) {
-  std::set<std::string> seen;
-  for (const auto& entry : map) {
-    const std::string key = place.Word(entry.first, of + " key");
-    if (!seen.insert(key).second) {
-      place.Fail(entry.first, std::string(of).append(" `").append(key).append("` stands twice"));
-    }
-    if (std::ranges::find(known, key) != known.end()) continue;
-    std::string keys;
-    for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
-    place.Fail(entry.first, std::string("unknown ")
-                                .append(of)
-                                .append(" key `")
-                                .append(key)
-                                .append("`; the keys are ")
-                                .append(keys));
-  }
-}
+// Far beyond these, squares of costs are no float any more, and training ends in NaN.
+constexpr float kLeastCost = 1e-6F;
+constexpr float kMaxCost = 1e6F;
 
 void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   const std::vector<YAML::Node> list = place.List(node, "goal");
@@ -92,18 +37,22 @@ void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   }
 }
 
-// What a generator does, in either notation.
-Permutation ReadPermutation(const Place& place, const std::string& name, const YAML::Node& node,
-                            std::size_t positions) {
+// What a generator does, in either notation. `key` is what `node` is the value of: a value that is
+// not there has no line of its own.
+Permutation ReadPermutation(const Place& place, const std::string& of, const YAML::Node& key,
+                            const YAML::Node& node, std::size_t positions) {
   try {
     if (node.IsScalar()) return ParseCycles(node.Scalar(), positions);
-    std::vector<std::string> numbers;
-    for (const YAML::Node& each : place.List(node, "generator " + name)) {
-      numbers.push_back(each.IsScalar() ? each.Scalar() : "no number");
+    const auto is_scalar = [](const YAML::Node& each) { return each.IsScalar(); };
+    if (!node.IsSequence() || !std::all_of(node.begin(), node.end(), is_scalar)) {
+      throw std::invalid_argument("expected cycles, a text such as \"(0 1)\", or an array of " +
+                                  std::to_string(positions) + " positions");
     }
+    std::vector<std::string> numbers;
+    for (const YAML::Node& each : node) numbers.push_back(each.Scalar());
     return ParseArray(numbers, positions);
   } catch (const std::invalid_argument& wrong) {
-    place.Fail(node, "generator " + name + ": " + wrong.what());
+    place.Fail(node.IsNull() ? key : node, of + ": " + wrong.what());
   }
 }
 
@@ -113,6 +62,7 @@ struct Generator {
   Permutation permutation;
   float cost = 1;
   std::string inverse_name;
+  YAML::Node named_inverse;  // which gives that name; null where the file does not
 };
 
 // `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: either, cost: 2, inverse: NAME}`.
@@ -121,21 +71,24 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
   Generator generator{.mark = key.Mark(),
                       .name = place.Word(key, "a generator's name"),
                       .permutation = {},
-                      .inverse_name = ""};
+                      .inverse_name = "",
+                      .named_inverse = {}};
   generator.inverse_name = generator.name + "'";
+  const std::string of = "generator " + generator.name;
   if (!value.IsMap()) {
-    generator.permutation = ReadPermutation(place, generator.name, value, positions);
+    generator.permutation = ReadPermutation(place, of, key, value, positions);
     return generator;
   }
   constexpr std::array<const char*, 3> kKeys = {"moves", "cost", "inverse"};
-  const std::string of = "generator " + generator.name;
-  CheckKeys(place, value, kKeys, of);
+  place.CheckKeys(value, kKeys, of);
   if (!value["moves"]) place.Fail(value, of + ": expected `moves`, cycles or an array");
-  generator.permutation = ReadPermutation(place, generator.name, value["moves"], positions);
-  if (value["cost"]) generator.cost = place.Number(value["cost"], of + ": cost");
-  if (generator.cost <= 0) place.Fail(value["cost"], of + ": cost: expected more than 0");
+  generator.permutation = ReadPermutation(place, of, key, value["moves"], positions);
+  if (value["cost"]) {
+    generator.cost = place.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
+  }
   if (value["inverse"]) {
-    generator.inverse_name = place.Word(value["inverse"], of + ": inverse");
+    generator.named_inverse = value["inverse"];
+    generator.inverse_name = place.Word(generator.named_inverse, of + ": inverse");
   }
   return generator;
 }
@@ -150,6 +103,27 @@ void AddAction(const Place& place, const Generator& generator, const std::string
   puzzle.costs.push_back(generator.cost);
 }
 
+// Whether a generator undoes `generator`: the one that the file names, if it names one.
+bool IsUndone(const Place& place, const Generator& generator,
+              const std::vector<Generator>& generators) {
+  const auto undoes =
+      std::ranges::find(generators, Inverse(generator.permutation), &Generator::permutation);
+  if (undoes == generators.end()) return false;
+  if (!generator.named_inverse.IsNull() && generator.inverse_name != undoes->name) {
+    place.Fail(generator.named_inverse, "generator " + generator.name + ": inverse is " +
+                                            generator.inverse_name + ", but " + undoes->name +
+                                            " undoes it");
+  }
+  return true;
+}
+
+[[noreturn]] void FailAsNotUndone(const Place& place, const Generator& generator,
+                                  const std::string& why) {
+  const YAML::Mark& mark =
+      generator.named_inverse.IsNull() ? generator.mark : generator.named_inverse.Mark();
+  place.Fail(mark, "generator " + generator.name + why);
+}
+
 void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverses,
                     PuzzleFile& puzzle) {
   if (!node.IsMap() || node.size() == 0) place.Fail(node, "generators: expected names and moves");
@@ -162,30 +136,27 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
       place.Fail(generator.mark, "generator " + generator.name + " moves nothing");
     }
     AddAction(place, generator, generator.name, generator.permutation, puzzle);
-    const Permutation inverse = Inverse(generator.permutation);
-    if (std::ranges::find(generators, inverse, &Generator::permutation) != generators.end()) {
-      continue;
+    if (IsUndone(place, generator, generators)) continue;
+    const std::string& inverse_name = generator.inverse_name;
+    if (std::ranges::find(generators, inverse_name, &Generator::name) != generators.end()) {
+      FailAsNotUndone(place, generator,
+                      ": " + inverse_name + " does not undo it" +
+                          (add_inverses ? "; name its inverse otherwise, by `inverse`"
+                                        : ", nor does another generator"));
     }
     if (!add_inverses) {
-      place.Fail(generator.mark, "generator " + generator.name +
-                                     " has no inverse among the generators; `inverses: added` "
-                                     "adds it");
+      FailAsNotUndone(
+          place, generator,
+          " has no inverse among the generators; `inverses: added` adds " + inverse_name);
     }
-    if (std::ranges::find(generators, generator.inverse_name, &Generator::name) !=
-        generators.end()) {
-      place.Fail(generator.mark, "generator " + generator.name + ": " + generator.inverse_name +
-                                     " does not undo it; name its inverse otherwise, by `inverse`");
-    }
-    AddAction(place, generator, generator.inverse_name, inverse, puzzle);
+    AddAction(place, generator, inverse_name, Inverse(generator.permutation), puzzle);
   }
 }
 
-float ReadCoordinate(const Place& place, const YAML::Node& node, const std::string& what) {
-  const float coordinate = place.Number(node, what);
-  if (coordinate < 0 || coordinate > kMaxCoordinate) {
-    place.Fail(node, what + ": expected a number from 0 to 1000");
-  }
-  return coordinate;
+// Whether one cell would hide part of the other; what is lost by rounding hides nothing.
+bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b) {
+  constexpr float kApart = 0.99F;
+  return std::abs(a.first - b.first) < kApart && std::abs(a.second - b.second) < kApart;
 }
 
 void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
@@ -193,8 +164,16 @@ void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) 
     const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
     const std::vector<YAML::Node> cell = place.List(each, what);
     if (cell.size() != 2) place.Fail(each, what + ": expected [x, y]");
-    puzzle.layout.emplace_back(ReadCoordinate(place, cell[0], what),
-                               ReadCoordinate(place, cell[1], what));
+    const std::pair at(place.Number(cell[0], what, 0, kMaxCoordinate),
+                       place.Number(cell[1], what, 0, kMaxCoordinate));
+    const auto hidden =
+        std::ranges::find_if(puzzle.layout, [&](const auto& other) { return Overlap(at, other); });
+    if (hidden != puzzle.layout.end()) {
+      place.Fail(each, what + " overlaps position " +
+                           std::to_string(hidden - puzzle.layout.begin()) +
+                           ": expected them 1 apart, in x or in y");
+    }
+    puzzle.layout.push_back(at);
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
   place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
@@ -222,7 +201,7 @@ PuzzleFile Read(const Place& place, const YAML::Node& document) {
   constexpr std::array<const char*, 6> kKeys = {"summary",  "goal",   "generators",
                                                 "inverses", "layout", "colours"};
   if (!document.IsMap()) place.Fail(document, "expected `goal` and `generators`");
-  CheckKeys(place, document, kKeys, "puzzle");
+  place.CheckKeys(document, kKeys, "puzzle");
   for (const char* key : {"goal", "generators"}) {
     if (!document[key]) place.Fail(document, std::string("expected `") + key + "`");
   }

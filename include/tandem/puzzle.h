@@ -16,6 +16,9 @@
 // struct may have
 //
 //     static constexpr const char* kSummary           one line for people
+//     static constexpr const char* kRules             such as "2": another one once moves, costs or
+//                                                     goal have changed, so that networks and
+//                                                     examples of the old ones are refused
 //     std::string ActionName(int action)              a word; without it, the action's number
 //     float Cost(int action)                          above 0; without it, 1
 //     State Goal(std::uint64_t seed)                  the goal of the problem drawn by `seed`
@@ -27,7 +30,8 @@
 //                                                     without them, numbers parted by spaces
 //     Picture Draw(const State&)                      without it, what Format writes
 //
-// Members may be static or const; many threads call them at once.
+// Members may be static or const; many threads call them at once. One of such a name that Tandem
+// cannot call does not compile, and the compiler says what was expected.
 #pragma once
 
 #include <algorithm>
@@ -46,6 +50,7 @@
 
 #include "tandem/domain.h"
 #include "tandem/error.h"
+#include "tandem/puzzle_members.h"
 #include "tandem/registry.h"
 #include "tandem/state_text.h"
 
@@ -67,7 +72,8 @@ class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Throws Error that names the action which nothing undoes, where P has no StepBack.
+  /// Throws Error that names the action which nothing undoes, where P has no StepBack, or the byte
+  /// of a state near the goal that is not below kDepth.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -118,7 +124,7 @@ class PuzzleDomain final : public Domain {
       const std::optional<int> action = kPuzzle.StepBack(before, random);
       if (!action) return std::nullopt;
       Write(before, state);
-      return static_cast<Action>(*action);
+      return ToAction(spec().name, "StepBack", *action);
     } else {
       return Domain::StepBack(state, random);
     }
@@ -155,10 +161,15 @@ class PuzzleDomain final : public Domain {
  private:
   static constexpr std::size_t kSize = std::tuple_size_v<State>;
   static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
+  static_assert(puzzle_members::Checked<P>::kRight);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
-  static constexpr bool kGoalsByProblem = requires(const P p) { p.Goal(std::uint64_t{0}); };
-  static constexpr bool kStepsBack = requires(const P p, State s) { p.StepBack(s, 0); };
+  static constexpr bool kGoalsByProblem = requires(const P p) {
+    p.Goal(std::declval<std::uint64_t>());
+  };
+  static constexpr bool kStepsBack = requires(const P p, State s) {
+    p.StepBack(s, std::declval<std::uint64_t>());
+  };
 
   static State Read(std::span<const std::uint8_t> row) {
     State state;
@@ -184,6 +195,7 @@ class PuzzleDomain final : public Domain {
                     .masks_actions = kMasks,
                     .goals_by_problem = kGoalsByProblem};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
+    if constexpr (requires { P::kRules; }) spec.rules = P::kRules;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {
         spec.action_names.push_back(kPuzzle.ActionName(a));
@@ -192,31 +204,59 @@ class PuzzleDomain final : public Domain {
       }
       if constexpr (requires { kPuzzle.Cost(a); }) spec.action_costs.push_back(kPuzzle.Cost(a));
     }
-    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec);
+    const std::vector<State> near_goal = NearGoal();
+    CheckDepth(name, near_goal);
+    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec, near_goal);
     return spec;
   }
 
-  static std::vector<Action> Inverses(const DomainSpec& spec) {
+  // A byte that is too high would end training in LibTorch, which does not know whose it is.
+  static void CheckDepth(const std::string& name, const std::vector<State>& near_goal) {
+    for (const State& state : near_goal) {
+      const auto beyond = std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
+      if (beyond == state.end()) continue;
+      throw Error("puzzle '" + name + "': byte " + std::to_string(beyond - state.begin()) +
+                  " of state " + FormatNumbers(state) + " is " + std::to_string(*beyond) +
+                  ", expected below kDepth, " + std::to_string(P::kDepth));
+    }
+  }
+
+  static Action ToAction(const std::string& name, const char* member, int action) {
+    if (action >= 0 && action < P::kActions) return static_cast<Action>(action);
+    throw Error("puzzle '" + name + "': " + member + " returned " + std::to_string(action) +
+                ", expected an action, from 0 to " + std::to_string(P::kActions - 1));
+  }
+
+  static std::vector<Action> Inverses(const DomainSpec& spec, const std::vector<State>& near_goal) {
     std::vector<Action> inverses;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.Inverse(a); }) {
-        inverses.push_back(static_cast<Action>(kPuzzle.Inverse(a)));
+        inverses.push_back(ToAction(spec.name, "Inverse", kPuzzle.Inverse(a)));
       } else {
-        const std::optional<int> inverse = FindInverse(a);
-        if (!inverse) {
-          throw Error("puzzle '" + spec.name + "': no action undoes action " +
-                      spec.action_names[static_cast<std::size_t>(a)] +
-                      ", so the struct must have StepBack");
-        }
+        const std::optional<int> inverse = FindInverse(a, near_goal);
+        if (!inverse) FailWithoutInverse(spec, a, near_goal);
         inverses.push_back(static_cast<Action>(*inverse));
       }
     }
     return inverses;
   }
 
+  [[noreturn]] static void FailWithoutInverse(const DomainSpec& spec, int action,
+                                              const std::vector<State>& near_goal) {
+    const std::string& named = spec.action_names[static_cast<std::size_t>(action)];
+    for (const State& state : near_goal) {
+      State once = state;
+      State again = state;
+      if (ApplyTo(once, action) == ApplyTo(again, action) && once == again) continue;
+      throw Error("puzzle '" + spec.name + "': action " + named + " in state " +
+                  FormatNumbers(state) + " differs from call to call");
+    }
+    throw Error("puzzle '" + spec.name + "': no action undoes action " + named +
+                ", so the struct must have StepBack");
+  }
+
   // The first action that undoes `action` in every state near the goal.
-  static std::optional<int> FindInverse(int action) {
-    static const std::vector<State> near_goal = NearGoal();
+  static std::optional<int> FindInverse(int action, const std::vector<State>& near_goal) {
     for (int inverse = 0; inverse < P::kActions; ++inverse) {
       if (std::ranges::all_of(near_goal, [&](const State& state) {
             State other = state;

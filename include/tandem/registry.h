@@ -35,6 +35,7 @@ struct DomainParameter {
   std::string default_value;  ///< the argument where none is given
 };
 
+/// Makes a domain whose spec().name is the name that it is registered by.
 using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 
 /// Makes a domain whose spec().name is NAME:ARGUMENT, or NAME if the argument changes nothing that
@@ -63,7 +64,7 @@ const DomainParameter* ParameterOf(std::string_view name);
 bool AcceptsArgument(std::string_view name, const std::string& argument);
 
 /// Makes a domain from NAME or NAME:ARGUMENT. Throws InputError that lists the known names and the
-/// nearest, or says what was expected of the argument.
+/// nearest, or says what was expected of the argument; Error if the factory breaks its promise.
 std::unique_ptr<const Domain> MakeDomain(std::string_view name);
 
 }  // namespace tandem

@@ -39,7 +39,7 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
     hint = fmt::format("; did you mean {}, with domain.{} {}?", bare_name, parameter->key,
                        chosen.value.substr(colon + 1));
   } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
-    hint = fmt::format("; did you mean {}?", nearest);
+    hint = fmt::format("; did you mean {}? One of a plug-in's needs --plugin FILE", nearest);
   } else {
     hint = "; one of a plug-in's needs --plugin FILE";
   }

@@ -169,6 +169,8 @@ std::string CheckThreads(const Samples& samples, int workers) {
         }
       } catch (const std::exception& error) {
         each = fmt::format("an exception: {}", error.what());
+      } catch (...) {
+        each = kNoException;
       }
     });
   }

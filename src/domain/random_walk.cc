@@ -1,7 +1,11 @@
 #include "domain/random_walk.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -23,11 +27,16 @@ RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8
 }
 
 void RandomWalk::Step() {
-  if (!domain_.spec().inverse_actions.empty()) return StepByAction();
+  const DomainSpec& spec = domain_.spec();
+  if (!spec.inverse_actions.empty()) return StepByAction();
   const std::optional<Action> back = domain_.StepBack(state_, random_.Next());
   if (!back) return;
+  if (*back >= spec.num_actions()) {
+    throw Error(fmt::format("domain '{}': StepBack returned {}, expected an action, from 0 to {}",
+                            spec.name, *back, spec.num_actions() - 1));
+  }
   back_ = back;
-  cost_back_ += domain_.spec().action_costs[*back];
+  cost_back_ += spec.action_costs[*back];
 }
 
 void RandomWalk::StepByAction() {

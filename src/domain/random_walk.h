@@ -24,6 +24,7 @@ class RandomWalk {
   /// Takes random numbers from `random`.
   RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state);
 
+  /// Throws Error if the domain draws a step back by no action of its own.
   void Step();
 
   /// The action that leads straight back; nothing before the first step.

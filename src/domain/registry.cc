@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <exception>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -48,13 +50,43 @@ const Entry& Find(std::string_view name) {
       nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")));
 }
 
-std::unique_ptr<const Domain> MakeWith(std::string_view name, const Entry& entry,
-                                       const std::string& argument) {
-  const DomainParameter& parameter = *entry.parameter;
-  std::unique_ptr<const Domain> domain = entry.make(argument);
-  if (domain != nullptr) return domain;
-  throw InputError(fmt::format("{}: {} is {}, expected {}", name, parameter.key,
-                               argument.empty() ? "empty" : argument, parameter.expected));
+// What a factory throws is told as it is if it was written to be, else with the domain's name.
+std::unique_ptr<const Domain> CallFactory(std::string_view name, const Entry& entry,
+                                          const std::string& argument) {
+  try {
+    return entry.make(argument);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("domain '{}' cannot be made: {}", name, error.what()));
+  } catch (...) {
+    throw Error(fmt::format("domain '{}' cannot be made: it throws what is no exception", name));
+  }
+}
+
+// By its name a domain is made anew, and labels networks and examples.
+void CheckName(const DomainSpec& spec, std::string_view name, const std::string& argument) {
+  const std::string full_name =
+      argument.empty() ? std::string(name) : fmt::format("{}:{}", name, argument);
+  if (spec.name == name || spec.name == full_name) return;
+  throw Error(fmt::format("domain '{}': its spec says that it is called '{}', expected {}", name,
+                          spec.name, full_name));
+}
+
+std::unique_ptr<const Domain> Make(std::string_view name, const Entry& entry,
+                                   const std::string& argument) {
+  std::unique_ptr<const Domain> domain = CallFactory(name, entry, argument);
+  if (domain == nullptr && !entry.parameter) {
+    throw Error(fmt::format("domain '{}': its factory made none", name));
+  }
+  if (domain == nullptr) {
+    throw InputError(fmt::format("{}: {} is {}, expected {}", name, entry.parameter->key,
+                                 argument.empty() ? "empty" : argument, entry.parameter->expected));
+  }
+  CheckName(domain->spec(), name, argument);
+  return domain;
 }
 
 }  // namespace
@@ -106,10 +138,9 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
   const std::string_view bare_name = name.substr(0, colon);
   const Entry& entry = Find(bare_name);
   if (colon == std::string_view::npos) {
-    return entry.parameter ? MakeWith(name, entry, entry.parameter->default_value) : entry.make("");
+    return Make(name, entry, entry.parameter ? entry.parameter->default_value : "");
   }
-  const std::string argument(name.substr(colon + 1));
-  if (entry.parameter) return MakeWith(bare_name, entry, argument);
+  if (entry.parameter) return Make(bare_name, entry, std::string(name.substr(colon + 1)));
   throw InputError(fmt::format("{} has no parameter, found '{}': expected {} alone", bare_name,
                                name, bare_name));
 }

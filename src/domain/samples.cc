@@ -58,7 +58,7 @@ std::string Samples::Tell(std::span<const std::uint8_t> state) const {
   try {
     const std::string text = domain_.FormatState(state);
     return "state " + (spec().several_lines ? "\n" + text + "\n" : text);
-  } catch (const std::exception&) {
+  } catch (...) {
     return fmt::format("the state of bytes {}", fmt::join(state, " "));
   }
 }

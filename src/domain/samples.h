@@ -13,6 +13,9 @@ namespace tandem {
 
 using StateBytes = std::vector<std::uint8_t>;
 
+/// What is said where a domain throws `42` or the like.
+inline constexpr const char* kNoException = "something is thrown that is no std::exception";
+
 /// Rows with a margin before and behind that no one may write to.
 class GuardedRows {
  public:

@@ -115,8 +115,8 @@ class Convert(CliTest):
         self.write("states.txt", "# none\n")
         self.assertIn("states.txt holds no state",
                       self.run_tandem("convert", "--states", "states.txt", code=2)[1])
-        for args in ([], [SOLVED, "--states", "states.txt"]):
-            self.assertIn("expected a state, or --states FILE",
+        for args, found in ([], "neither"), ([SOLVED, "--states", "states.txt"], "both"):
+            self.assertIn(f"expected a state or --states FILE, found {found}",
                           self.run_tandem("convert", *args, code=2)[1])
 
 

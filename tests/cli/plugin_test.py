@@ -1,6 +1,7 @@
 """A puzzle of someone else's: installs Tandem into a temporary folder, builds examples/pancake
 against it, and checks, trains and solves it."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,80 @@ class Guide(unittest.TestCase):
         guide = (SOURCE / "docs" / "puzzles.md").read_text().replace("\n", " ")
         self.assertIn("in 5 steps and %d lines: %d of C++, %d of CMake, %d of config and 4 commands"
                       % (sum(counts) + 4, *counts), guide)
+
+
+class Members(CliTest):
+    """A member of a puzzle's struct that Tandem cannot call stops the compiler."""
+
+    def compile(self, *puzzles):
+        """What the compiler says of structs with these members besides what they must have."""
+        source = ["#include <tandem/puzzle.h>"]
+        for number, members in enumerate(puzzles):
+            apply = "" if " Apply(" in members else "static void Apply(State& s, int) { s[0] ^= 1; }"
+            source.append(f"""\
+struct P{number} {{
+  static constexpr int kActions = 1;
+  static constexpr int kDepth = 2;
+  using State = std::array<std::uint8_t, 2>;
+  static State Goal() {{ return {{}}; }}
+  static bool IsGoal(const State& s) {{ return s == Goal(); }}
+  {apply}
+  {members}
+}};
+TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
+        file = self.write("puzzles.cc", "\n".join(source))
+        result = subprocess.run(["c++", "-std=c++20", "-fsyntax-only", "-I", SOURCE / "include",
+                                 "-I", TANDEM.parent / "include", file], text=True,
+                                capture_output=True)
+        self.assertEqual(result.returncode == 0, result.stderr == "", result.stderr)
+        return result.stderr
+
+    def test_those_that_can_be_called_compile(self):
+        self.assertEqual("", self.compile(
+            "", "static bool Apply(State&, int) { return false; }",
+            """State Goal(std::uint64_t seed) const { return {std::uint8_t(seed % 2)}; }
+               double Cost(int) const { return 2; }
+               static const char* ActionName(int) { return "x"; }
+               static int StepBack(State&, std::uint64_t) { return 0; }
+               static const char* Fault(const State&) { return ""; }
+               std::string Format(State) const { return ""; }
+               static State Parse(std::string_view) { return {}; }
+               tandem::Picture Draw(const State&) const { return {}; }"""))
+
+    def test_others_are_told_what_was_expected(self):
+        neither = " is neither static nor const, but many threads call it: expected `"
+        otherwise = " is called otherwise than Tandem calls it: expected `"
+        wrong = {
+            "float Cost(int) { return 2; }": "Cost" + neither + "float Cost(int action)`",
+            "static float Cost(const State&, int) { return 2; }": "Cost" + otherwise,
+            "float Cost = 2;": "Cost" + otherwise,
+            "std::string ActionName(int) { return {}; }": "ActionName" + neither,
+            "static int ActionName(int) { return 0; }": "ActionName" + otherwise,
+            "int Inverse(int) { return 0; }": "Inverse" + neither,
+            "std::optional<int> StepBack(State&, std::uint64_t) { return 0; }": "StepBack" + neither,
+            "static int StepBack(State&) { return 0; }": "StepBack" + otherwise,
+            "static int StepBack(State, std::uint64_t) { return 0; }":
+                "StepBack gets a copy of the state",
+            "std::string Fault(const State&) { return {}; }": "Fault" + neither,
+            "static bool Fault(const State&) { return true; }": "Fault" + otherwise,
+            "std::string Format(const State&) { return {}; }": "Format" + neither,
+            "static std::string Format(State&) { return {}; }": "Format" + otherwise,
+            "static bool Parse(std::string_view, State&) { return true; }": "Parse" + otherwise,
+            "static std::string Draw(const State&) { return {}; }": "Draw" + otherwise,
+            "State Goal(std::uint64_t) { return {}; }": "Goal of a seed" + neither,
+            "static State Goal(std::string) { return {}; }":
+                "has a second Goal, which Tandem does not call: expected `State Goal(",
+            "static void Encode(const State&) {}": "has Encode, which Tandem does not call",
+            "static bool Mask(const State&, int) { return true; }":
+                "has Mask, which Tandem does not call",
+            "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
+            "static void Apply(State, int) {}": "Apply gets a copy of the state",
+        }
+        said = self.compile(*wrong)
+        failed = re.findall("error: static.assert.* failed.*", said)
+        self.assertEqual(len(failed), len(wrong), "\n".join(failed))
+        for error, (members, message) in zip(failed, wrong.items()):
+            self.assertIn(message, error, members)
 
 
 class Plugin(CliTest):

@@ -245,7 +245,7 @@ std::string KnownDomains() {
 TEST(Config, AnUnknownDomainIsNamed) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
             "`domain.name: cube33` (my.yaml:2): expected one of " + KnownDomains() +
-                "; did you mean cube3?");
+                "; did you mean cube3? One of a plug-in's needs --plugin FILE");
   EXPECT_EQ(ErrorFor("domain: {name: wobbly}\n"),
             "`domain.name: wobbly` (my.yaml:1): expected one of " + KnownDomains() +
                 "; one of a plug-in's needs --plugin FILE");

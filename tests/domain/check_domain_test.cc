@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "domain/wrong_domains.h"
+#include "domain/wrong_puzzles.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -91,6 +93,71 @@ TEST(CheckDomain, TakesStepsBackForward) {
   EXPECT_EQ(FirstBroken(NoWayBack()),
             "random walks can be taken: an exception: domain 'walker': it has no inverse_actions, "
             "so it must override StepBack");
+  EXPECT_EQ(FirstBroken(StepsBackByNoAction()),
+            "random walks can be taken: an exception: domain 'walker': StepBack returned 65535, "
+            "expected an action, from 0 to 1");
+}
+
+TEST(CheckDomain, WantsScramblesThatAreNoGoals) {
+  const std::string promise = "scrambles lead to states that are no goals: ";
+  const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysRight>("lamps"));
+  EXPECT_TRUE(always.starts_with(promise + "every state on the way is a goal to IsGoal, such as "))
+      << always;
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStayOut>("lamps")),
+            promise + "no action changes the goal, so there is no other state: state 0 0 0");
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsWithNoStepBack>("lamps")),
+            promise + "StepBack leads nowhere from state 0 0 0");
+}
+
+TEST(CheckDomain, TellsWhatIsThrownThatIsNoException) {
+  const std::string thrown = ": something is thrown that is no std::exception";
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrow>("lamps")),
+            "states and actions survive the round trip through text" + thrown);
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrowInWalks>("lamps")),
+            "random walks can be taken" + thrown);
+}
+
+TEST(CheckDomain, TellsThatWalksBeginAtNoGoal) {
+  for (const DomainCheck& check : CheckDomain(GoalThatIsNone())) {
+    if (check.promise != "scrambles can be undone in as many actions") continue;
+    EXPECT_EQ(check.broken, "walks begin at what is no goal: state 1");
+  }
+}
+
+// What the constructor says of a struct.
+template <class P>
+std::string ErrorOf() {
+  try {
+    PuzzleDomain<P>("lamps");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Puzzle, TriesItsActionsNearTheGoal) {
+  EXPECT_EQ(ErrorOf<Lamps>(), "");
+  EXPECT_EQ(ErrorOf<LampsThatCountToThree>(),
+            "puzzle 'lamps': byte 0 of state 3 0 0 is 3, expected below kDepth, 2");
+  EXPECT_EQ(ErrorOf<LampsOfAnotherInverse>(),
+            "puzzle 'lamps': Inverse returned -1, expected an action, from 0 to 2");
+  EXPECT_EQ(ErrorOf<LampsThatTurnOnAlone>(),
+            "puzzle 'lamps': no action undoes action 0, so the struct must have StepBack");
+  const std::string random = ErrorOf<LampsAtRandom>();
+  EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
+}
+
+TEST(Puzzle, AStepBackIsByAnAction) {
+  const std::string start = "random walks can be taken: an exception: puzzle 'lamps': StepBack ";
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<-1>>("lamps")),
+            start + "returned -1, expected an action, from 0 to 2");
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<65'536>>("lamps")),
+            start + "returned 65536, expected an action, from 0 to 2");
+}
+
+TEST(Puzzle, IsKnownByItsRulesWhereItNamesThem) {
+  EXPECT_EQ(PuzzleDomain<Lamps>("lamps").spec().identity(), "lamps");
+  EXPECT_EQ(PuzzleDomain<LampsOfVersionTwo>("lamps").spec().identity(), "lamps@2");
 }
 
 }  // namespace

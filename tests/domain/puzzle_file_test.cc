@@ -100,9 +100,21 @@ TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
             "my.yaml:3: generator R: the last cycle is not closed: expected ')'");
   EXPECT_EQ(
       ErrorFor(goal + "inverses: given\ngenerators:\n  R: \"(0 1 2)\"\n"),
-      "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds it");
-  EXPECT_EQ(ErrorFor(goal + "generators: {R: {moves: \"(0 1)\", cost: 0}}\n"),
-            "my.yaml:2: generator R: cost: expected more than 0");
+      "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds R'");
+}
+
+// What is too large or too small makes sums that are no number, or no sum.
+TEST(PuzzleFile, CostsAreOfASaneSize) {
+  const auto error_for = [](const std::string& cost) {
+    return ErrorFor("goal: [1, 2]\ngenerators:\n  R:\n    moves: \"(0 1)\"\n    cost: " + cost +
+                    "\n");
+  };
+  for (const char* cost : {"0.000001", "1e6", "2.5"}) EXPECT_EQ(error_for(cost), "") << cost;
+  for (const char* cost : {"0", "-1", "1e-7", "1e-45", "1e7", "1e38", ".inf", ".nan", "two"}) {
+    EXPECT_EQ(error_for(cost),
+              "my.yaml:5: generator R: cost: expected a number from 0.000001 to 1000000")
+        << cost;
+  }
 }
 
 TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
@@ -114,6 +126,46 @@ TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
       "my.yaml:3: generator X: X' does not undo it; name its inverse otherwise, by `inverse`");
   EXPECT_EQ(ErrorFor(goal + "  X: {moves: \"(0 1 2)\", inverse: X}\n"),
             "my.yaml:3: generator X: X does not undo it; name its inverse otherwise, by `inverse`");
+}
+
+TEST(PuzzleFile, AnInverseThatIsNamedIsHeldAgainstTheMoves) {
+  const std::string goal = "goal: [1, 2, 3]\n";
+  const std::string x = "generators:\n  X:\n    moves: \"(0 1 2)\"\n    inverse: Y\n";
+  EXPECT_EQ(ErrorFor(goal + x), "");
+  EXPECT_EQ(ErrorFor(goal + x + "  Y: \"(0 2 1)\"\n"), "");
+  EXPECT_EQ(ErrorFor(goal + x + "  Z: \"(0 2 1)\"\n"),
+            "my.yaml:5: generator X: inverse is Y, but Z undoes it");
+  EXPECT_EQ(ErrorFor(goal + "generators: {S: {moves: \"(0 1)\", inverse: S-}}\n"),
+            "my.yaml:2: generator S: inverse is S-, but S undoes it");
+  const std::string given = goal + "inverses: given\n";
+  EXPECT_EQ(ErrorFor(given + x + "  Y: \"(0 1)\"\n"),
+            "my.yaml:6: generator X: Y does not undo it, nor does another generator");
+  EXPECT_EQ(ErrorFor(given + x),
+            "my.yaml:6: generator X has no inverse among the generators; `inverses: added` adds Y");
+}
+
+TEST(PuzzleFile, AGeneratorIsCyclesOrAnArray) {
+  const std::string start = "goal: [1, 2, 3]\ngenerators:\n";
+  const std::string expected =
+      "expected cycles, a text such as \"(0 1)\", or an array of 3 positions";
+  for (const char* line : {"  T:\n  X: \"(0 1)\"\n", "  T: [[0, 1]]\n", "  T: ~\n",
+                           "  T: {moves: }\n", "  T: {moves: {a: b}}\n"}) {
+    EXPECT_EQ(ErrorFor(start + line), "my.yaml:3: generator T: " + expected) << line;
+  }
+}
+
+TEST(PuzzleFile, PositionsOfALayoutHideNoOthers) {
+  const auto error_for = [](const std::string& layout) {
+    return ErrorFor("goal: [1, 2, 3]\ngenerators: {X: \"(0 1)\"}\nlayout:\n  [" + layout + "]\n");
+  };
+  EXPECT_EQ(error_for("[0, 0], [0.5, 1], [1, 0]"), "");
+  EXPECT_EQ(error_for("[0.1, 0], [1.1, 0], [2.1, 0]"), "");
+  EXPECT_EQ(
+      error_for("[0, 0], [1, 0],\n   [1, 0]"),
+      "my.yaml:5: layout: position 2 overlaps position 1: expected them 1 apart, in x or in y");
+  EXPECT_EQ(
+      error_for("[0, 0], [0.5, 0.5], [3, 0]"),
+      "my.yaml:4: layout: position 1 overlaps position 0: expected them 1 apart, in x or in y");
 }
 
 TEST(PuzzleFile, NamesOtherMistakes) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "support/path_domain.h"
 #include "tandem/error.h"
 
@@ -14,10 +16,11 @@ const bool kRegistered = [] {
   return true;
 }();
 
+template <class Kind = InputError>
 std::string ErrorFor(std::string_view name) {
   try {
     MakeDomain(name);
-  } catch (const InputError& error) {
+  } catch (const Kind& error) {
     return error.what();
   }
   return "";
@@ -49,6 +52,33 @@ TEST(Registry, SaysWhatWasExpectedOfAnArgument) {
   EXPECT_EQ(
       ErrorFor("registry_test:4"),
       "registry_test has no parameter, found 'registry_test:4': expected registry_test alone");
+}
+
+TEST(Registry, NamesTheDomainWhoseFactoryBreaksItsPromise) {
+  using Made = std::unique_ptr<const Domain>;
+  RegisterDomain("makes_none", [] { return Made(); });
+  EXPECT_EQ(ErrorFor<Error>("makes_none"), "domain 'makes_none': its factory made none");
+  RegisterDomain("throws_out", []() -> Made { throw std::out_of_range("vector::at"); });
+  EXPECT_EQ(ErrorFor<Error>("throws_out"), "domain 'throws_out' cannot be made: vector::at");
+  RegisterDomain("throws_42", []() -> Made { throw 42; });
+  EXPECT_EQ(ErrorFor<Error>("throws_42"),
+            "domain 'throws_42' cannot be made: it throws what is no exception");
+}
+
+// Models and shards keep the name, by which the domain is made again.
+TEST(Registry, ADomainIsCalledWhatItIsRegisteredAs) {
+  EXPECT_EQ(ErrorFor<Error>("registry_test"),
+            "domain 'registry_test': its spec says that it is called 'path', expected "
+            "registry_test");
+  RegisterDomain("path", {.key = "cells", .default_value = "3"}, [](const std::string& cells) {
+    return std::make_unique<const PathDomain>(std::stoi(cells));
+  });
+  EXPECT_EQ(MakeDomain("path:4")->spec().name, "path");
+  RegisterDomain("other", {.key = "cells", .default_value = "3"}, [](const std::string& cells) {
+    return std::make_unique<const PathDomain>(std::stoi(cells));
+  });
+  EXPECT_EQ(ErrorFor<Error>("other:4"),
+            "domain 'other': its spec says that it is called 'path', expected other:4");
 }
 
 TEST(Registry, TellsTheParameter) {

@@ -229,6 +229,13 @@ struct NoWayBack final : OneWay {
   }
 };
 
+struct StepsBackByNoAction final : OneWay {
+  std::optional<Action> StepBack(std::span<std::uint8_t> /*state*/,
+                                 std::uint64_t /*random*/) const override {
+    return static_cast<Action>(-1);
+  }
+};
+
 struct OneNameTwice final : Walker {
   OneNameTwice()
       : Walker([] {
