@@ -102,8 +102,9 @@ class Reader {
     }
     FirstTime(key, at);
     const bool is_argument = std::holds_alternative<ArgumentField>(Find(key, at).value);
-    if (is_argument && std::ranges::count(overrides_, key, &Override::key) > 0)
+    if (is_argument && std::ranges::count(overrides_, key, &Override::key) > 0) {
       return;  // it may be a file that is not there any more
+    }
     Assign(key, value.IsScalar() ? value.Scalar() : "", at);
   }
 

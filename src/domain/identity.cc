@@ -29,13 +29,15 @@ std::string_view FileName(std::string_view path) { return path.substr(path.rfind
 }  // namespace
 
 bool IsSameDomain(std::string_view a, std::string_view b) {
-  const Identity one = PartsOf(a), other = PartsOf(b);
+  const Identity one = PartsOf(a);
+  const Identity other = PartsOf(b);
   return one.kind == other.kind && one.rules == other.rules &&
          (one.argument == other.argument || !one.rules.empty());
 }
 
 std::string DescribeOtherDomain(std::string_view there, std::string_view expected) {
-  const Identity one = PartsOf(there), other = PartsOf(expected);
+  const Identity one = PartsOf(there);
+  const Identity other = PartsOf(expected);
   if (one.kind == other.kind && FileName(one.argument) == FileName(other.argument)) {
     return fmt::format("made for {} when its rules (moves, costs or goal) were others",
                        NameIn(there));

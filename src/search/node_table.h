@@ -64,7 +64,7 @@ class NodeTable {
   static constexpr std::uint32_t kChunk = 256;  // nodes whose memory is allocated together
 
   // Not initialised: every row is written before it is read.
-  struct Chunk {
+  struct Chunk {                             // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::unique_ptr<std::uint8_t[]> states;  // NOLINT(modernize-avoid-c-arrays): sized at run time
     std::array<Node, kChunk> nodes;
     std::array<Action, kChunk> actions;
