@@ -66,8 +66,7 @@ std::string CheckScrambles(const Samples& samples) {
   return "";
 }
 
-// Where all states are goals there is nothing to learn. An IsGoal that is always true looks the
-// same.
+// An IsGoal that is always true looks like a puzzle of goals alone; neither can be learned.
 std::string CheckLeaving(const Samples& samples) {
   StateBytes state(samples.row_size());
   bool moved = false;
@@ -81,7 +80,7 @@ std::string CheckLeaving(const Samples& samples) {
     }
   }
   const std::string told = samples.Tell(state);
-  if (moved) return "every state on the way is a goal to IsGoal, such as " + told;
+  if (moved) return "IsGoal takes every state on the way for a goal, such as " + told;
   if (samples.spec().inverse_actions.empty()) return "StepBack leads nowhere from " + told;
   return "no action changes the goal, so there is no other state: " + told;
 }

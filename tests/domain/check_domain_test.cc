@@ -101,7 +101,8 @@ TEST(CheckDomain, TakesStepsBackForward) {
 TEST(CheckDomain, WantsScramblesThatAreNoGoals) {
   const std::string promise = "scrambles lead to states that are no goals: ";
   const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysRight>("lamps"));
-  EXPECT_TRUE(always.starts_with(promise + "every state on the way is a goal to IsGoal, such as "))
+  EXPECT_TRUE(
+      always.starts_with(promise + "IsGoal takes every state on the way for a goal, such as "))
       << always;
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStayOut>("lamps")),
             promise + "no action changes the goal, so there is no other state: state 0 0 0");
