@@ -64,6 +64,9 @@ int Main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kFailed;
+  } catch (...) {  // as plug-ins may
+    std::fprintf(stderr, "tandem: something was thrown that is no exception\n");
+    return kFailed;
   }
 }
 

@@ -28,7 +28,8 @@ struct InputLayout {
 struct DomainSpec {
   std::string name;     ///< letters, digits and '_'; with a parameter, NAME:ARGUMENT
   std::string summary;  ///< one line for people
-  std::string rules;    ///< a hash of them, of a puzzle whose rules are not code but in a file
+  std::string rules;    ///< tells those apart that had the same name: a hash of the file that they
+                        ///< are in, or a version; may be empty
   int state_size = 0;   ///< bytes of one state
   InputLayout input;
 

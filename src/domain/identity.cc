@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tandem/registry.h"
+
 namespace tandem {
 namespace {
 
@@ -24,6 +26,11 @@ Identity PartsOf(std::string_view identity) {
           .rules = identity.substr(name.size())};
 }
 
+bool IsFromFile(const Identity& identity) {
+  const DomainParameter* parameter = ParameterOf(identity.kind);
+  return !identity.rules.empty() && parameter != nullptr && parameter->key == "file";
+}
+
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -32,7 +39,7 @@ bool IsSameDomain(std::string_view a, std::string_view b) {
   const Identity one = PartsOf(a);
   const Identity other = PartsOf(b);
   return one.kind == other.kind && one.rules == other.rules &&
-         (one.argument == other.argument || !one.rules.empty());
+         (one.argument == other.argument || IsFromFile(one));
 }
 
 std::string DescribeOtherDomain(std::string_view there, std::string_view expected) {

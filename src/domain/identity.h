@@ -7,8 +7,7 @@
 namespace tandem {
 
 /// Whether two DomainSpec::identity() are of puzzles of which one's networks and examples do for
-/// the other: where rules are named, they decide, and the file that they were read from may have
-/// moved.
+/// the other. Where rules come from a file, they decide, and the file may have moved.
 bool IsSameDomain(std::string_view a, std::string_view b);
 
 /// "made for cube3, expected cube3_htm", or where only the rules differ "made for
