@@ -88,9 +88,7 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
     const ShardSetSpec set = ReadShardSetSpec(c.data.path);
     LogInfo("  data      " + DescribeShards(c, set));
     WarnOfDifferences(set, c);
-    for (const fs::path& stray : StrayFiles(c.data.path, set.num_shards())) {
-      LogWarning(DescribeStray(stray, set.num_shards()));
-    }
+    WarnOfStrays(c.data.path, set.num_shards());
   }
   LogInfo(fmt::format("  folder    {}", out.string()));
   CheckLimits(plan, c);

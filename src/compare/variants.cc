@@ -43,8 +43,7 @@ Variation ParseVariation(std::string_view text) {
   if (variation.values.size() < 2) {
     throw InputError(
         fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2; --set "
-                    "gives every run the "
-                    "same one",
+                    "gives every run the same one",
                     text));
   }
   return variation;

@@ -221,9 +221,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
   RemoveLeftovers(folder, shards);
-  for (const fs::path& stray : StrayFiles(folder, set.num_shards())) {
-    LogWarning(DescribeStray(stray, set.num_shards()));
-  }
+  WarnOfStrays(folder, set.num_shards());
   CheckRoom(folder, set, shards);
 
   std::array<Slot, 2> slots;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "domain/identity.h"
@@ -102,6 +103,12 @@ std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards
 std::string DescribeStray(const fs::path& file, std::int64_t num_shards) {
   return fmt::format("{} is none of the set's {}, {:06} to {:06}: nothing reads it", file.string(),
                      Counted(num_shards, "shard"), 0, num_shards - 1);
+}
+
+void WarnOfStrays(const fs::path& folder, std::int64_t num_shards) {
+  for (const fs::path& stray : StrayFiles(folder, num_shards)) {
+    LogWarning(DescribeStray(stray, num_shards));
+  }
 }
 
 ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {

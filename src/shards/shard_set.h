@@ -20,6 +20,9 @@ namespace tandem {
 std::vector<std::filesystem::path> StrayFiles(const std::filesystem::path& folder,
                                               std::int64_t num_shards);
 
+/// Warns of each.
+void WarnOfStrays(const std::filesystem::path& folder, std::int64_t num_shards);
+
 /// "... is none of the set's shards, 000000 to 000007: nothing reads it".
 std::string DescribeStray(const std::filesystem::path& file, std::int64_t num_shards);
 
