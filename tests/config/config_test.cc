@@ -6,6 +6,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/memory_keys.h"
+#include "support/source_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -297,14 +298,14 @@ TEST(Config, AWrongParameterIsNamed) {
 
 TEST(Config, TheShippedConfigsAreValid) {
   for (const char* name : {"quickstart", "deepcubea"}) {
-    const std::string path = std::string(TANDEM_SOURCE_DIR "/configs/") + name + ".yaml";
+    const std::filesystem::path path = SourceFolder() / "configs" / (std::string(name) + ".yaml");
     EXPECT_NO_THROW(LoadConfig(path)) << path;
   }
 }
 
 TEST(Config, AMissingFileIsNamed) {
   EXPECT_THROW(LoadConfig("no/such.yaml"), InputError);
-  EXPECT_THROW(LoadConfig(TANDEM_SOURCE_DIR "/configs"), InputError);
+  EXPECT_THROW(LoadConfig(SourceFolder() / "configs"), InputError);
 }
 
 // The last test, since what it registers stays.

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "support/facelet_cube.h"
+#include "support/source_folder.h"
 
 namespace tandem {
 namespace {
@@ -156,7 +157,7 @@ TEST_F(Cube3, DrawsTheUnfoldedCube) {
 }
 
 TEST_F(Cube3, ReadsThePublishedStates) {
-  std::istringstream lines(ReadFile(TANDEM_SOURCE_DIR "/data/cube3_ten.jsonl"));
+  std::istringstream lines(ReadFile(SourceFolder() / "data/cube3_ten.jsonl"));
   std::string line;
   int count = 0;
   for (; std::getline(lines, line); ++count) {

@@ -10,6 +10,7 @@
 #include "search/children.h"
 #include "support/breadth_first.h"
 #include "support/small_puzzles.h"
+#include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -220,7 +221,7 @@ TEST(Shipped, LrxHasEveryOrderOfItsNumbers) {
 
 // With moves of tips alone left out, the numbers of states by distance are known (OEIS A079745).
 TEST(Shipped, ThePyraminxHasItsStates) {
-  std::istringstream lines(ReadFile(TANDEM_SOURCE_DIR "/puzzles/pyraminx.yaml"));
+  std::istringstream lines(ReadFile(SourceFolder() / "puzzles/pyraminx.yaml"));
   std::string without_tips;
   for (std::string line; std::getline(lines, line);) {
     const bool tip = line.size() > 3 && line[3] == ':' && std::islower(line[2]) != 0;

@@ -17,6 +17,7 @@
 #include "run/train_run.h"
 #include "search/astar.h"
 #include "search/expander.h"
+#include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 
@@ -92,7 +93,7 @@ TEST_P(Optimal, AMinuteOfTrainingSolvesEveryStateShortestWithFewExpansions) {
   const TempFolder temp;
   const Stopwatch watch;
   const StopSignal never;
-  const fs::path file = fs::path(TANDEM_SOURCE_DIR) / "configs" / GetParam().config;
+  const fs::path file = SourceFolder() / "configs" / GetParam().config;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   TrainConfig config = ResolveAutos(LoadConfig(file), *device);
   ASSERT_LE(config.train.max_seconds, 60);

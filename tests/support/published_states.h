@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "support/source_folder.h"
 
 namespace tandem {
 
@@ -36,12 +37,12 @@ inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& fi
 /// A few states of a test set, such as "puzzle15"; there are always some.
 inline std::vector<PublishedState> FewPublished(const std::string& name) {
   const std::string file = name == "cube3" ? "cube3_ten" : "published/" + name;
-  return ReadPublished(TANDEM_SOURCE_DIR "/data/" + file + ".jsonl");
+  return ReadPublished(SourceFolder() / "data" / (file + ".jsonl"));
 }
 
 /// All of them; none where the sets are not here.
 inline std::vector<PublishedState> AllPublished(const std::string& name) {
-  return ReadPublished(TANDEM_SOURCE_DIR "/../shared/testsets/" + name + ".jsonl");
+  return ReadPublished(SourceFolder() / "../shared/testsets" / (name + ".jsonl"));
 }
 
 }  // namespace tandem

@@ -1,0 +1,11 @@
+// Where the tests find the files of the repository.
+#pragma once
+
+#include <filesystem>
+
+namespace tandem {
+
+/// The root of the source tree that the tests were built from.
+const std::filesystem::path& SourceFolder();
+
+}  // namespace tandem
