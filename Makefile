@@ -6,7 +6,7 @@ SECONDS ?= 600
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build train test compare check-long fuzz bench format clean
+.PHONY: help setup configure build program train test compare check-long fuzz bench format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -14,11 +14,17 @@ help:  ## show this list
 setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .venv
 	@scripts/setup
 
-build: setup  ## build everything into build/release (or PRESET=debug, asan, tsan)
+configure: setup
 	@cmake --preset $(PRESET) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
+
+build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
 	@cmake --build --preset $(PRESET)
 
-train: build  ## train the quickstart (3 minutes once built), then solve ten real cubes with it
+# The program with its libraries, so that no test or benchmark can keep it from being built.
+program: configure
+	@cmake --build --preset $(PRESET) --target tandem
+
+train: program  ## train the quickstart (3 minutes once built), then solve ten real cubes with it
 	@out=runs/quickstart-$$(date +%Y%m%d-%H%M%S) && \
 	$(TANDEM) train configs/quickstart.yaml --out $$out && \
 	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl
@@ -26,10 +32,10 @@ train: build  ## train the quickstart (3 minutes once built), then solve ten rea
 test: build  ## run every test
 	@ctest --preset $(PRESET)
 
-compare: build  ## compare the modes on the same work (4 minutes), as a table and a figure
+compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
 
-check-long: test  ## besides, what takes too long for every change; writes docs/check_long.md
+check-long: test  ## run the long checks too (2 hours; needs root); writes docs/check_long.md
 	@PRESET=$(PRESET) scripts/check_long
 
 fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
