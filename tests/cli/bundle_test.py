@@ -4,6 +4,7 @@ programs that stand in for Tandem's."""
 import gzip
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import time
 import unittest
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
 from harness import SOURCE, TANDEM, CliTest
 
@@ -18,12 +21,15 @@ from harness import SOURCE, TANDEM, CliTest
 ELSEWHERE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*"
                        r"|lib(torch|c10|cudart|gomp).*)$")
 
+CUDA = "" if (TANDEM.parent / "libtandem_cuda.so").exists() else "no"
+
 
 class Bundle(CliTest):
     def make_bundle(self, code=0, **environment):
         result = subprocess.run([SOURCE / "scripts/bundle", self.folder / "made"],
                                 capture_output=True, text=True,
-                                env={**os.environ, "BUILD": str(TANDEM.parent), **environment})
+                                env={**os.environ, "BUILD": str(TANDEM.parent), "CUDA": CUDA,
+                                     **environment})
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stderr
 
@@ -58,10 +64,11 @@ class Bundle(CliTest):
         self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
         self.assertEqual(set(steps["modes"]["figures"]["runs"]),
                          {"sequential-seed1", "async-seed1", "sync-main-seed1"})
+        self.assertEqual(set(steps["deepcubea"]["figures"]["runs"]),
+                         {"sequential-seed1", "async-seed1"})
         self.assertEqual(len(steps["modes"]["figures"]["compare"]["rows"]), 3)
         self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
-        self.assertLessEqual(len(os.listdir(kept)), 8)
-        for name in ("shards-trace.json.gz", "modes-async-seed1-trace.json.gz"):
+        for name in ("deepcubea-async-seed1-trace.json.gz", "shards-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
 
     def test_leaves_a_folder_that_is_no_bundle_alone(self):
@@ -70,14 +77,26 @@ class Bundle(CliTest):
         self.assertIn("is not empty, and no bundle", self.make_bundle(code=1, STALE="yes"))
         self.assertEqual(os.listdir(self.folder / "made"), ["precious.txt"])
 
-    def test_refuses_what_is_not_up_to_date(self):
+    def make_build_without_cuda(self):
         (self.folder / "build").mkdir()
         for name in ("tandem", "train_bench", "domain_bench", "libtandem.so", "libtandem_torch.so"):
             self.write(f"build/{name}", "")
+
+    def test_a_build_without_cuda_is_refused_unless_asked_for(self):
+        self.make_build_without_cuda()
+        build = {"BUILD": str(self.folder / "build"), "STALE": "yes"}
+        said = self.make_bundle(code=1, **build, CUDA="")
+        self.assertIn("libtandem_cuda.so is missing", said)
+        self.assertIn("CUDA=no", said)
+        self.make_bundle(**build, CUDA="no")
+        self.assertNotIn("cuda_test", os.listdir(self.folder / "made"))
+
+    def test_refuses_what_is_not_up_to_date(self):
+        self.make_build_without_cuda()
         self.write("build/source.cc", "")
         self.write("build/build.ninja", "rule link\n  command = true\n"
                                         "build tandem train_bench domain_bench: link source.cc\n")
-        said = self.make_bundle(code=1, BUILD=str(self.folder / "build"))
+        said = self.make_bundle(code=1, BUILD=str(self.folder / "build"), CUDA="no")
         self.assertIn("sources have changed", said)
 
 
@@ -123,10 +142,29 @@ class Suite(CliTest):
 
     def test_runs_only_what_is_asked_for(self):
         self.program("tandem", "exit 0")
-        self.assertEqual(list(self.run_suite("deepcubea", code=0)),
-                         ["load", "deepcubea", "deepcubea-traced"])
+        self.assertEqual(list(self.run_suite("deepcubea", code=0)), ["load", "deepcubea"])
         self.assertEqual(list(self.run_suite("overlap", "--device", "cpu", code=0)), ["overlap"])
         self.run_suite("overlap,nothing", code=2)
+
+    def test_three_calls_make_all_steps_within_eight_minutes_each(self):
+        self.program("tandem", "exit 0")
+        self.program("gpu_bench", "exit 0")
+        steps = []
+        for call in ("1", "2", "3"):
+            subprocess.run([self.folder / "gpu_suite", "--call", call, "--device", "cpu", "--out",
+                            self.folder / "suite.json"], check=True, capture_output=True)
+            steps += self.steps()
+        self.assertEqual(steps, ["tests", "kernel benchmark", "net benchmark", "deepcubea",
+                                 "overlap", "generate", "shards", "shards-in-memory", "modes",
+                                 "quickstart", "solve"])
+        loader = SourceFileLoader("suite", str(SOURCE / "scripts/gpu_suite"))
+        suite = module_from_spec(spec_from_loader("suite", loader))
+        loader.exec_module(suite)
+        options = suite.parse_options(["--out", str(self.folder / "suite.json")])
+        self.assertLessEqual(options.seconds + 2 * suite.GRACE, 8 * 60)
+        self.assertEqual(options.seeds, "1,2")
+        self.assertEqual(options.only, [step.__name__ for call in suite.CALLS.values()
+                                        for step in call])
 
     def test_skipped_tests_and_benchmarks_are_failures(self):
         self.program("cuda_test", """case $1 in *list*) exit 0;; esac
@@ -143,13 +181,33 @@ class Suite(CliTest):
     # A comparison with one run done, whose second run goes on for ever.
     COMPARE = """while [ "$1" != --out ]; do shift; done
         mkdir -p "$2/async-seed1" "$2/sequential-seed1"
-        echo '{"updates": 7}' > "$2/async-seed1/summary.json"
+        echo "$2" > FOLDER/out; echo weights > "$2/async-seed1/checkpoint.pt"
+        echo weights > "$2/sequential-seed1/checkpoint.pt"
         echo '{"traceEvents": []}' > "$2/async-seed1/trace.json"
+        echo '{"updates": 7}' > "$2/async-seed1/summary.json"
         echo '{"update": 3}' > "$2/sequential-seed1/metrics.jsonl"
         echo done > "$2/async-seed1.log"; echo at work > "$2/sequential-seed1.log"
         echo comparing >&2
         sleep 1000 & echo $! > FOLDER/child
         wait"""
+
+    def test_writes_a_run_s_figures_and_deletes_its_checkpoint_while_the_next_one_trains(self):
+        self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
+        with self.start("overlap", "--device", "cpu") as suite:
+            figures = {}
+            while not figures and suite.poll() is None:
+                time.sleep(0.05)
+                if (self.folder / "suite.json").exists():
+                    figures = self.steps()["overlap"].get("figures", {})
+            self.assertEqual(list(figures["runs"]), ["async-seed1"])
+            self.assertEqual(figures["runs"]["async-seed1"]["summary"]["updates"], 7)
+            runs = pathlib.Path((self.folder / "out").read_text().strip())
+            self.assertFalse((runs / "async-seed1/checkpoint.pt").exists())
+            self.assertTrue((runs / "sequential-seed1/checkpoint.pt").exists())
+            suite.send_signal(signal.SIGTERM)
+            suite.communicate(timeout=60)
+        self.assertEqual(list(self.steps()["overlap"]["figures"]["runs"]),
+                         ["async-seed1", "sequential-seed1"])
 
     def test_keeps_what_was_measured_before_time_ran_out(self):
         self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
