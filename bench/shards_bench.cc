@@ -9,7 +9,7 @@
 
 #include "bench/cube_shards.h"
 #include "shards/epoch_order.h"
-#include "shards/stages.h"
+#include "shards/shard_pipeline.h"
 
 namespace tandem {
 namespace {
@@ -41,9 +41,9 @@ void Dd(benchmark::State& state) {
 }
 
 // Reads and checks chunks as training does, for someone who takes no time.
-class Reading final : public StageWork {
+class Reading final : public ChunkStages {
  public:
-  Reading(const ShardSet& set, StageDepths depths)
+  Reading(const ShardSet& set, QueueDepths depths)
       : set_(set),
         order_(set.spec(), /*seed=*/1),
         slots_(depths.slots(), std::vector<std::byte>(set.spec().BytesOfChunk(0))) {}
@@ -62,14 +62,14 @@ class Reading final : public StageWork {
 
 void Stage(benchmark::State& state) {
   const ShardSet set(Shards().path());
-  const StageDepths depths;
+  const QueueDepths depths;
   Reading reading(set, depths);
   Measure(state, [&](const std::filesystem::path&) {
     const std::int64_t chunks = set.spec().num_chunks();
-    Stages stages(reading, depths, 0, chunks);
+    ShardPipeline pipeline(reading, depths, 0, chunks);
     for (std::int64_t i = 0; i < chunks; ++i) {
-      stages.Take();
-      stages.Release();
+      pipeline.Take();
+      pipeline.Release();
     }
   });
 }

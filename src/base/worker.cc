@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/stop_signal.h"
+
 namespace tandem {
 
 Worker::Worker(std::string name) {
@@ -15,40 +17,28 @@ Worker::Worker(std::string name) {
 }
 
 Worker::~Worker() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  changed_.notify_all();
+  tasks_.Close(std::make_exception_ptr(Stopped()));
   thread_.join();
 }
 
-void Worker::Post(std::function<void()> task) {
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !next_; });
-    next_ = std::move(task);
-  }
-  changed_.notify_all();
+std::future<void> Worker::Post(std::function<void()> task) {
+  std::packaged_task<void()> packaged(std::move(task));
+  std::future<void> done = packaged.get_future();
+  tasks_.Push(std::move(packaged));
+  return done;
 }
 
 void Worker::Run() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return ending_ || next_; });
-    if (ending_) return;
-    const std::function<void()> task = std::exchange(next_, nullptr);
-    lock.unlock();
-    changed_.notify_all();
-    Do(task);
-    lock.lock();
+  try {
+    for (;;) {
+      std::packaged_task<void()> task = tasks_.Pop();
+      std::optional<Attach> attach;
+      if (track_ != nullptr) attach.emplace(*track_);
+      task();
+    }
+  } catch (const Stopped&) {
+    // The worker is being destroyed.
   }
-}
-
-void Worker::Do(const std::function<void()>& task) const {
-  if (track_ == nullptr) return task();
-  const Attach attach(*track_);
-  task();
 }
 
 }  // namespace tandem

@@ -1,42 +1,41 @@
 // One background thread that does one task at a time.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <future>
 #include <string>
 #include <thread>
 
+#include "base/channel.h"
 #include "base/timeline.h"
 
 namespace tandem {
 
-/// Runs tasks on a thread of its own, in the order posted. The name shows in debuggers and traces
-/// (at most 15 characters). Tasks must not throw: they hand exceptions to whoever waits for them.
-/// It works on the track of that name in the timeline of the thread that makes it, if there is one;
-/// of workers that live at a time, no two have the same.
+/// `Worker` runs tasks on a thread of its own, in the order in which they were posted.
+///
+/// The name shows in debuggers (its first 15 characters) and in traces. If the thread that makes
+/// the worker has a timeline, the worker records on the track of that name in it; workers that live
+/// at the same time need different names.
 class Worker {
  public:
   explicit Worker(std::string name);
 
-  /// Waits for the task in hand; tasks not yet started are dropped.
+  /// Waits for the running task. Tasks that have not started are dropped.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Blocks while an earlier task has not yet been started, so at most one waits.
-  void Post(std::function<void()> task);
+  /// Waits while an earlier task has not started, so at most one task is queued. The future is
+  /// ready when the task has ended, and holds the exception if it threw one. If the task is
+  /// dropped, the future throws std::future_error.
+  std::future<void> Post(std::function<void()> task);
 
  private:
   void Run();
-  void Do(const std::function<void()>& task) const;
 
-  Track* track_ = nullptr;  // null where nobody keeps books
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> next_;  // guarded by mutex_
-  bool ending_ = false;         // guarded by mutex_
-  std::thread thread_;          // last: it uses everything above
+  Track* track_ = nullptr;  // null if the maker has no timeline
+  Channel<std::packaged_task<void()>> tasks_{1};
+  std::thread thread_;  // last: it uses everything above
 };
 
 }  // namespace tandem

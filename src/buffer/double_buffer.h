@@ -2,96 +2,81 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
-#include <cstdint>
 #include <exception>
-#include <mutex>
 
+#include "base/slot_ring.h"
 #include "buffer/data_buffer.h"
 
 namespace tandem {
 
-/// Buffer k lies in slot k % 2. A slot goes through
+/// `DoubleBuffer` lets one writer fill a buffer while one reader drains the other.
 ///
-///     empty --AcquireWrite--> writing --Publish--> full --AcquireRead--> reading --~ReadLease-->
-///     empty
-///
-/// and a lease, which only one owner can hold, makes each transition: the writer waits until a slot
-/// is empty (back-pressure), the reader until one is full, and buffers are read in the order they
-/// were written. A write lease that is dropped before Publish closes the pair with an error, so
-/// that a forgotten hand-over is an exception on the other side and never a deadlock.
+/// Buffers are read in the order in which they were written. The writer waits until a buffer is
+/// empty, and the reader until one is full. WriteSlot and ReadSlot hold the right to a buffer. If a
+/// WriteSlot is destroyed before Publish, the DoubleBuffer closes with an error, so a forgotten
+/// hand-over is an exception on the other side and never a deadlock.
 ///
 /// One writer thread and one reader thread; Close from any.
 class DoubleBuffer {
  public:
-  class WriteLease;
-  class ReadLease;
+  class WriteSlot;
+  class ReadSlot;
 
   /// Two buffers of `rows` rows on the heap.
   DoubleBuffer(const Schema& schema, std::size_t rows);
 
-  /// Waits until the next slot is empty. Throws what the pair was closed with.
-  WriteLease AcquireWrite();
+  /// Waits until the next buffer is empty. Throws the reason if the DoubleBuffer is closed.
+  WriteSlot AcquireWrite();
 
-  /// Waits until the next buffer is full. Throws what the pair was closed with.
-  ReadLease AcquireRead();
+  /// Waits until the next buffer is full. Throws the reason if the DoubleBuffer is closed. Buffers
+  /// are given back in the order in which they were acquired.
+  ReadSlot AcquireRead();
 
-  /// Wakes both sides; from now on both Acquire methods throw `reason`. The first call counts.
-  /// Leases that are held stay usable.
+  /// Wakes both sides; from now on both Acquire methods throw `reason`. Only the first call counts.
+  /// Slots that are held stay usable.
   void Close(std::exception_ptr reason);
 
  private:
-  enum class State : std::uint8_t { kEmpty, kWriting, kFull, kReading };
+  // The stages of the ring.
+  static constexpr std::size_t kWrite = 0;
+  static constexpr std::size_t kRead = 1;
 
-  struct Slot {
-    DataBuffer rows;
-    State state = State::kEmpty;
-  };
-
-  DataBuffer& Acquire(std::uint64_t& next, State from, State to);
-  void Release(DataBuffer& rows, State to);
-
-  std::array<Slot, 2> slots_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // All below, and Slot::state, guarded by mutex_.
-  std::uint64_t next_write_ = 0;
-  std::uint64_t next_read_ = 0;
-  std::exception_ptr closed_;
+  std::array<DataBuffer, 2> buffers_;
+  SlotRing ring_;
 };
 
-/// The right to write one buffer. Move-only.
-class DoubleBuffer::WriteLease {
+/// `WriteSlot` is the right to write one buffer. Move-only.
+class DoubleBuffer::WriteSlot {
  public:
-  WriteLease(WriteLease&& other) noexcept;
-  WriteLease& operator=(WriteLease&&) = delete;
-  ~WriteLease();
+  WriteSlot(WriteSlot&& other) noexcept;
+  WriteSlot& operator=(WriteSlot&&) = delete;
+  ~WriteSlot();
 
   DataBuffer& rows() const { return *rows_; }
 
-  /// Hands the buffer to the reader; the lease is then spent.
+  /// Hands the buffer to the reader; rows() may not be used afterwards.
   void Publish();
 
  private:
   friend class DoubleBuffer;
-  WriteLease(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+  WriteSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
 
   DoubleBuffer* owner_;
-  DataBuffer* rows_;  // null once spent
+  DataBuffer* rows_;  // null once published or moved from
 };
 
-/// The right to read one buffer. Move-only; ends with its life, which gives the slot back.
-class DoubleBuffer::ReadLease {
+/// `ReadSlot` is the right to read one buffer. Move-only; its destructor gives the buffer back.
+class DoubleBuffer::ReadSlot {
  public:
-  ReadLease(ReadLease&& other) noexcept;
-  ReadLease& operator=(ReadLease&&) = delete;
-  ~ReadLease();
+  ReadSlot(ReadSlot&& other) noexcept;
+  ReadSlot& operator=(ReadSlot&&) = delete;
+  ~ReadSlot();
 
   const DataBuffer& rows() const { return *rows_; }
 
  private:
   friend class DoubleBuffer;
-  ReadLease(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+  ReadSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
 
   DoubleBuffer* owner_;
   DataBuffer* rows_;  // null once moved from

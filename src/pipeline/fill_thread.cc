@@ -34,11 +34,11 @@ void FillThread::Start(std::int64_t update) {
 
 FillThread::Filled FillThread::Wait() {
   const Span span(Phase::kWaitForRows);
-  DoubleBuffer::ReadLease lease = buffers_.AcquireRead();
+  DoubleBuffer::ReadSlot lease = buffers_.AcquireRead();
   return {.lease = std::move(lease), .stats = last_fill_};
 }
 
-DoubleBuffer::WriteLease FillThread::AcquireWrite() {
+DoubleBuffer::WriteSlot FillThread::AcquireWrite() {
   const Span span(Phase::kWaitForFreeSlot);
   return buffers_.AcquireWrite();
 }
@@ -46,7 +46,7 @@ DoubleBuffer::WriteLease FillThread::AcquireWrite() {
 void FillThread::Fill(std::int64_t update) {
   const Section section("fill", update);
   const Span span(Phase::kGenerate);
-  DoubleBuffer::WriteLease lease = AcquireWrite();
+  DoubleBuffer::WriteSlot lease = AcquireWrite();
   FillStats stats{.began = Stopwatch::Clock::now(), .wait_s = idle_.Seconds()};
   try {
     const ScopedTimer timer(stats.seconds);

@@ -24,7 +24,7 @@ struct FillStats {
 class FillThread {
  public:
   struct Filled {
-    DoubleBuffer::ReadLease lease;
+    DoubleBuffer::ReadSlot lease;
     FillStats stats;
   };
 
@@ -45,7 +45,7 @@ class FillThread {
   Filled Wait();
 
  private:
-  DoubleBuffer::WriteLease AcquireWrite();
+  DoubleBuffer::WriteSlot AcquireWrite();
   void Fill(std::int64_t update);
 
   Generator& generator_;

@@ -19,7 +19,7 @@
 namespace tandem {
 
 class Labeller;
-class MainThreadEvaluator;
+class InferenceQueue;
 class ReplayBuffer;
 
 struct UpdateRecord {
@@ -76,9 +76,9 @@ std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& 
 
 /// What sync_main works with besides. All must outlive the pipeline.
 struct SyncMainParts {
-  MainThreadEvaluator& questions;  ///< what the generator asks; for one pipeline alone
-  ReplayBuffer& replay;            ///< of the generator's states
-  Labeller& labeller;              ///< asks the target network
+  InferenceQueue& questions;  ///< what the generator asks; for one pipeline alone
+  ReplayBuffer& replay;       ///< of the generator's states
+  Labeller& labeller;         ///< asks the target network
 };
 
 /// Searches are steered by the network in training: the main thread answers the generator between

@@ -3,7 +3,7 @@
 #include "base/stopwatch.h"
 #include "buffer/replay_buffer.h"
 #include "generate/labeller.h"
-#include "pipeline/main_thread_evaluator.h"
+#include "pipeline/inference_queue.h"
 #include "pipeline/pipeline.h"
 
 namespace tandem {
@@ -12,7 +12,7 @@ namespace {
 // A generator whose fills the main thread can wait for while it answers.
 class AnsweredGenerator final : public Generator {
  public:
-  AnsweredGenerator(Generator& generator, MainThreadEvaluator& questions)
+  AnsweredGenerator(Generator& generator, InferenceQueue& questions)
       : generator_(generator), questions_(questions) {}
 
   bool asks_network() const override { return generator_.asks_network(); }
@@ -29,7 +29,7 @@ class AnsweredGenerator final : public Generator {
 
  private:
   Generator& generator_;
-  MainThreadEvaluator& questions_;
+  InferenceQueue& questions_;
 };
 
 class SyncMainPipeline final : public Pipeline {
@@ -45,7 +45,7 @@ class SyncMainPipeline final : public Pipeline {
         examples_(examples, static_cast<std::size_t>(options.rows_per_update)),
         generator_(generator, parts.questions),
         fills_(generator_, parts.replay.schema(), options.rows_per_update, stop) {
-    trainer.BetweenIterations([this] { parts_.questions.Answer(); });
+    trainer.BetweenIterations([this] { parts_.questions.Serve(); });
   }
 
   ~SyncMainPipeline() override {
@@ -82,7 +82,7 @@ class SyncMainPipeline final : public Pipeline {
 
  private:
   FillStats TakeIntoReplay(std::int64_t update) {
-    parts_.questions.AnswerUntilFillEnds();
+    parts_.questions.ServeUntilFillEnds();
     const FillThread::Filled filled = fills_.Wait();
     parts_.replay.Add(update, filled.lease.rows());
     return filled.stats;
@@ -92,7 +92,7 @@ class SyncMainPipeline final : public Pipeline {
   double LabelSample() {
     const Stopwatch watch;
     parts_.labeller.Label(parts_.replay.Sample(), examples_, stop_,
-                          [this] { parts_.questions.Answer(); });
+                          [this] { parts_.questions.Serve(); });
     return watch.Seconds();
   }
 

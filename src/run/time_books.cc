@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "pipeline/fill_thread.h"
-#include "shards/stages.h"
+#include "shards/shard_pipeline.h"
 #include "tandem/error.h"
 #include "train/loader.h"
 

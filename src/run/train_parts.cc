@@ -112,7 +112,7 @@ void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
   evaluator = std::make_unique<TorchEvaluator>(*target, *device, network, options);
   if (config.pipeline.mode != Mode::kSyncMain) return;
   current = std::make_unique<CurrentNet>(net, type, *device, options);
-  questions = std::make_unique<MainThreadEvaluator>(*current);
+  questions = std::make_unique<InferenceQueue>(*current);
   labeller = std::make_unique<BellmanLabeller>(
       *domain, *evaluator,
       LabellerOptions{.head = config.network.head,

@@ -8,7 +8,7 @@
 #include "buffer/replay_buffer.h"
 #include "generate/labeller.h"
 #include "nn/torch_evaluator.h"
-#include "pipeline/main_thread_evaluator.h"
+#include "pipeline/inference_queue.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/replay_trainer.h"
 #include "run/checkpoint.h"
@@ -41,7 +41,7 @@ struct TrainRun::Parts {
   std::unique_ptr<FrozenNet> target;               // null where no generator asks a network
   std::unique_ptr<Evaluator> evaluator;            // likewise
   std::unique_ptr<CurrentNet> current;             // in sync_main alone, as the next two
-  std::unique_ptr<MainThreadEvaluator> questions;  // to `current`
+  std::unique_ptr<InferenceQueue> questions;  // to `current`
   std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
   std::int64_t batch_size = 0;

@@ -1,52 +1,102 @@
 #include "train/prefetch.h"
 
 #include <algorithm>
+#include <exception>
+#include <future>
 
+#include "base/slot_ring.h"
+#include "base/stop_signal.h"
 #include "base/timeline.h"
 #include "generate/generator.h"
 #include "train/gather.h"
 
 namespace tandem {
+namespace {
 
-// The trainer's side of the ring.
+// The stages of the ring.
+constexpr std::size_t kCopy = 0;
+constexpr std::size_t kTrain = 1;
+
+// The trainer holds this many batches: the one it works on, and the one before, which the device
+// may still be working on.
+constexpr std::int64_t kHeld = 2;
+
+}  // namespace
+
+// The batches of one buffer, which the loader's thread copies to the device ahead of the trainer.
 class PrefetchLoader::Source final : public BatchSource {
  public:
-  explicit Source(PrefetchLoader& loader) : loader_(loader) {}
-
-  ~Source() override {
-    {
-      std::unique_lock lock(loader_.mutex_);
-      loader_.cancelled_ = true;
-      loader_.changed_.notify_all();
-      loader_.changed_.wait(lock, [this] { return !loader_.producing_; });
-    }
-    // The next buffer's copies must not overtake what is still to run on these batches.
-    for (; given_up_ < handed_out_; ++given_up_) loader_.SlotOf(given_up_).Release();
+  Source(PrefetchLoader& loader, const DataBuffer& rows, std::int64_t update)
+      : loader_(loader),
+        rows_(rows),
+        count_((num_rows() + loader.options_.batch_size - 1) / loader.options_.batch_size),
+        ring_(loader.slots_.size(), /*stages=*/2) {
+    copied_ = loader.thread_.Post([this, update] {
+      try {
+        CopyAll(update);
+      } catch (...) {
+        ring_.Fail(kCopy, std::current_exception());
+      }
+    });
   }
 
+  ~Source() override {
+    ring_.Close(std::make_exception_ptr(Stopped()));
+    copied_.wait();
+    // The next buffer's copies must not overtake what is still to run on these batches.
+    while (released_ < taken_) ReleaseOldest();
+  }
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
   Batch Next() override {
-    const std::int64_t batch = handed_out_;
-    if (batch >= 2) loader_.SlotOf(given_up_++).Release();
-    {
-      std::unique_lock lock(loader_.mutex_);
-      loader_.released_ = given_up_;
-      loader_.changed_.notify_all();
-      const std::int64_t needed = std::min(batch + 2, loader_.count_);
-      loader_.changed_.wait(
-          lock, [&] { return loader_.error_ != nullptr || loader_.enqueued_ >= needed; });
-      if (loader_.error_) std::rethrow_exception(loader_.error_);
-    }
-    ++handed_out_;
-    TransferSlot& slot = loader_.SlotOf(batch);
+    if (taken_ == released_ + kHeld) ReleaseOldest();
+    if (taken_ + 1 < count_) ring_.AwaitEnd(kCopy, taken_ + 1);
+    const std::int64_t batch = ring_.Begin(kTrain);
+    ++taken_;
+    TransferSlot& slot = SlotOf(batch);
     slot.AwaitCopy();
     const std::int64_t size = loader_.options_.batch_size;
-    return BatchIn(slot, std::min(size, loader_.rows_ - batch * size));
+    return BatchIn(slot, std::min(size, num_rows() - batch * size));
   }
 
  private:
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.rows()); }
+  TransferSlot& SlotOf(std::int64_t batch) { return *loader_.slots_[ring_.SlotOf(batch)]; }
+
+  void ReleaseOldest() {
+    SlotOf(released_++).Release();
+    ring_.End(kTrain);
+  }
+
+  // On the loader's thread.
+  void CopyAll(std::int64_t update) {
+    LazyShuffle order = OrderOf(rows_.rows(), loader_.options_.seed, update);
+    for (std::int64_t n = 0; n < count_; ++n) {
+      TransferSlot& slot = SlotOf(BeginCopy());
+      {
+        const Span span(Phase::kWaitForDevice);
+        slot.AwaitHost();
+      }
+      Gather(rows_, order.Next(static_cast<std::size_t>(loader_.options_.batch_size)), slot);
+      const Span span(Phase::kHostToDevice);
+      slot.EnqueueCopy();
+      ring_.End(kCopy);
+    }
+  }
+
+  std::int64_t BeginCopy() {
+    const Span span(Phase::kWaitForRoom);
+    return ring_.Begin(kCopy);
+  }
+
   PrefetchLoader& loader_;
-  std::int64_t handed_out_ = 0;
-  std::int64_t given_up_ = 0;
+  const DataBuffer& rows_;
+  const std::int64_t count_;  // batches
+  SlotRing ring_;
+  std::int64_t taken_ = 0;     // batches that were handed out
+  std::int64_t released_ = 0;  // of which the trainer needs no more
+  std::future<void> copied_;
 };
 
 PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options)
@@ -58,56 +108,7 @@ PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptio
 PrefetchLoader::~PrefetchLoader() = default;
 
 std::unique_ptr<BatchSource> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
-  {
-    const std::lock_guard lock(mutex_);
-    rows_ = static_cast<std::int64_t>(rows.rows());
-    count_ = (rows_ + options_.batch_size - 1) / options_.batch_size;
-    enqueued_ = released_ = 0;
-    cancelled_ = false;
-    producing_ = true;
-    error_ = nullptr;
-  }
-  thread_.Post([this, &rows, update] {
-    std::exception_ptr error;
-    try {
-      Produce(rows, update);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    const std::lock_guard lock(mutex_);
-    error_ = error;
-    producing_ = false;
-    changed_.notify_all();
-  });
-  return std::make_unique<Source>(*this);
-}
-
-void PrefetchLoader::Produce(const DataBuffer& rows, std::int64_t update) {
-  LazyShuffle order = OrderOf(rows.rows(), options_.seed, update);
-  for (std::int64_t batch = 0; AwaitRoomFor(batch); ++batch) {
-    TransferSlot& slot = SlotOf(batch);
-    {
-      const Span span(Phase::kWaitForDevice);
-      slot.AwaitHost();
-    }
-    Gather(rows, order.Next(static_cast<std::size_t>(options_.batch_size)), slot);
-    const Span span(Phase::kHostToDevice);
-    slot.EnqueueCopy();
-    const std::lock_guard lock(mutex_);
-    enqueued_ = batch + 1;
-    changed_.notify_all();
-  }
-}
-
-// False when there is no such batch, or nobody wants it any more.
-bool PrefetchLoader::AwaitRoomFor(std::int64_t batch) {
-  const Span span(Phase::kWaitForRoom);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] {
-    return cancelled_ || batch >= count_ ||
-           batch < released_ + static_cast<std::int64_t>(slots_.size());
-  });
-  return !cancelled_ && batch < count_;
+  return std::make_unique<Source>(*this, rows, update);
 }
 
 }  // namespace tandem

@@ -62,7 +62,7 @@ Batch Joined(const std::vector<Batch>& parts) {
 
 }  // namespace
 
-StageDepths DepthsFor(const DataConfig& config) {
+QueueDepths DepthsFor(const DataConfig& config) {
   return {.cpu = static_cast<std::size_t>(config.cpu_prefetch),
           .gpu = static_cast<std::size_t>(config.gpu_prefetch)};
 }
@@ -109,9 +109,10 @@ ShardLoader::~ShardLoader() = default;
 
 std::unique_ptr<BatchSource> ShardLoader::Open(const DataBuffer& /*rows*/,
                                                std::int64_t /*update*/) {
-  StageWork& work = *this;
+  ChunkStages& work = *this;
   if (stages_ == nullptr) {
-    stages_ = std::make_unique<Stages>(work, options_.depths, next_step_, set_.spec().num_chunks());
+    stages_ = std::make_unique<ShardPipeline>(work, options_.depths, next_step_,
+                                              set_.spec().num_chunks());
   }
   return std::make_unique<Source>(*this);
 }
@@ -136,7 +137,7 @@ Batch ShardLoader::Gather(std::int64_t most) {
 }
 
 void ShardLoader::TakeChunk() {
-  const Stages::Chunk taken = stages_->Take();
+  const ShardPipeline::Item taken = stages_->Take();
   CountSkipped(taken.step);
   const ShardSetSpec& spec = set_.spec();
   const std::int64_t rows = spec.RowsOfChunk(order_.ChunkOf(taken.step));
@@ -228,7 +229,7 @@ StageFigures ShardLoader::transfer() const {
   return transfer_;
 }
 
-std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, StageDepths depths) {
+std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, QueueDepths depths) {
   const std::size_t order = static_cast<std::size_t>(set.RowsOfChunk(0)) * sizeof(std::int32_t);
   return static_cast<std::int64_t>(depths.slots() * (set.BytesOfChunk(0) + order));
 }

@@ -12,21 +12,21 @@
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "shards/epoch_order.h"
+#include "shards/shard_pipeline.h"
 #include "shards/shard_set.h"
-#include "shards/stages.h"
 #include "train/batch_source.h"
 
 namespace tandem {
 
 struct ShardLoaderOptions {
   std::uint64_t seed = 0;  ///< of the order of chunks and rows
-  StageDepths depths;
+  QueueDepths depths;
   ChunkReading reading = ChunkReading::kRead;
   OnDamage on_damage = OnDamage::kStop;
   SlotOptions slots;
 };
 
-StageDepths DepthsFor(const DataConfig& config);
+QueueDepths DepthsFor(const DataConfig& config);
 
 /// How far training is in a set, so that it can go on from there.
 struct ShardPosition {
@@ -46,14 +46,14 @@ struct StageFigures {
   }
 };
 
-/// Three stages, each with a thread of its own (Stages): chunks are read from disk into pinned
-/// memory, copied to the device, and there trained on; the thread that trains gathers each batch
-/// from the chunk on the device. Chunks stay on their way between updates, so what update k + 1
-/// needs is fetched while update k trains.
+/// Three stages, each with a thread of its own (ShardPipeline): chunks are read from disk into
+/// pinned memory, copied to the device, and there trained on; the thread that trains gathers each
+/// batch from the chunk on the device. Chunks stay on their way between updates, so what update k +
+/// 1 needs is fetched while update k trains.
 ///
 /// Update k trains on rows [k R, (k + 1) R) of the endless sequence of epochs, R being the rows of
 /// its batches; a chunk that is skipped, for damage, moves all later updates up by its rows.
-class ShardLoader final : public BatchLoader, private StageWork {
+class ShardLoader final : public BatchLoader, private ChunkStages {
  public:
   /// `device` must outlive this. With `from`, goes on there; throws InputError if that was another
   /// set, or if a map is to be read of one that is compressed. Throws DamagedShard if shards are
@@ -78,7 +78,7 @@ class ShardLoader final : public BatchLoader, private StageWork {
   const ShardSet& set() const { return set_; }
 
   /// The memory of the slots on the host; a GPU needs as much again.
-  static std::int64_t BytesFor(const ShardSetSpec& set, StageDepths depths);
+  static std::int64_t BytesFor(const ShardSetSpec& set, QueueDepths depths);
 
  private:
   class Source;
@@ -118,7 +118,7 @@ class ShardLoader final : public BatchLoader, private StageWork {
   mutable std::mutex mutex_;
   StageFigures disk_, transfer_;  // guarded by mutex_
 
-  std::unique_ptr<Stages> stages_;  // last: its threads use everything above
+  std::unique_ptr<ShardPipeline> stages_;  // last: its threads use everything above
 };
 
 }  // namespace tandem

@@ -20,7 +20,7 @@ constexpr std::size_t kRows = 64;
 // Buffer k holds the numbers k * kRows, k * kRows + 1, ...
 void WriteBuffers(DoubleBuffer& buffers, int count, milliseconds delay) {
   for (int k = 0; k < count; ++k) {
-    DoubleBuffer::WriteLease lease = buffers.AcquireWrite();
+    DoubleBuffer::WriteSlot lease = buffers.AcquireWrite();
     std::this_thread::sleep_for(delay);
     const std::span<float> numbers = lease.rows().floats(0);
     std::iota(numbers.begin(), numbers.end(), static_cast<float>(k * kRows));
@@ -35,7 +35,7 @@ void CountEveryRow(milliseconds write_delay, milliseconds read_delay) {
   std::thread writer([&] { WriteBuffers(buffers, kBuffers, write_delay); });
   float expected = 0;
   for (int k = 0; k < kBuffers; ++k) {
-    const DoubleBuffer::ReadLease lease = buffers.AcquireRead();
+    const DoubleBuffer::ReadSlot lease = buffers.AcquireRead();
     std::this_thread::sleep_for(read_delay);
     for (const float number : lease.rows().floats(0)) ASSERT_EQ(number, expected++);
   }
@@ -60,7 +60,7 @@ TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
     third_written = true;
   });
   {
-    const DoubleBuffer::ReadLease lease = buffers.AcquireRead();
+    const DoubleBuffer::ReadSlot lease = buffers.AcquireRead();
     std::this_thread::sleep_for(milliseconds(30));
     EXPECT_FALSE(third_written);  // one slot is full and one is being read
   }
@@ -103,25 +103,25 @@ TEST(DoubleBuffer, CloseWakesAWaitingWriterWithTheReason) {
 
 TEST(DoubleBuffer, AForgottenHandOverIsAnErrorOnTheOtherSide) {
   DoubleBuffer buffers(kNumbers, kRows);
-  { const DoubleBuffer::WriteLease forgotten = buffers.AcquireWrite(); }
+  { const DoubleBuffer::WriteSlot forgotten = buffers.AcquireWrite(); }
   EXPECT_THROW(buffers.AcquireRead(), Error);
 }
 
-TEST(DoubleBuffer, AMovedWriteLeaseIsNotDroppedTwice) {
+TEST(DoubleBuffer, AMovedWriteSlotIsNotDroppedTwice) {
   DoubleBuffer buffers(kNumbers, kRows);
   {
-    DoubleBuffer::WriteLease first = buffers.AcquireWrite();
-    DoubleBuffer::WriteLease moved = std::move(first);
+    DoubleBuffer::WriteSlot first = buffers.AcquireWrite();
+    DoubleBuffer::WriteSlot moved = std::move(first);
     moved.Publish();
   }
   EXPECT_EQ(buffers.AcquireRead().rows().rows(), kRows);  // it is not closed
 }
 
-TEST(DoubleBuffer, AMovedReadLeaseIsNotReleasedTwice) {
+TEST(DoubleBuffer, AMovedReadSlotIsNotReleasedTwice) {
   DoubleBuffer buffers(kNumbers, kRows);
   WriteBuffers(buffers, 2, milliseconds(0));
-  std::optional<DoubleBuffer::ReadLease> first(buffers.AcquireRead());
-  { const DoubleBuffer::ReadLease moved = std::move(*first); }
+  std::optional<DoubleBuffer::ReadSlot> first(buffers.AcquireRead());
+  { const DoubleBuffer::ReadSlot moved = std::move(*first); }
   WriteBuffers(buffers, 1, milliseconds(0));  // into the slot that was read
   first.reset();
   buffers.AcquireRead();
@@ -131,8 +131,8 @@ TEST(DoubleBuffer, AMovedReadLeaseIsNotReleasedTwice) {
 TEST(DoubleBuffer, NoBufferIsReadTwiceAtATime) {
   DoubleBuffer buffers(kNumbers, kRows);
   WriteBuffers(buffers, 2, milliseconds(0));
-  const DoubleBuffer::ReadLease first = buffers.AcquireRead();
-  const DoubleBuffer::ReadLease second = buffers.AcquireRead();
+  const DoubleBuffer::ReadSlot first = buffers.AcquireRead();
+  const DoubleBuffer::ReadSlot second = buffers.AcquireRead();
   std::thread closer([&] {
     std::this_thread::sleep_for(milliseconds(20));
     buffers.Close(std::make_exception_ptr(Error("enough")));

@@ -151,7 +151,7 @@ TEST_F(Cuda, BatchesFromShardsAreThoseOfTheCpu) {
   const TempFolder folder;
   MakeShards(folder.path());
   const auto cpu = OpenDevice("cpu");
-  const StageDepths shallow{.cpu = 1, .gpu = 1};  // so that memory is soon used again
+  const QueueDepths shallow{.cpu = 1, .gpu = 1};  // so that memory is soon used again
   ShardLoader on_gpu(*device_, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
   ShardLoader on_cpu(*cpu, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
   const DataBuffer none(on_cpu.set().spec().schema, 0);

@@ -10,7 +10,7 @@
 
 #include "buffer/replay_buffer.h"
 #include "generate/labeller.h"
-#include "pipeline/main_thread_evaluator.h"
+#include "pipeline/inference_queue.h"
 #include "pipeline/pipeline.h"
 #include "tandem/error.h"
 
@@ -168,7 +168,7 @@ struct SyncMainRun {
 
   StopSignal stop;
   Network network;
-  MainThreadEvaluator questions;
+  InferenceQueue questions;
   AskingGenerator generator;
   ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
   TargetLabeller labeller;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/stopwatch.h"
-#include "shards/stages.h"
+#include "shards/shard_pipeline.h"
 
 namespace tandem {
 
@@ -25,21 +25,21 @@ struct StageMeasured {
 };
 
 /// Each chunk takes its time in each stage.
-class TimedStages final : public StageWork {
+class TimedStages final : public ChunkStages {
  public:
   explicit TimedStages(StageTimes times) : times_(times) {}
 
   /// Trains on so many chunks.
-  StageMeasured Run(int chunks, StageDepths depths = {}) {
+  StageMeasured Run(int chunks, QueueDepths depths = {}) {
     StageMeasured measured;
     {
-      Stages stages(*this, depths, /*first=*/0, /*epoch_steps=*/chunks);
-      stages.Take();
+      ShardPipeline pipeline(*this, depths, /*first=*/0, /*epoch_steps=*/chunks);
+      pipeline.Take();
       const Stopwatch watch;
       for (int i = 1; i <= chunks; ++i) {
         train_.Work(times_.train_s);
-        stages.Release();
-        if (i < chunks) stages.Take();
+        pipeline.Release();
+        if (i < chunks) pipeline.Take();
       }
       measured.wall_s = watch.Seconds();
     }

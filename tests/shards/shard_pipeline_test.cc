@@ -1,5 +1,5 @@
 // The three stages: order, bounds, and what happens when one of them fails.
-#include "shards/stages.h"
+#include "shards/shard_pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace tandem {
 namespace {
 
 // Marks slots with their step at each stage, and keeps count.
-class Marking final : public StageWork {
+class Marking final : public ChunkStages {
  public:
   explicit Marking(std::size_t slots) : loaded(slots, -1), transferred(slots, -1) {}
 
@@ -47,109 +47,109 @@ void Settle(const std::function<bool()>& settled) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // and no more comes
 }
 
-TEST(Stages, HandsOutEveryChunkInOrder) {
-  const StageDepths depths{.cpu = 2, .gpu = 2};
+TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
+  const QueueDepths depths{.cpu = 2, .gpu = 2};
   Marking work(depths.slots());
-  Stages stages(work, depths, /*first=*/5, /*epoch_steps=*/10);
+  ShardPipeline pipeline(work, depths, /*first=*/5, /*epoch_steps=*/10);
   for (std::int64_t step = 5; step < 200; ++step) {
-    const Stages::Chunk chunk = stages.Take();
+    const ShardPipeline::Item chunk = pipeline.Take();
     ASSERT_EQ(chunk.step, step);
     ASSERT_EQ(work.transferred[chunk.slot], step);
-    stages.Release();
+    pipeline.Release();
   }
 }
 
-TEST(Stages, LeavesOutWhatTheDiskSkips) {
-  const StageDepths depths{.cpu = 1, .gpu = 1};
+TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
+  const QueueDepths depths{.cpu = 1, .gpu = 1};
   Marking work(depths.slots());
   work.skip = [](std::int64_t step) { return step % 3 == 0; };
-  Stages stages(work, depths, 0, 7);
+  ShardPipeline pipeline(work, depths, 0, 7);
   for (std::int64_t step = 1; step < 100; step += step % 3 == 2 ? 2 : 1) {
-    ASSERT_EQ(stages.Take().step, step);
-    stages.Release();
+    ASSERT_EQ(pipeline.Take().step, step);
+    pipeline.Release();
   }
 }
 
-TEST(Stages, GoNoFurtherAheadThanTheirQueues) {
-  const StageDepths depths{.cpu = 3, .gpu = 2};
+TEST(ShardPipeline, GoNoFurtherAheadThanTheirQueues) {
+  const QueueDepths depths{.cpu = 3, .gpu = 2};
   Marking work(depths.slots());
-  Stages stages(work, depths, 0, 1000);
-  stages.Take();
+  ShardPipeline pipeline(work, depths, 0, 1000);
+  pipeline.Take();
   // One is trained on, two wait on the device and three on the host.
   Settle([&] { return work.loads == 6 && work.transfers == 3; });
   EXPECT_EQ(work.loads, 6);
   EXPECT_EQ(work.transfers, 3);
-  stages.Release();
-  stages.Take();
+  pipeline.Release();
+  pipeline.Take();
   Settle([&] { return work.loads == 7 && work.transfers == 4; });
   EXPECT_EQ(work.loads, 7);
 }
 
-TEST(Stages, TheDiskWaitsForASlowTransfer) {
-  const StageDepths depths{.cpu = 2, .gpu = 3};
+TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
+  const QueueDepths depths{.cpu = 2, .gpu = 3};
   Marking work(depths.slots());
   work.hold_transfers = true;
-  Stages stages(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, depths, 0, 1000);
   Settle([&] { return work.loads == 3; });  // one is on its way, and two wait
   EXPECT_EQ(work.loads, 3);
   work.hold_transfers = false;
-  EXPECT_EQ(stages.Take().step, 0);
+  EXPECT_EQ(pipeline.Take().step, 0);
 }
 
-TEST(Stages, OfTwoFailuresTheFirstShows) {
-  const StageDepths depths;
+TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
+  const QueueDepths depths;
   Marking work(depths.slots());
   work.hold_transfers = true;
   work.fail_load_at = 1;
   work.fail_transfer_at = 0;
-  Stages stages(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, depths, 0, 1000);
   Settle([&] { return work.loads == 2; });  // the second has failed
   work.hold_transfers = false;
   try {
-    stages.Take();
+    pipeline.Take();
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the disk is gone");
   }
 }
 
-TEST(Stages, AFailedDiskShowsAfterTheChunksThatItHadRead) {
-  const StageDepths depths;
+TEST(ShardPipeline, AFailedDiskShowsAfterTheChunksThatItHadRead) {
+  const QueueDepths depths;
   Marking work(depths.slots());
   work.fail_load_at = 3;
-  Stages stages(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, depths, 0, 1000);
   for (std::int64_t step = 0; step < 3; ++step) {
-    ASSERT_EQ(stages.Take().step, step);
-    stages.Release();
+    ASSERT_EQ(pipeline.Take().step, step);
+    pipeline.Release();
   }
-  EXPECT_THROW(stages.Take(), Error);
-  EXPECT_THROW(stages.Take(), Error);
+  EXPECT_THROW(pipeline.Take(), Error);
+  EXPECT_THROW(pipeline.Take(), Error);
 }
 
-TEST(Stages, AFailedTransferShows) {
-  const StageDepths depths;
+TEST(ShardPipeline, AFailedTransferShows) {
+  const QueueDepths depths;
   Marking work(depths.slots());
   work.fail_transfer_at = 1;
-  Stages stages(work, depths, 0, 1000);
-  EXPECT_EQ(stages.Take().step, 0);
-  stages.Release();
-  EXPECT_THROW(stages.Take(), Error);
+  ShardPipeline pipeline(work, depths, 0, 1000);
+  EXPECT_EQ(pipeline.Take().step, 0);
+  pipeline.Release();
+  EXPECT_THROW(pipeline.Take(), Error);
 }
 
-TEST(Stages, CanBeGivenUpAtAnyTime) {
+TEST(ShardPipeline, CanBeGivenUpAtAnyTime) {
   for (int taken = 0; taken < 4; ++taken) {
-    const StageDepths depths;
+    const QueueDepths depths;
     Marking work(depths.slots());
-    Stages stages(work, depths, 0, 3);
+    ShardPipeline pipeline(work, depths, 0, 3);
     for (int i = 0; i < taken; ++i) {
-      stages.Take();
-      stages.Release();
+      pipeline.Take();
+      pipeline.Release();
     }
   }
 }
 
-// tests/long/stages_test.cc holds all three to 5 %, over more chunks.
-TEST(Stages, OverlapSimulatedTimes) {
+// tests/long/shard_pipeline_test.cc holds all three to 5 %, over more chunks.
+TEST(ShardPipeline, OverlapSimulatedTimes) {
   TimedStages stages({.disk_s = 0.01, .transfer_s = 0.005, .train_s = 0.008});
   constexpr int kChunks = 40;
   const StageMeasured measured = stages.Run(kChunks);
