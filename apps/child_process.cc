@@ -2,15 +2,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "tandem/error.h"
 
@@ -19,25 +21,65 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
-// Where a child's standard streams go.
-class Redirections {
+// A pipe that exec closes. The child writes the number of an error into it; end of file means that
+// the program started.
+class ErrorPipe {
  public:
-  explicit Redirections(const std::filesystem::path& log) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, log.c_str(),
-                                     O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
+  ErrorPipe() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+    }
   }
-  ~Redirections() { posix_spawn_file_actions_destroy(&actions_); }
-  Redirections(const Redirections&) = delete;
-  Redirections& operator=(const Redirections&) = delete;
+  ~ErrorPipe() {
+    ::close(ends_[0]);
+    CloseWriteEnd();
+  }
+  ErrorPipe(const ErrorPipe&) = delete;
+  ErrorPipe& operator=(const ErrorPipe&) = delete;
 
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+  // Async-signal-safe.
+  [[noreturn]] void ReportAndExit(int error) const {
+    [[maybe_unused]] const ssize_t written = ::write(ends_[1], &error, sizeof error);
+    _exit(kCannotStart);
+  }
+
+  // Waits until the child has started its program or failed. Returns 0 or the error.
+  int Read() {
+    CloseWriteEnd();
+    int error = 0;
+    while (::read(ends_[0], &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    return error;
+  }
 
  private:
-  posix_spawn_file_actions_t actions_{};
+  static constexpr int kCannotStart = 127;
+
+  void CloseWriteEnd() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+
+  std::array<int, 2> ends_{};
 };
+
+// Runs in the child, where only async-signal-safe calls are allowed, since other threads of the
+// parent may have held locks when it forked.
+[[noreturn]] void BecomeProgram(char* const* argv, const char* log, pid_t parent,
+                                const ErrorPipe& errors) {
+  // Ctrl-C at a terminal reaches the parent alone, which then asks the child to end.
+  ::setpgid(0, 0);
+  // If the parent dies, even by SIGKILL, the child saves its work and ends too.
+  if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) errors.ReportAndExit(errno);
+  if (::getppid() != parent) errors.ReportAndExit(ESRCH);  // it died before prctl
+  const int input = ::open("/dev/null", O_RDONLY);
+  const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (input < 0 || output < 0 || ::dup2(input, STDIN_FILENO) < 0 ||
+      ::dup2(output, STDOUT_FILENO) < 0 || ::dup2(output, STDERR_FILENO) < 0) {
+    errors.ReportAndExit(errno);
+  }
+  ::execv("/proc/self/exe", argv);
+  errors.ReportAndExit(errno);
+}
 
 pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
   std::vector<char*> argv;
@@ -46,11 +88,13 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::pa
   std::vector<std::string> copies = arguments;
   for (std::string& argument : copies) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const Redirections redirections(log);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawn(&pid, "/proc/self/exe", redirections.get(), nullptr, argv.data(), environ);
+  ErrorPipe errors;
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) BecomeProgram(argv.data(), log.c_str(), parent, errors);
+  const int error = pid < 0 ? errno : errors.Read();
   if (error != 0) {
+    if (pid > 0) ::waitpid(pid, nullptr, 0);
     throw Error(
         fmt::format("cannot start a run that logs to {}: {}", log.string(), std::strerror(error)));
   }
