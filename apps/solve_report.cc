@@ -125,7 +125,7 @@ std::string Describe(const SolveResult& result, const Domain& domain) {
       result.line.id.is_string() ? result.line.id.get<std::string>() : result.line.id.dump();
   if (!search.solved) {
     const std::string best = search.best
-                                 ? fmt::format("; best: h={:.2f}, after {} moves",
+                                 ? fmt::format("; best: estimate {:.2f}, after {} moves",
                                                search.best->estimate, search.best->actions.size())
                                  : "";
     return fmt::format("{:>6}  not solved: {}{}", id, result.error, best);
@@ -145,7 +145,9 @@ std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
     expanded += result.search.expanded;
   }
   std::string table = Lengths(results);
-  table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Mean(seconds, searched)));
+  if (searched > 0) {
+    table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Mean(seconds, searched)));
+  }
   if (seconds > 0) {
     table += fmt::format("nodes         {} generated, {} a second\n", WithThousands(nodes),
                          WithThousands(static_cast<long long>(double(nodes) / seconds)));
