@@ -28,7 +28,7 @@ TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
 
 // Memory grows with the nodes, so who sets a limit should know what it stands for.
 void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
-  std::string text = fmt::format("A*: weight {:g}, {} states at a time", options.weight,
+  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", options.weight,
                                  WithThousands(static_cast<long long>(options.batch)));
   if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
   if (options.max_nodes == 0) {
@@ -79,6 +79,24 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
                        : fmt::format("--checkpoint {}: expected last, best or a file", which));
 }
 
+// A search that is this close to greedy gains little from a lower weight.
+constexpr double kLowWeight = 0.1;
+
+std::string LowerWeight(const SearchConfig& config) {
+  if (config.weight <= kLowWeight) return "";
+  return fmt::format("lower search.weight ({:g}), or ", config.weight);
+}
+
+// Below this, most of a step is the cost of calling the network at all.
+constexpr std::int64_t kSmallBatch = 100;
+
+std::string FasterAStar(const SearchConfig& config, const SearchResult& result) {
+  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise it";
+  return fmt::format(
+      "raise search.batch ({}): the search generated only {} nodes a second", config.batch,
+      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
+}
+
 }  // namespace
 
 Solver::Solver(const ModelArgs& args) {
@@ -99,17 +117,19 @@ std::string Solver::Failure(const SearchResult& result) const {
   if (result.solved) return "";
   const SearchConfig& config = config_.search;
   const bool astar = config.method == SearchMethod::kAStar;
-  const std::string hint = astar && config.weight > 0 ? ", a lower search.weight takes less" : "";
   switch (result.ended) {
     case Ended::kNodeLimit:
-      return fmt::format("no solution found with {} nodes (search.max_nodes){}",
-                         WithThousands(config.max_nodes), hint);
+      return fmt::format("no solution found with {} nodes (search.max_nodes); {}raise it",
+                         WithThousands(config.max_nodes), LowerWeight(config));
     case Ended::kTimeLimit:
-      return fmt::format("no solution found in {} (search.max_seconds){}",
-                         HumanSeconds(config.max_seconds), hint);
+      return fmt::format(
+          "no solution found in {} (search.max_seconds); {}", HumanSeconds(config.max_seconds),
+          astar ? FasterAStar(config, result) : "lower search.beam_width, or raise it");
     case Ended::kLengthLimit:
-      return fmt::format("no solution of at most {} moves found with beam width {}",
-                         config.max_length, config.beam_width);
+      return fmt::format(
+          "no solution of at most {} moves found with beam width {}; raise search.max_length or "
+          "search.beam_width",
+          config.max_length, config.beam_width);
     case Ended::kSolved:
     case Ended::kExhausted:
       break;
@@ -118,7 +138,8 @@ std::string Solver::Failure(const SearchResult& result) const {
     return fmt::format("it has no solution: none of the {} states that it leads to is a goal",
                        WithThousands(result.stored));
   }
-  return fmt::format("no new states left with beam width {}", config.beam_width);
+  return fmt::format("no new states left with beam width {}; raise search.beam_width",
+                     config.beam_width);
 }
 
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,

@@ -210,7 +210,9 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
        "of a path's cost beside the estimate of the rest, in A*; 1: least cost if estimates are "
        "never too high; less: fewer nodes and longer solutions; 0: greedy",
        RealField{&c.search.weight, 0, 1000}},
-      {"search.batch", "states of one puzzle that A* expands at a time",
+      {"search.batch",
+       "most states of one puzzle that A* expands at a time; it begins with 1 and grows to a tenth "
+       "of the states expanded",
        IntField{&c.search.batch, 1, 1 << 24}},
       {"search.instances", "puzzles that A* solves at a time",
        IntField{&c.search.instances, 1, 1 << 20}},

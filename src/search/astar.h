@@ -15,9 +15,12 @@
 
 namespace tandem {
 
-/// Expands the states of least weight * cost + estimate first, `batch` of each puzzle at a time and
-/// many puzzles in lock step: one expansion of all that is popped, one evaluation of all new states
-/// among their children. Each state is estimated once, and goals count 0.
+/// Expands the states of least weight * cost + estimate first, up to `batch` of each puzzle at a
+/// time and many puzzles in lock step: one expansion of all that is popped, one evaluation of all
+/// new states among their children. Each state is estimated once, and goals count 0.
+///
+/// A search begins with one state at a time. Its batch grows to a tenth of the states that it has
+/// expanded, so an easy puzzle costs few states and a hard one fills the evaluator's batches.
 ///
 /// A search keeps the cheapest solution met and ends once no open state could lead to a cheaper one
 /// by its value; a closed state to which a cheaper path is found is opened again. So, where

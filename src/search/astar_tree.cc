@@ -8,6 +8,11 @@ namespace {
 // The index of nodes is memory far away: asked for this many children ahead, it is there in time.
 constexpr std::size_t kAhead = 12;
 
+// A batch is at most this part of the states expanded before it. States that one at a time would
+// not have expanded are then at most about as large a part of all, while hard puzzles still reach
+// full batches within a hundred steps.
+constexpr std::int64_t kGrowth = 10;
+
 // Also turns the negative zero, which an open list cannot order, into 0.
 float AtLeastZero(float estimate) { return estimate > 0 ? estimate : 0; }
 
@@ -34,7 +39,8 @@ void AStarTree::Pop() {
     ended_ = Ended::kTimeLimit;
   }
   if (ended_) return;
-  while (popped_.size() < options_.batch && !open_.empty() && Promising(open_.least())) {
+  const std::size_t most = BatchNow();
+  while (popped_.size() < most && !open_.empty() && Promising(open_.least())) {
     const std::uint32_t node = open_.Pop();
     if (nodes_[node].closed != 0) continue;
     nodes_[node].closed = 1;
@@ -42,6 +48,11 @@ void AStarTree::Pop() {
   }
   expanded_ += std::ssize(popped_);
   if (popped_.empty()) ended_ = goal_ ? Ended::kSolved : Ended::kExhausted;
+}
+
+std::size_t AStarTree::BatchNow() const {
+  const auto grown = static_cast<std::size_t>(std::max<std::int64_t>(expanded_ / kGrowth, 1));
+  return std::min(grown, options_.batch);
 }
 
 // Whether to look for something better than the solution found through a node of this value. A

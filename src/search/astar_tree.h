@@ -18,7 +18,8 @@ namespace tandem {
 
 struct AStarOptions {
   float weight = 1;           ///< of the path's cost in weight * cost + estimate; 0 and up
-  std::size_t batch = 1;      ///< states of one puzzle expanded at a time
+  std::size_t batch = 1;      ///< most states of one puzzle expanded at a time; a search begins
+                              ///< with one and widens as it grows
   std::size_t instances = 1;  ///< puzzles searched at a time
   std::size_t max_nodes = 0;  ///< different states stored for one puzzle; 0: no limit
   double max_seconds = 0;     ///< for one puzzle, looked at once a step; 0: no limit
@@ -68,6 +69,7 @@ class AStarTree {
   float ValueOf(const NodeTable::Node& node) const {
     return options_.weight * node.cost + node.estimate;
   }
+  std::size_t BatchNow() const;
   bool Promising(float value) const;
   void Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action);
   void Improve(std::uint32_t node, std::uint32_t parent, Action action, float cost);

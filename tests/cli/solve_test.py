@@ -77,7 +77,7 @@ class Solve(CliTest):
         text, announced = self.run_tandem("solve", "--model", run, "--states", states, "--search",
                                           "astar", "--weight", "0.5", "--set",
                                           "search.max_nodes=5000")
-        self.assertIn("A*: weight 0.5, 1,000 states at a time; at most 5,000 nodes, which take",
+        self.assertIn("A*: weight 0.5, up to 1,000 states at a time; at most 5,000 nodes, which take",
                       announced)
         self.assertRegex(announced, r"memory +\d+ bytes a node stored")
         result = json.loads(text)
@@ -93,12 +93,37 @@ class Solve(CliTest):
         text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1,
                                   "--search", "astar", "--set", "search.max_nodes=200", "--set",
                                   "search.batch=10", "--out", out, code=1)
-        self.assertRegex(text, r"no solution found with 200 nodes .*; best: h=\d+\.\d\d, after \d+ ")
+        self.assertRegex(text, r"no solution found with 200 nodes \(search.max_nodes\); lower "
+                               r"search.weight \(0.6\), or raise it; best: estimate \d+\.\d\d, "
+                               r"after \d+ ")
         self.assertIn("not solved    1: 1 at the node limit", text)
         result = json.loads(out.read_text())
         self.assertEqual((result["ended"], result["stored"]), ("node limit", 200))
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
+
+    def test_a_search_that_is_too_slow_names_the_key_that_makes_it_so(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+
+        def error(*args):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1, "--set",
+                                      "search.max_seconds=0.05", *args, code=1)
+            return json.loads(text)["error"]
+        self.assertRegex(error("--search", "astar", "--set", "search.batch=1"),
+                         r"raise search.batch \(1\): the search generated only [\d,]+ nodes a second")
+        self.assertIn("lower search.weight (0.6), or raise it", error("--search", "astar"))
+        self.assertTrue(error("--search", "astar", "--weight", 0).endswith(
+            "(search.max_seconds); raise it"))
+        self.assertIn("lower search.beam_width",
+                      error("--beam-width", 8, "--set", "search.max_length=100000"))
+
+    def test_no_mean_time_without_a_search(self):
+        run = self.train_small()
+        states = self.write("states.txt", "no cube\n")
+        _, summary = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        self.assertIn("no state      1 line\n", summary)
+        self.assertNotIn("mean time", summary)
 
     def test_results_keep_the_order_of_the_states(self):
         run = self.train_small()

@@ -159,6 +159,40 @@ TEST(AStar, WeightZeroIsGreedy) {
   ExpectSolutions(whole, SolveWhole(whole, erratic, {.weight = 0, .batch = 3}), 1000);
 }
 
+TEST(AStar, AWideBatchCostsAnEasyPuzzleNoMoreStates) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
+  for (const SearchResult& result : SolveWhole(whole, exact, {.weight = 1, .batch = 1000})) {
+    EXPECT_EQ(result.expanded, std::ssize(result.actions));
+  }
+}
+
+// Notes how many states it is asked about at a time; all are equally far for it.
+class SizeEvaluator final : public Evaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    sizes.push_back(inputs.size());
+    std::ranges::fill(values, 1.0F);
+  }
+  std::vector<std::size_t> sizes;
+};
+
+TEST(AStar, AHardPuzzleFillsItsBatches) {
+  const CycleDomain cycles(6);
+  const auto solve = [&](std::size_t batch) {
+    SizeEvaluator sizes;
+    AStar search(cycles, sizes, {.weight = 1, .batch = batch});
+    const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
+    EXPECT_EQ(result.ended, Ended::kExhausted);
+    EXPECT_EQ(result.expanded, 360);
+    return sizes.sizes;
+  };
+  const std::vector<std::size_t> wide = solve(1000);
+  EXPECT_LT(wide.size(), 70);  // 10 steps of one state, then a tenth more in each
+  EXPECT_GT(solve(1).size(), 200);
+}
+
 TEST(AStar, EstimatesEachStateOnce) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
