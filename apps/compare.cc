@@ -153,10 +153,23 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
   return all;
 }
 
+// A schedule that is laid over the updates favours the run that does them first.
+std::string CautionAboutSchedule(const Plan& plan, std::span<const Row> rows) {
+  const bool shown = std::ranges::any_of(
+      rows, [](const Row& row) { return row.solve_rate_equal_time.has_value(); });
+  const std::vector<Override> overrides =
+      OverridesOf(plan, plan.variants.front(), plan.seeds.front());
+  const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
+  const bool falls = schedule == Schedule::kLinear || schedule == Schedule::kCosine;
+  if (!shown || !falls) return "";
+  return "the learning rate falls up to the last update, so solve rates after equal seconds favour "
+         "the run that ends first; --set optimizer.schedule=constant makes them fair";
+}
+
 std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::span<const Row> rows) {
   const std::vector<std::string> verdicts = Verdicts(rows, plan.seeds.size());
   const nlohmann::ordered_json json = {
-      {"schema", 1},          {"config", plan.config},
+      {"schema", 2},          {"config", plan.config},
       {"seeds", plan.seeds},  {"cores", runs.front().runs.front().cores},
       {"rows", ToJson(rows)}, {"verdicts", verdicts}};
   return json.dump(2) + "\n";
@@ -166,6 +179,8 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   const std::vector<Row> rows = Compare(runs);
   fmt::print("{}\n", TableText(rows));
   for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
+  const std::string caution = CautionAboutSchedule(plan, rows);
+  if (!caution.empty()) fmt::print("{}\n", caution);
   const std::string json = JsonOf(plan, runs, rows);
   WriteFileAtomically(plan.folder / "compare.json", json);
   const fs::path figure = plan.folder / "compare.svg";

@@ -85,7 +85,7 @@ void AddConfig(CLI::App& app, ConfigArgs& args) {
 
 void AddCompare(CLI::App& app, CompareArgs& args) {
   CLI::App& compare = *app.add_subcommand(
-      "compare", "Run a config in several modes and tell what differs beyond the spread");
+      "compare", "Run a config in several modes and tell what differs beyond chance");
   compare.add_option("config", args.config, "The YAML config, such as configs/compare.yaml")
       ->required()
       ->type_name("CONFIG");
@@ -105,9 +105,14 @@ void AddCompare(CLI::App& app, CompareArgs& args) {
   AddKeyOption(compare, args.overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   compare.footer(
       "Every run does the same updates; train.max_seconds does not count. Figures leave the cold\n"
-      "start out and are the median over the seeds, with the least and the most. The ideal that\n"
-      "overlap efficiency is a share of is the largest of the generator's critical path, the main\n"
-      "thread's, and each resource's whole demand, as sequential took them.\n\n"
+      "start out and are the median over the seeds, with the least and the most. Beside each\n"
+      "difference stands how often chance alone makes as large a one (an exact permutation test\n"
+      "over the pairs of a seed); a verdict takes five seeds.\n\n"
+      "Solve rates after equal seconds are those at the moment when the first run of a seed ends,\n"
+      "on the line between the validations before and after it.\n\n"
+      "The ideal speed-up is over sequential, if every wait were filled. The busiest side is the\n"
+      "generator, the main thread, the cores or the GPU, each in its own run. The product rate is\n"
+      "that of large matrices, measured at the end of each run.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
       "The folder holds the runs, compare.json and compare.svg.");

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tandem {
 namespace {
@@ -25,13 +26,41 @@ std::optional<Spread> SpreadOfAll(const std::vector<std::optional<double>>& valu
   return SpreadOf(known);
 }
 
-// The last one measured by `seconds` after the start.
+// On the line between the validations before and after `seconds`; the last one if none came after.
+// The last one before alone would favour the run that has just been validated: the first to end.
 std::optional<double> SolveRateAt(const RunRecord& run, double seconds) {
-  std::optional<double> rate;
+  const UpdatePoint* before = nullptr;
   for (const UpdatePoint& point : run.curve) {
-    if (point.seconds <= seconds && point.solve_rate) rate = point.solve_rate;
+    if (!point.solve_rate) continue;
+    if (point.seconds <= seconds) {
+      before = &point;
+      continue;
+    }
+    if (before == nullptr) return std::nullopt;
+    const double part = (seconds - before->seconds) / (point.seconds - before->seconds);
+    return std::lerp(*before->solve_rate, *point.solve_rate, part);
   }
-  return rate;
+  return before != nullptr ? before->solve_rate : std::nullopt;
+}
+
+// Nothing where a value is missing on either side.
+std::optional<double> ChanceBetween(const std::vector<std::optional<double>>& values,
+                                    const std::vector<std::optional<double>>& first) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i] || !first[i]) return std::nullopt;
+    differences.push_back(*values[i] - *first[i]);
+  }
+  return ChanceOf(differences);
+}
+
+// Each name once, in the order in which they come.
+std::string Distinct(const std::vector<std::string>& names) {
+  std::vector<std::string> once;
+  for (const std::string& name : names) {
+    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
+  }
+  return fmt::format("{}", fmt::join(once, ", "));
 }
 
 double FirstDone(std::span<const VariantRuns> variants, std::size_t seed) {
@@ -49,17 +78,63 @@ const VariantRuns* SequentialBeside(std::span<const VariantRuns> variants, const
   return nullptr;
 }
 
-void FillEfficiency(const VariantRuns& overlapped, const VariantRuns* sequential, Row& row) {
+void FillIdeal(const VariantRuns& overlapped, const VariantRuns* sequential, Row& row) {
   if (overlapped.variant.mode != "async" || sequential == nullptr) return;
-  std::vector<double> efficiency;
-  std::vector<std::string> bounds;  // each once
-  for (std::size_t seed = 0; seed < overlapped.runs.size(); ++seed) {
-    const Ideal ideal = IdealOf(sequential->runs[seed]);
-    efficiency.push_back(ideal.seconds / overlapped.runs[seed].seconds);
-    if (std::ranges::find(bounds, ideal.bound_by) == bounds.end()) bounds.push_back(ideal.bound_by);
+  std::vector<double> speed_up;
+  std::vector<std::string> bounds;
+  for (const RunRecord& run : sequential->runs) {
+    const Ideal ideal = IdealOf(run);
+    speed_up.push_back(run.seconds / ideal.seconds);
+    bounds.push_back(ideal.bound_by);
   }
-  row.efficiency = SpreadOf(efficiency);
-  row.bound_by = fmt::format("{}", fmt::join(bounds, ", "));
+  row.ideal_speed_up = SpreadOf(speed_up);
+  row.ideal_bound_by = Distinct(bounds);
+}
+
+void FillBusy(const std::vector<RunRecord>& runs, Row& row) {
+  std::vector<double> shares;
+  std::vector<std::string> sides;
+  for (const RunRecord& run : runs) {
+    const Busy busy = BusyOf(run);
+    shares.push_back(busy.share);
+    sides.push_back(busy.side);
+  }
+  row.busy = SpreadOf(shares);
+  row.busiest = Distinct(sides);
+}
+
+// The solve rates of a variant's runs, by seed.
+struct SolveRates {
+  std::vector<std::optional<double>> at_end, at_equal_time;
+};
+
+SolveRates SolveRatesOf(std::span<const VariantRuns> variants, const std::vector<RunRecord>& runs) {
+  SolveRates rates;
+  for (std::size_t seed = 0; seed < runs.size(); ++seed) {
+    rates.at_end.push_back(SolveRateAt(runs[seed], runs[seed].curve.back().seconds));
+    rates.at_equal_time.push_back(SolveRateAt(runs[seed], FirstDone(variants, seed)));
+  }
+  return rates;
+}
+
+void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& of, Row& row) {
+  const std::vector<RunRecord>& first = variants.front().runs;
+  std::vector<double> speed_up, log_speed_up;
+  row.weights_equal_first = true;
+  for (std::size_t seed = 0; seed < of.runs.size(); ++seed) {
+    speed_up.push_back(first[seed].seconds / of.runs[seed].seconds);
+    log_speed_up.push_back(std::log(speed_up.back()));
+    if (of.runs[seed].weights_sha256 != first[seed].weights_sha256) row.weights_equal_first = false;
+  }
+  row.speed_up = SpreadOf(speed_up);
+  const SolveRates rates = SolveRatesOf(variants, of.runs);
+  row.solve_rate = SpreadOfAll(rates.at_end);
+  row.solve_rate_equal_time = SpreadOfAll(rates.at_equal_time);
+  if (&of == &variants.front()) return;
+  const SolveRates first_rates = SolveRatesOf(variants, first);
+  row.speed_up_chance = ChanceOf(log_speed_up);
+  row.solve_rate_chance = ChanceBetween(rates.at_end, first_rates.at_end);
+  row.solve_rate_equal_time_chance = ChanceBetween(rates.at_equal_time, first_rates.at_equal_time);
 }
 
 Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {
@@ -70,45 +145,43 @@ Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {
       Over(runs, [](const auto& r) { return static_cast<double>(r.updates) / r.seconds; });
   row.examples_per_s =
       Over(runs, [](const auto& r) { return static_cast<double>(r.examples) / r.seconds; });
-  row.generate_s = Over(runs, [](const auto& r) { return r.generate_s; });
-  row.train_s = Over(runs, [](const auto& r) { return r.train_s; });
+  row.generate_critical_s = Over(runs, [](const auto& r) { return r.generate_critical_s; });
+  row.train_critical_s = Over(runs, [](const auto& r) { return r.train_critical_s; });
   row.idle_workers = Over(runs, [](const auto& r) { return r.idle_workers; });
   row.idle_main = Over(runs, [](const auto& r) { return r.idle_main; });
-  if (runs.front().gpu_s) {
+  if (std::ranges::all_of(runs, [](const auto& r) { return r.gpu_s.has_value(); })) {
     row.idle_gpu = Over(runs, [](const auto& r) { return 1 - *r.gpu_s / r.seconds; });
+  }
+  if (std::ranges::all_of(runs, [](const auto& r) { return r.product_share.has_value(); })) {
+    row.product_share = Over(runs, [](const auto& r) { return *r.product_share; });
   }
   row.lag_updates = Over(runs, [](const auto& r) { return r.lag_updates; });
   row.final_loss = Over(runs, [](const auto& r) { return r.final_loss; });
-
-  const std::vector<RunRecord>& first = variants.front().runs;
-  std::vector<std::optional<double>> solved;
-  std::vector<std::optional<double>> solved_by_then;
-  std::vector<double> speed_up;
-  row.weights_equal_first = true;
-  for (std::size_t seed = 0; seed < runs.size(); ++seed) {
-    solved.push_back(SolveRateAt(runs[seed], runs[seed].curve.back().seconds));
-    solved_by_then.push_back(SolveRateAt(runs[seed], FirstDone(variants, seed)));
-    speed_up.push_back(first[seed].seconds / runs[seed].seconds);
-    if (runs[seed].weights_sha256 != first[seed].weights_sha256) row.weights_equal_first = false;
-  }
-  row.solve_rate = SpreadOfAll(solved);
-  row.solve_rate_equal_time = SpreadOfAll(solved_by_then);
-  row.speed_up = SpreadOf(speed_up);
-  FillEfficiency(of, SequentialBeside(variants, of.variant), row);
+  CompareWithFirst(variants, of, row);
+  FillIdeal(of, SequentialBeside(variants, of.variant), row);
+  FillBusy(runs, row);
   return row;
+}
+
+// The longest of what `run` measured, and its name.
+Ideal Longest(const RunRecord& run) {
+  Ideal longest{.seconds = run.generate_critical_s, .bound_by = "generator"};
+  const auto consider = [&](double seconds, const char* what) {
+    if (seconds > longest.seconds) longest = {.seconds = seconds, .bound_by = what};
+  };
+  consider(run.train_critical_s, "training");
+  consider(run.core_s / run.cores, "cores");
+  consider(run.gpu_s.value_or(0), "GPU");
+  return longest;
 }
 
 }  // namespace
 
-Ideal IdealOf(const RunRecord& sequential) {
-  Ideal ideal{.seconds = sequential.generate_s, .bound_by = "generator"};
-  const auto consider = [&](double seconds, const char* what) {
-    if (seconds > ideal.seconds) ideal = {.seconds = seconds, .bound_by = what};
-  };
-  consider(sequential.train_s, "training");
-  consider(sequential.core_s / sequential.cores, "cores");
-  consider(sequential.gpu_s.value_or(0), "GPU");
-  return ideal;
+Ideal IdealOf(const RunRecord& sequential) { return Longest(sequential); }
+
+Busy BusyOf(const RunRecord& run) {
+  const Ideal longest = Longest(run);
+  return {.share = std::min(longest.seconds / run.seconds, 1.0), .side = longest.bound_by};
 }
 
 std::vector<Row> Compare(std::span<const VariantRuns> variants) {

@@ -6,6 +6,9 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "compare/svg.h"
 
@@ -14,6 +17,8 @@ namespace {
 
 // Told apart also by those who see few colours (Okabe and Ito).
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
+// A curve that lies on another leaves gaps, through which the other one shows.
+constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
 constexpr const char* kGrid = "#dddddd";
 constexpr const char* kFill = "#e69f00";
 constexpr const char* kTrain = "#0072b2";
@@ -23,12 +28,15 @@ constexpr double kPanelTop = 60;
 constexpr double kPanelHeight = 300;
 constexpr double kLeft = 60;
 constexpr double kPanelWidth = 410;
-constexpr double kTimelineTop = kPanelTop + kPanelHeight + 90;
+constexpr double kLegendTop = kPanelTop + kPanelHeight + 64;
+constexpr double kLegendHeight = 18;
 constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
+constexpr std::size_t kMostDots = 50;  // of one curve
 
 const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
+const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
 
 struct Range {
   double least = std::numeric_limits<double>::infinity();
@@ -42,22 +50,50 @@ struct Range {
 
 using Coordinate = std::function<double(const UpdatePoint&)>;
 
-// The loss of every run against `x`, in a panel whose left edge is at `left`.
-void DrawLosses(Svg& svg, std::span<const VariantRuns> variants, double left, const Coordinate& x,
-                const std::string& x_name) {
+// What the panels show of a run: points at which `y` is known.
+struct Quantity {
+  std::string name;
+  std::function<std::optional<double>(const UpdatePoint&)> y;
+  bool from_zero = false;
+};
+
+// The solve rate, unless no run was validated. The loss alone cannot tell whether a network learns:
+// it rises with the targets of value iteration.
+Quantity QuantityFor(std::span<const VariantRuns> variants) {
+  for (const VariantRuns& each : variants) {
+    for (const RunRecord& run : each.runs) {
+      for (const UpdatePoint& point : run.curve) {
+        if (!point.solve_rate) continue;
+        return {.name = "% of validation puzzles solved",
+                .y = [](const UpdatePoint& p) -> std::optional<double> {
+                  if (!p.solve_rate) return std::nullopt;
+                  return 100 * *p.solve_rate;
+                },
+                .from_zero = true};
+      }
+    }
+  }
+  return {.name = "loss (no solve rate: the runs were not validated)",
+          .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
+}
+
+// One curve for every run, in a panel whose left edge is at `left`.
+void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity& quantity,
+                double left, const Coordinate& x, const std::string& x_name) {
   Range across{.least = 0};
-  Range losses;
+  Range up;
+  if (quantity.from_zero) up.Add(0);
   for (const VariantRuns& each : variants) {
     for (const RunRecord& run : each.runs) {
       for (const UpdatePoint& point : run.curve) {
         across.Add(x(point));
-        losses.Add(point.loss);
+        if (const std::optional<double> y = quantity.y(point)) up.Add(*y);
       }
     }
   }
   const double bottom = kPanelTop + kPanelHeight;
   const Axis to_x(across.least, across.most, left, left + kPanelWidth);
-  const Axis to_y(losses.least, losses.most, bottom - 5, kPanelTop + 5);
+  const Axis to_y(up.least, up.most, bottom - 5, kPanelTop + 5);
   for (const double tick : to_x.Ticks(5)) {
     svg.Line({to_x(tick), kPanelTop}, {to_x(tick), bottom}, kGrid);
     svg.Text({to_x(tick), bottom + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
@@ -67,30 +103,66 @@ void DrawLosses(Svg& svg, std::span<const VariantRuns> variants, double left, co
     svg.Text({left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    for (std::size_t seed = 0; seed < variants[i].runs.size(); ++seed) {
+    for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {  // the thick line on top
+      const double opacity = seed == 0 ? 0.9 : 0.4;
       std::vector<Point> points;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
-        points.push_back({to_x(x(point)), to_y(point.loss)});
+        const std::optional<double> y = quantity.y(point);
+        if (y) points.push_back({to_x(x(point)), to_y(*y)});
       }
-      svg.Polyline(points, ColourOf(i), seed == 0 ? 2 : 1, seed == 0 ? 0.9 : 0.4);
+      svg.Polyline(points, ColourOf(i), seed == 0 ? 2.5 : 1, opacity, DashesOf(i));
+      if (seed == 0 && points.size() <= kMostDots) {
+        for (const Point& point : points) svg.Dot(point, ColourOf(i), 3, opacity);
+      }
     }
   }
   svg.Text({left + kPanelWidth / 2, bottom + 36}, x_name, Anchor::kMiddle);
-  svg.Text({left, kPanelTop - 8}, "loss");
+  svg.Text({left, kPanelTop - 8}, quantity.name);
 }
 
-void DrawLegend(Svg& svg, std::span<const VariantRuns> variants) {
-  double x = kLeft;
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    svg.Line({x, kPanelTop + kPanelHeight + 56}, {x + 24, kPanelTop + kPanelHeight + 56},
-             ColourOf(i), 3);
-    svg.Text({x + 30, kPanelTop + kPanelHeight + 60}, variants[i].variant.name);
-    x += 50 + 7.0 * static_cast<double>(variants[i].variant.name.size());
+bool WeightsEqualFirst(std::span<const VariantRuns> variants, std::size_t of) {
+  for (std::size_t seed = 0; seed < variants[of].runs.size(); ++seed) {
+    const std::string& weights = variants[of].runs[seed].weights_sha256;
+    if (weights.empty() || weights != variants[0].runs[seed].weights_sha256) return false;
+  }
+  return true;
+}
+
+// What the lines mean, a sentence a line.
+std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
+  std::vector<std::string> notes;
+  if (variants[0].runs.size() > 1) {
+    notes.emplace_back("Thick lines are the first seed, pale lines the other seeds.");
+  }
+  for (std::size_t i = 1; i < variants.size(); ++i) {
+    if (!WeightsEqualFirst(variants, i)) continue;
+    notes.push_back(
+        fmt::format("Over iterations, {} lies on {}: their weights are equal, seed by seed.",
+                    variants[i].variant.name, variants[0].variant.name));
+  }
+  return notes;
+}
+
+double TimelineTop(std::span<const VariantRuns> variants, const std::vector<std::string>& notes) {
+  return kLegendTop + kLegendHeight * static_cast<double>(variants.size() + notes.size()) + 24;
+}
+
+void DrawLegend(Svg& svg, std::span<const VariantRuns> variants,
+                const std::vector<std::string>& notes) {
+  double y = kLegendTop;
+  for (std::size_t i = 0; i < variants.size(); ++i, y += kLegendHeight) {
+    const std::array line = {Point{kLeft, y - 4}, Point{kLeft + 40, y - 4}};
+    svg.Polyline(line, ColourOf(i), 2.5, 0.9, DashesOf(i));
+    svg.Text({kLeft + 48, y}, variants[i].variant.name);
+  }
+  for (const std::string& note : notes) {
+    svg.Text({kLeft, y}, note);
+    y += kLegendHeight;
   }
 }
 
 // The first fills and trainings of each variant, one above the other.
-void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants) {
+void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timeline_top) {
   const double left = kLeft + 180;
   Range times{.least = 0};
   const auto shown = [](const std::vector<Stretch>& all) {
@@ -101,7 +173,7 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants) {
   }
   const Axis to_x(times.least, times.most, left, kWidth - 20);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    const double top = kTimelineTop + static_cast<double>(i) * kRowHeight;
+    const double top = timeline_top + static_cast<double>(i) * kRowHeight;
     const auto draw = [&](const std::vector<Stretch>& stretches, double y, const char* colour,
                           const char* what) {
       for (std::size_t k = 0; k < shown(stretches).size(); ++k) {
@@ -116,7 +188,7 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants) {
     draw(variants[i].runs.front().fills, top, kFill, "fill");
     draw(variants[i].runs.front().trainings, top + kBarHeight + 2, kTrain, "update");
   }
-  const double bottom = kTimelineTop + static_cast<double>(variants.size()) * kRowHeight;
+  const double bottom = timeline_top + static_cast<double>(variants.size()) * kRowHeight;
   for (const double tick : to_x.Ticks(8)) {
     svg.Line({to_x(tick), bottom - 12}, {to_x(tick), bottom - 6}, "#888888");
     svg.Text({to_x(tick), bottom + 6}, fmt::format("{:g}", tick), Anchor::kMiddle);
@@ -127,16 +199,19 @@ void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants) {
 }  // namespace
 
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title) {
-  Svg svg(kWidth, kTimelineTop + static_cast<double>(variants.size()) * kRowHeight + 40);
+  const std::vector<std::string> notes = Notes(variants);
+  const Quantity quantity = QuantityFor(variants);
+  const double timeline_top = TimelineTop(variants, notes);
+  Svg svg(kWidth, timeline_top + static_cast<double>(variants.size()) * kRowHeight + 40);
   svg.Text({kWidth / 2, 24}, title, Anchor::kMiddle, 16);
-  DrawLosses(
-      svg, variants, kLeft, [](const UpdatePoint& p) { return static_cast<double>(p.iterations); },
-      "iterations");
-  DrawLosses(
-      svg, variants, kLeft + kPanelWidth + 90, [](const UpdatePoint& p) { return p.seconds; },
-      "seconds");
-  DrawLegend(svg, variants);
-  DrawTimelines(svg, variants);
+  DrawCurves(
+      svg, variants, quantity, kLeft,
+      [](const UpdatePoint& p) { return static_cast<double>(p.iterations); }, "iterations");
+  DrawCurves(
+      svg, variants, quantity, kLeft + kPanelWidth + 90,
+      [](const UpdatePoint& p) { return p.seconds; }, "seconds since the start");
+  DrawLegend(svg, variants, notes);
+  DrawTimelines(svg, variants, timeline_top);
   return svg.Finish();
 }
 

@@ -36,13 +36,16 @@ void ReadSummary(const Json& json, RunRecord& record) {
   record.weights_sha256 = json.at("weights_sha256");
   const Json& warm = json.at("after_cold_start");
   record.seconds = warm.at("wall_s");
-  record.generate_s = warm.at("generate_s");
-  record.train_s = warm.at("train_s");
+  record.generate_critical_s = warm.at("generate_critical_s");
+  record.train_critical_s = warm.at("train_critical_s");
   record.core_s = warm.at("core_s");
   record.cores = warm.at("cores");
   record.idle_workers = warm.at("idle_workers");
   record.idle_main = warm.at("idle_main");
   if (const auto gpu = warm.find("gpu_s"); gpu != warm.end()) record.gpu_s = gpu->get<double>();
+  if (const auto share = warm.find("product_share"); share != warm.end()) {
+    record.product_share = share->get<double>();
+  }
 }
 
 void ReadUpdate(const Json& json, RunRecord& record) {

@@ -31,13 +31,14 @@ struct RunRecord {
   std::string weights_sha256;
 
   // After the cold start, which every mode has alike.
-  double seconds = 0;           ///< wall time
-  double generate_s = 0;        ///< the generator's critical path: at work, not waiting
-  double train_s = 0;           ///< the main thread's: all but waiting for rows
-  double core_s = 0;            ///< CPU time of all threads
+  double seconds = 0;              ///< wall time
+  double generate_critical_s = 0;  ///< the generator's critical path: at work, not waiting
+  double train_critical_s = 0;     ///< the main thread's: all but waiting for rows
+  double core_s = 0;               ///< CPU time of all threads
   std::optional<double> gpu_s;  ///< time at least one of the GPU's streams was busy, by its traced
                                 ///< updates
   int cores = 1;
+  std::optional<double> product_share;  ///< of the rate at which the machine multiplies matrices
 
   // Shares of the wall time, in 0..1.
   double idle_workers = 0;

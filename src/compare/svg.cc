@@ -19,12 +19,20 @@ void Svg::Line(Point from, Point to, std::string_view colour, double width) {
 }
 
 void Svg::Polyline(std::span<const Point> points, std::string_view colour, double width,
-                   double opacity) {
+                   double opacity, std::string_view dashes) {
   std::string list;
   for (const Point& point : points) list += fmt::format("{:.1f},{:.1f} ", point.x, point.y);
+  const std::string dashed = dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes);
   body_ += fmt::format(
-      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" opacity=\"{}\"/>\n",
-      list, colour, width, opacity);
+      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" "
+      "opacity=\"{}\"{}/>\n",
+      list, colour, width, opacity, dashed);
+}
+
+void Svg::Dot(Point centre, std::string_view colour, double radius, double opacity) {
+  body_ +=
+      fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" opacity=\"{}\"/>\n",
+                  centre.x, centre.y, radius, colour, opacity);
 }
 
 void Svg::Bar(Point corner, double width, double height, std::string_view colour,

@@ -21,8 +21,10 @@ class Svg {
   Svg(double width, double height);
 
   void Line(Point from, Point to, std::string_view colour, double width = 1);
+  /// `dashes`: lengths of dashes and gaps in turn, such as "8 4"; "": a solid line.
   void Polyline(std::span<const Point> points, std::string_view colour, double width,
-                double opacity);
+                double opacity, std::string_view dashes = "");
+  void Dot(Point centre, std::string_view colour, double radius, double opacity);
   void Bar(Point corner, double width, double height, std::string_view colour,
            std::string_view tooltip = "");
   void Text(Point at, std::string_view text, Anchor anchor = Anchor::kStart, double size = 12);

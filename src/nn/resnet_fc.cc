@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "nn/layer_widths.h"
 
 namespace tandem {
 
@@ -21,18 +22,6 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
           .layers = config,
           .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
 }
-
-namespace {
-
-// Of the hidden layers, in their order.
-std::vector<std::int64_t> HiddenWidths(const NetworkConfig& layers) {
-  std::vector<std::int64_t> widths;
-  if (layers.stem_width > 0) widths.push_back(layers.stem_width);
-  widths.insert(widths.end(), static_cast<std::size_t>(1 + 2 * layers.blocks), layers.width);
-  return widths;
-}
-
-}  // namespace
 
 std::int64_t NumParameters(const NetworkSpec& spec) {
   std::int64_t count = 0, width = spec.features();

@@ -36,6 +36,7 @@ void TorchEvaluator::EvaluateActions(ConstRows inputs, std::span<float> values) 
 
 void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
+  num_rows_.fetch_add(static_cast<std::int64_t>(inputs.size()), std::memory_order_relaxed);
   const std::size_t width = values.size() / inputs.size();
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();

@@ -1,6 +1,8 @@
 // The Evaluator that asks a FrozenNet.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -36,6 +38,9 @@ class TorchEvaluator final : public QEvaluator {
   void Evaluate(ConstRows inputs, std::span<float> values) override;
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
+  /// Rows evaluated until now. May be called from any thread.
+  std::int64_t num_rows() const { return num_rows_.load(std::memory_order_relaxed); }
+
  private:
   // What becomes of the network's outputs (n, outputs): (n, m), m values a row.
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
@@ -52,6 +57,7 @@ class TorchEvaluator final : public QEvaluator {
   const TorchEvaluatorOptions options_;
   std::unique_ptr<Stream> stream_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;  // taken in turns
+  std::atomic<std::int64_t> num_rows_{0};
 };
 
 }  // namespace tandem

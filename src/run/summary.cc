@@ -27,20 +27,27 @@ const char* EndedBy(RunEnd end) {
 }
 
 // What `tandem compare` sets runs side by side by.
-nlohmann::ordered_json AfterColdStart(const TimeReport& time, const TrainConfig& config) {
+nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const TrainConfig& config) {
+  const TimeReport& time = summary.time;
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
   const auto idle = [](double busy, double all) {
     return all > 0 ? std::clamp(1 - busy / all, 0.0, 1.0) : 0.0;
   };
   nlohmann::ordered_json json = {
       {"wall_s", time.wall_s},
-      {"generate_s", time.generate_critical_s},
-      {"train_s", time.train_critical_s},
+      {"generate_critical_s", time.generate_critical_s},
+      {"train_critical_s", time.train_critical_s},
       {"core_s", time.core_s},
       {"cores", NumCores()},
       {"idle_workers", idle(time.generating_thread_s, generating)},
       {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
   if (time.gpu) json["gpu_s"] = time.gpu->busy_s / time.gpu->traced_s * time.wall_s;
+  if (summary.products && time.wall_s > 0) {
+    const auto [flop, machine_flop_per_s] = *summary.products;
+    json["product_flop"] = flop;
+    json["machine_flop_per_s"] = machine_flop_per_s;
+    json["product_share"] = flop / time.wall_s / machine_flop_per_s;
+  }
   return json;
 }
 
@@ -69,7 +76,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
       {"peak_rss_bytes", summary.peak_rss_bytes},
       {"weights_sha256", summary.weights_sha256},
-      {"after_cold_start", AfterColdStart(summary.time, config)},
+      {"after_cold_start", AfterColdStart(summary, config)},
       {"cold_start_s", summary.time.cold_start_s},
       {"generate_critical_s", summary.time.generate_critical_s},
       {"train_critical_s", summary.time.train_critical_s},

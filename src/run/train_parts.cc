@@ -170,6 +170,11 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
   return make(*generator, trains, schema, options, stop);
 }
 
+std::int64_t TrainRun::Parts::NumEvaluated() const {
+  return (evaluator != nullptr ? evaluator->num_rows() : 0) +
+         (current != nullptr ? current->num_rows() : 0);
+}
+
 RunState TrainRun::Parts::State(const RunCounters& counters) const {
   return {.counters = counters,
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,

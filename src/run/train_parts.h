@@ -32,6 +32,9 @@ struct TrainRun::Parts {
   /// All that is to be kept of them; the tensors are their own.
   RunState State(const RunCounters& counters) const;
 
+  /// Rows that these parts' networks evaluated until now, validation left out.
+  std::int64_t NumEvaluated() const;
+
   std::shared_ptr<Device> device;
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
@@ -39,7 +42,7 @@ struct TrainRun::Parts {
   NetworkSpec network;
   ResNetFC net;
   std::unique_ptr<FrozenNet> target;               // null where no generator asks a network
-  std::unique_ptr<Evaluator> evaluator;            // likewise
+  std::unique_ptr<TorchEvaluator> evaluator;       // likewise
   std::unique_ptr<CurrentNet> current;             // in sync_main alone, as the next two
   std::unique_ptr<InferenceQueue> questions;  // to `current`
   std::unique_ptr<Labeller> labeller;

@@ -6,10 +6,12 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "base/peak_memory.h"
 #include "base/timeline.h"
 #include "buffer/replay_file.h"
 #include "config/load.h"
+#include "nn/product_rate.h"
 #include "nn/tensor_file.h"
 #include "run/metrics_line.h"
 #include "run/resolve.h"
@@ -73,13 +75,14 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 }
 
 void TrainRun::MakeParts(const Checkpoint* from) {
+  if (parts_) evaluated_rows_ += parts_->NumEvaluated();
   parts_.reset();  // stops what works in the background
   parts_ = std::make_unique<Parts>(WithoutOverlapIfTimed(config_), device_, stop_, from);
   if (from != nullptr && parts_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
   }
   if (parts_->shards != nullptr) began_training_ = Mark();
-  parts_->trainer->OnStart([this] { time_.TrainingStarts(); });
+  parts_->trainer->OnStart([this] { TrainingStarts(); });
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
 }
 
@@ -172,6 +175,30 @@ void TrainRun::OnIteration(std::int64_t iteration) {
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
 }
 
+void TrainRun::TrainingStarts() {
+  time_.TrainingStarts();
+  if (!cold_flop_) cold_flop_ = ProductFlop();
+}
+
+double TrainRun::ProductFlop() const {
+  const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
+  return rows(trained_rows_) * TrainingFlop(parts_->network) +
+         rows(evaluated_rows_ + parts_->NumEvaluated()) * EvaluationFlop(parts_->network);
+}
+
+std::optional<ProductReport> TrainRun::MeasureProducts() const {
+  if (!cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
+  const bool bf16 =
+      config_.train.precision == Precision::kBf16 || config_.evaluate.precision == Precision::kBf16;
+  try {
+    return ProductReport{.flop = ProductFlop() - *cold_flop_,
+                         .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
+  } catch (const std::exception& error) {
+    LogWarning(fmt::format("cannot measure how fast the machine multiplies: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
 void TrainRun::Record(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   if (train.iterations == 0) return;
@@ -180,6 +207,7 @@ void TrainRun::Record(const UpdateRecord& record) {
   if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
+  trained_rows_ += train.examples;
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
@@ -283,6 +311,7 @@ RunSummary TrainRun::Finish() {
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
+  summary.products = MeasureProducts();
   if (parts_->shards != nullptr) {
     summary.data = ReportOf(*parts_->shards, began_training_, Mark());
   }

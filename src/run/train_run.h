@@ -44,6 +44,12 @@ class TrainObserver {
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 
+/// The matrix products of the network after the cold start, and how fast the machine is at them.
+struct ProductReport {
+  double flop = 0;                ///< floating-point operations, without those of validation
+  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
+};
+
 /// The contents of summary.json.
 struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
@@ -51,7 +57,8 @@ struct RunSummary : RunCounters {
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
-  std::optional<DataReport> data;  ///< with shards
+  std::optional<DataReport> data;         ///< with shards
+  std::optional<ProductReport> products;  ///< unless the run was stopped
 };
 
 /// Runs updates one by one. All methods but RequestStop are called from one thread. All threads
@@ -103,6 +110,9 @@ class TrainRun {
   RunCounters Counters() const;
   std::int64_t EndOfTracedEpochs() const;
   void OnIteration(std::int64_t iteration);
+  void TrainingStarts();
+  double ProductFlop() const;
+  std::optional<ProductReport> MeasureProducts() const;
   void KeepState();
   bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
@@ -131,6 +141,9 @@ class TrainRun {
   std::optional<ValidationReport> report_;  // not yet in the metrics
   double earlier_s_ = 0;                    // wall time before this run went on with another
   TrainingMark began_training_;             // of the parts below
+  std::int64_t trained_rows_ = 0;           // by this object, as the next
+  std::int64_t evaluated_rows_ = 0;         // by parts that are gone
+  std::optional<double> cold_flop_;         // when the cold start ended
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole

@@ -21,6 +21,9 @@ class CurrentNet final : public Evaluator {
 
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
+  /// Rows evaluated until now.
+  std::int64_t num_rows() const { return evaluator_.num_rows(); }
+
  private:
   const ResNetFC& net_;
   Device& device_;

@@ -21,10 +21,13 @@ class Compare(CliTest):
     def test_modes_do_the_same_work(self):
         out, log = self.compare("--seeds", "1,2", "--out", "all", "--json", "figures.json")
         self.assertIn("[4/4] ", log)
-        for measure in ("updates/s", "% workers idle", "% overlap efficiency", "% solved, equal"):
+        for measure in ("updates/s", "% workers idle", "ideal speed-up", "busiest side", "% of product rate",
+                        "% solved, equal"):
             self.assertIn(measure, out)
         self.assertRegex(out, r"weights as the first's +equal +equal\n")
-        self.assertRegex(out, r"async against sequential: .*(as fast|no difference in speed)")
+        self.assertRegex(out, r"async against sequential: .*as fast .*2 seeds; such a difference "
+                              r"arises by chance in (50|100)\.0 % of cases.*; no verdict, which "
+                              r"takes at least 5 seeds")
 
         figures = json.loads((self.folder / "figures.json").read_text())
         self.assertEqual(figures, json.loads((self.folder / "all/compare.json").read_text()))
@@ -32,15 +35,26 @@ class Compare(CliTest):
         first, second = figures["rows"]
         self.assertEqual((first["mode"], second["mode"]), ("sequential", "async"))
         self.assertEqual(first["speed_up"], {"median": 1.0, "least": 1.0, "most": 1.0})
-        self.assertIsNone(first["overlap_efficiency"])
-        self.assertGreater(second["overlap_efficiency"]["median"], 0)
+        self.assertIsNone(first["ideal_speed_up"])
+        self.assertGreater(second["ideal_speed_up"]["median"], 0)
         bounds = second["ideal_bound_by"].split(", ")
         self.assertLessEqual(set(bounds), {"generator", "training", "cores"})
         self.assertEqual(len(bounds), len(set(bounds)))
         for row in (first, second):
             self.assertEqual(row["lag_updates"]["median"], 0.75)  # 0, 1, 1, 1
-            for share in ("idle_workers", "idle_main", "solve_rate_equal_iterations"):
+            for share in ("idle_workers", "idle_main", "solve_rate_equal_iterations", "busy_share"):
                 self.assertTrue(0 <= row[share]["least"] <= row[share]["most"] <= 1, share)
+
+            self.assertGreater(row["product_share"]["least"], 0)
+        run = json.loads((self.folder / "all/async-seed1/summary.json").read_text())
+        warm = run["after_cold_start"]
+        # One-hot 324, 32, two layers of a block, and the output; 3 of 4 updates' labels.
+        weights = 324 * 32 + 2 * 32 * 32 + 32
+        trained = run["examples"] * 2 * (3 * weights - 324 * 32)
+        labels = warm["product_flop"] - trained
+        self.assertGreater(labels, 0)
+        self.assertEqual(labels % (2 * weights), 0)
+        self.assertGreater(warm["machine_flop_per_s"], 1e8)
 
         drawn = xml.parse(self.folder / "all/compare.svg").getroot()
         titles = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}title")]
@@ -67,7 +81,7 @@ class Compare(CliTest):
                               "pipeline.overlap=true,false", "--out", "all")
         self.assertRegex(out, r"weights as the first's +equal +equal +equal +equal\n")
         self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
-        self.assertIn("one seed, so the spread is not known", out)
+        self.assertIn("no verdict, which takes at least 5 seeds", out)
 
     def test_says_what_is_wrong_before_anything_runs(self):
         for args, message in [
@@ -109,15 +123,30 @@ class Compare(CliTest):
         program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
                                    stderr=subprocess.PIPE, text=True)
         metrics = self.folder / "all/sequential-seed1/metrics.jsonl"
-        deadline = time.monotonic() + 60
-        while not metrics.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        self.wait_for(metrics)
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)
         self.assertEqual(program.returncode, 130, error)
         self.assertIn("what was measured lies in", error)
         summary = json.loads((self.folder / "all/sequential-seed1/summary.json").read_text())
         self.assertEqual(summary["ended_by"], "stopped")
+
+    def test_a_kill_ends_the_run_in_hand_too(self):
+        config = self.write("long.yaml", CONFIG.replace("max_updates: 4", "max_updates: 100000"))
+        program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
+                                   stderr=subprocess.DEVNULL)
+        run = self.folder / "all/sequential-seed1"
+        self.wait_for(run / "metrics.jsonl")
+        program.kill()
+        program.wait()
+        self.wait_for(run / "summary.json")  # its own child has saved what it learned
+        self.assertEqual(json.loads((run / "summary.json").read_text())["ended_by"], "stopped")
+
+    def wait_for(self, path):
+        deadline = time.monotonic() + 60
+        while not path.exists():
+            self.assertLess(time.monotonic(), deadline, path)
+            time.sleep(0.05)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ RunRecord RunOf(double seconds, double solved_midway, double solved, const std::
                 .final_loss = 2,
                 .weights_sha256 = weights,
                 .seconds = seconds,
-                .generate_s = 6,
-                .train_s = 4,
+                .generate_critical_s = 6,
+                .train_critical_s = 4,
                 .core_s = 14,
                 .cores = 2};
   run.curve = {
@@ -39,7 +39,7 @@ TEST(Compare, TellsMedianAndRangeOverTheSeeds) {
   EXPECT_DOUBLE_EQ(row.updates_per_s.least, 0.5);
   EXPECT_DOUBLE_EQ(row.updates_per_s.most, 1.0);
   EXPECT_DOUBLE_EQ(row.speed_up.median, 1);
-  EXPECT_FALSE(row.efficiency);
+  EXPECT_FALSE(row.ideal_speed_up);
 }
 
 TEST(Compare, PairsTheSeedsForSpeedUpAndWeights) {
@@ -54,7 +54,7 @@ TEST(Compare, PairsTheSeedsForSpeedUpAndWeights) {
   EXPECT_FALSE(rows[2].weights_equal_first);
 }
 
-TEST(Compare, MeasuresOverlapAgainstTheLargestOfItsBounds) {
+TEST(Compare, IdealSpeedUpIsThatOfTheLargestBound) {
   const RunRecord sequential = RunOf(10, 0, 0, "a");
   EXPECT_DOUBLE_EQ(IdealOf(sequential).seconds, 7);  // 14 core-seconds on 2 cores
   EXPECT_EQ(IdealOf(sequential).bound_by, "cores");
@@ -64,32 +64,102 @@ TEST(Compare, MeasuresOverlapAgainstTheLargestOfItsBounds) {
   EXPECT_EQ(IdealOf(spare).bound_by, "generator");
   spare.gpu_s = 6.5;
   EXPECT_EQ(IdealOf(spare).bound_by, "GPU");
-  spare.train_s = 8;
+  spare.train_critical_s = 8;
   EXPECT_EQ(IdealOf(spare).bound_by, "training");
 
   const std::vector<VariantRuns> variants = {Runs("sequential", {sequential}),
                                              Runs("async", {RunOf(8, 0, 0, "a")})};
-  EXPECT_DOUBLE_EQ(Compare(variants)[1].efficiency->median, 7.0 / 8);
+  EXPECT_DOUBLE_EQ(Compare(variants)[1].ideal_speed_up->median, 10.0 / 7);
 }
 
 TEST(Compare, TellsWhatBoundsTheIdealOfEachSeed) {
   RunRecord by_training = RunOf(10, 0, 0, "a");
-  by_training.train_s = 8;
+  by_training.train_critical_s = 8;
   const RunRecord by_cores = RunOf(10, 0, 0, "a");
   const RunRecord overlapped = RunOf(9, 0, 0, "a");
   const std::vector<VariantRuns> variants = {
       Runs("sequential", {by_training, by_cores, by_training}),
       Runs("async", {overlapped, overlapped, overlapped})};
-  EXPECT_EQ(Compare(variants)[1].bound_by, "training, cores");
+  EXPECT_EQ(Compare(variants)[1].ideal_bound_by, "training, cores");
 }
 
-TEST(Compare, SolveRatesAreThoseWhenTheFastestWasDone) {
-  const std::vector<VariantRuns> variants = {Runs("sequential", {RunOf(10, 0.25, 0.75, "a")}),
-                                             Runs("async", {RunOf(5, 0.25, 0.75, "a")})};
+// A run that keeps a GPU busy leaves nothing to overlap, and its busy share alone would praise it.
+TEST(Compare, AProgramThatDoesNothingBetterGainsNothing) {
+  RunRecord sequential = RunOf(10, 0, 0, "a");
+  sequential.cores = 16;
+  sequential.gpu_s = 10;
+  sequential.product_share = 0.02;
+  const std::vector<VariantRuns> variants = {Runs("sequential", {sequential}),
+                                             Runs("async", {sequential})};
+  const Row row = Compare(variants)[1];
+  EXPECT_DOUBLE_EQ(row.ideal_speed_up->median, 1);
+  EXPECT_DOUBLE_EQ(row.speed_up.median, 1);
+  EXPECT_DOUBLE_EQ(row.busy.median, 1);
+  EXPECT_EQ(row.busiest, "GPU");
+  EXPECT_DOUBLE_EQ(row.product_share->median, 0.02);
+}
+
+TEST(Compare, BusyShareIsOfTheRunItself) {
+  RunRecord slow_machine = RunOf(20, 0, 0, "a");
+  slow_machine.generate_critical_s = 12;
+  RunRecord async = RunOf(8, 0, 0, "a");
+  async.core_s = 12;
+  async.generate_critical_s = 7;
+  const std::vector<VariantRuns> variants = {Runs("sequential", {slow_machine}),
+                                             Runs("async", {async})};
+  const Row row = Compare(variants)[1];
+  EXPECT_DOUBLE_EQ(row.busy.median, 7.0 / 8);
+  EXPECT_EQ(row.busiest, "generator");
+}
+
+TEST(Compare, BusyShareIsAtMostTheWhole) {
+  RunRecord run = RunOf(8, 0, 0, "a");
+  run.core_s = 16.1;  // clocks differ by a little
+  EXPECT_DOUBLE_EQ(BusyOf(run).share, 1);
+}
+
+TEST(Compare, ProductShareIsThereIfEveryRunHasOne) {
+  RunRecord with = RunOf(8, 0, 0, "a");
+  with.product_share = 0.5;
+  const RunRecord without = RunOf(8, 0, 0, "a");
+  EXPECT_TRUE(Compare(std::vector{Runs("async", {with, with})}).front().product_share);
+  EXPECT_FALSE(Compare(std::vector{Runs("async", {with, without})}).front().product_share);
+}
+
+// The slower run is half way between its two validations when the faster one ends.
+TEST(Compare, SolveRatesAfterEqualSecondsLieBetweenValidations) {
+  RunRecord slow = RunOf(10, 0.25, 0.75, "a");
+  slow.curve[0].seconds = 4;
+  slow.curve[1].seconds = 8;
+  RunRecord fast = RunOf(5, 0.25, 0.75, "a");
+  fast.curve[1].seconds = 6;
+  const std::vector<VariantRuns> variants = {Runs("sequential", {slow}), Runs("async", {fast})};
   const std::vector<Row> rows = Compare(variants);
   EXPECT_DOUBLE_EQ(rows[0].solve_rate->median, 0.75);
-  EXPECT_DOUBLE_EQ(rows[0].solve_rate_equal_time->median, 0.25);
+  EXPECT_DOUBLE_EQ(rows[0].solve_rate_equal_time->median, 0.5);
   EXPECT_DOUBLE_EQ(rows[1].solve_rate_equal_time->median, 0.75);
+}
+
+// Runs that learn at the same pace are equal after equal seconds, whichever ends first.
+TEST(Compare, EqualSecondsDoNotFavourTheRunThatEndsFirst) {
+  const auto run = [](double end) {
+    RunRecord record = RunOf(end - 1, 0, 0, "a");
+    record.curve = {{.iterations = 1, .seconds = 2, .loss = 1, .solve_rate = 0.02},
+                    {.iterations = 2, .seconds = end, .loss = 1, .solve_rate = end / 100}};
+    return record;
+  };
+  const std::vector<VariantRuns> variants = {Runs("sequential", {run(10)}),
+                                             Runs("async", {run(6)})};
+  const std::vector<Row> rows = Compare(variants);
+  EXPECT_DOUBLE_EQ(rows[0].solve_rate_equal_time->median, 0.06);
+  EXPECT_DOUBLE_EQ(rows[1].solve_rate_equal_time->median, 0.06);
+}
+
+TEST(Compare, NoSolveRateBeforeTheFirstValidation) {
+  RunRecord slow = RunOf(30, 0.25, 0.75, "a");
+  const std::vector<VariantRuns> variants = {Runs("sequential", {slow}),
+                                             Runs("async", {RunOf(5, 0.25, 0.75, "a")})};
+  EXPECT_FALSE(Compare(variants)[0].solve_rate_equal_time);
 }
 
 TEST(Compare, WithoutValidationThereIsNoSolveRate) {
@@ -99,25 +169,81 @@ TEST(Compare, WithoutValidationThereIsNoSolveRate) {
   EXPECT_FALSE(Compare(variants).front().solve_rate);
 }
 
-TEST(Verdicts, CallNoDifferenceWhatLiesWithinTheSpread) {
-  const std::vector<VariantRuns> variants = {
-      Runs("sequential", {RunOf(10, 0, 0.5, "a"), RunOf(10, 0, 0.6, "b")}),
-      Runs("async", {RunOf(9, 0, 0.55, "a"), RunOf(11, 0, 0.65, "b")}),
-      Runs("sync_main", {RunOf(5, 0, 0.7, "a"), RunOf(4, 0, 0.8, "b")})};
-  const std::vector<std::string> verdicts = Verdicts(Compare(variants), 2);
-  ASSERT_EQ(verdicts.size(), 2);
-  EXPECT_THAT(verdicts[0], HasSubstr("no difference in speed beyond the spread (0.909 to 1.111)"));
-  EXPECT_THAT(verdicts[0], HasSubstr("equal iterations no difference in solve rate"));
-  EXPECT_THAT(verdicts[1], HasSubstr("2.250x as fast (2.000 to 2.500 over 2 seeds)"));
-  EXPECT_THAT(verdicts[1], HasSubstr("equal iterations it solves 75.0 % and not 55.0 %"));
+// Runs of as many seeds as there are solve rates. The first variant takes 10 s.
+VariantRuns Seeds(const std::string& mode, const std::vector<double>& seconds,
+                  const std::vector<double>& solved) {
+  std::vector<RunRecord> runs;
+  for (std::size_t i = 0; i < solved.size(); ++i)
+    runs.push_back(RunOf(seconds[i], 0, solved[i], "a"));
+  return Runs(mode, runs);
 }
 
-TEST(Verdicts, OfOneSeedKnowNoSpread) {
-  const std::vector<VariantRuns> variants = {Runs("sequential", {RunOf(10, 0, 0.5, "a")}),
-                                             Runs("async", {RunOf(5, 0, 0.7, "a")})};
+const std::vector<double> kTen(5, 10.0);
+const std::vector<double> kRates = {0.5, 0.52, 0.54, 0.56, 0.58};
+
+TEST(ChanceOf, IsThatOfTheSignsOfPairs) {
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3}), 1);
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3, 0.1}), 0.5);
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{-0.3, -0.1, -0.2}), 0.25);
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 1.0, 1.0, 1.0, 1.0}), 2.0 / 32);
+  // Turning the last sign alone leaves the sum as far from 0 as 4 of the 8 choices do.
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 2.0, -0.5}), 0.5);
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.0, 0.0, 0.0}), 1);
+  EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.1, -0.1}), 1);
+}
+
+TEST(ChanceOf, IsEstimatedWithManyPairs) {
+  std::vector<double> mixed(30, 1.0);
+  for (std::size_t i = 0; i < 10; ++i) mixed[i] = -1;
+  EXPECT_NEAR(ChanceOf(mixed), 0.0987, 0.002);  // binomial: 20 or more, or 10 or fewer, of 30
+  EXPECT_LT(ChanceOf(std::vector<double>(70, 1.0)), 1e-5);
+}
+
+TEST(Verdicts, OfFiveSeedsThatAgreeTellTheDifferenceAndItsChance) {
+  const std::vector<VariantRuns> variants = {
+      Seeds("sequential", kTen, kRates),
+      Seeds("async", {5, 5, 4, 5, 4}, {0.7, 0.72, 0.74, 0.76, 0.78})};
+  const std::string verdict = Verdicts(Compare(variants), 5).front();
+  EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.500 over 5 seeds; such a difference "
+                                 "arises by chance in 6.2 % of cases)"));
+  EXPECT_THAT(verdict, HasSubstr("equal iterations it solves 74.0 % and not 54.0 % (such a "
+                                 "difference arises by chance in 6.2 % of cases)"));
+  EXPECT_THAT(verdict, Not(HasSubstr("no verdict")));
+}
+
+TEST(Verdicts, OfFiveSeedsThatDisagreeShowNoDifference) {
+  const std::vector<VariantRuns> variants = {
+      Seeds("sequential", kTen, kRates),
+      Seeds("async", {9, 11, 9, 11, 10}, {0.55, 0.5, 0.56, 0.5, 0.6})};
+  const std::string verdict = Verdicts(Compare(variants), 5).front();
+  EXPECT_THAT(verdict,
+              HasSubstr("no difference in speed shown (0.909 to 1.111 over 5 seeds; such"));
+  EXPECT_THAT(verdict, HasSubstr("equal iterations no difference in solve rate shown (such"));
+}
+
+TEST(Verdicts, OfFewerThanFiveSeedsAreNone) {
+  const std::vector<VariantRuns> variants = {Seeds("sequential", kTen, {0.5, 0.6, 0.55}),
+                                             Seeds("async", {5, 5, 5}, {0.7, 0.8, 0.75})};
+  const std::string verdict = Verdicts(Compare(variants), 3).front();
+  EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.000 over 3 seeds; such a difference "
+                                 "arises by chance in 25.0 % of cases)"));
+  EXPECT_THAT(verdict, HasSubstr("; no verdict, which takes at least 5 seeds (--seeds)"));
+}
+
+TEST(Verdicts, OfOneSeedTellTheFiguresAlone) {
+  const std::vector<VariantRuns> variants = {Seeds("sequential", {10}, {0.5}),
+                                             Seeds("async", {5}, {0.7})};
   const std::string verdict = Verdicts(Compare(variants), 1).front();
-  EXPECT_THAT(verdict, HasSubstr("2.000x as fast (one seed, so the spread is not known)"));
-  EXPECT_THAT(verdict, Not(HasSubstr("solve")));
+  EXPECT_THAT(verdict, HasSubstr("async against sequential: 2.000x as fast; after equal iterations "
+                                 "it solves 70.0 % and not 50.0 %"));
+  EXPECT_THAT(verdict, HasSubstr("no verdict"));
+}
+
+TEST(Verdicts, EqualSolveRatesAreNoDifference) {
+  const std::vector<VariantRuns> variants = {Seeds("sequential", {10, 10}, {0.5, 0.6}),
+                                             Seeds("async", {5, 5}, {0.5, 0.6})};
+  EXPECT_THAT(Verdicts(Compare(variants), 2).front(),
+              HasSubstr("; after equal iterations no difference in solve rate;"));
 }
 
 }  // namespace

@@ -49,19 +49,60 @@ TEST(Figure, DrawsEveryRunTwiceAndTheFirstSeedsFillsAndTrainings) {
       {.variant = {.name = "sequential", .mode = "sequential", .varied = {}}, .runs = {run, run}},
       {.variant = {.name = "async", .mode = "async", .varied = {}}, .runs = {run, run}}};
   const std::string figure = Figure(variants, "a < b");
-  EXPECT_EQ(Count(figure, "<polyline"), 2 * 2 * 2);
+  EXPECT_EQ(Count(figure, "<polyline"), 2 * 2 * 2 + 2);  // and two in the legend
   EXPECT_EQ(Count(figure, "<title>fill "), 2 * 2);
   EXPECT_EQ(Count(figure, "<title>update "), 2 * 2);
   EXPECT_NE(figure.find("a &lt; b"), std::string::npos);
   EXPECT_EQ(Count(figure, "<title>fill 1: 1.00 s to 2.00 s"), 2);
   EXPECT_EQ(Count(figure, "<title>update 1: 2.00 s to 3.00 s"), 2);
   for (const char* colour : {"#0072b2", "#d55e00"}) {  // a variant's, whatever the seed
-    EXPECT_EQ(Count(figure, std::string("fill=\"none\" stroke=\"") + colour), 2 * 2);
+    EXPECT_EQ(Count(figure, std::string("fill=\"none\" stroke=\"") + colour), 2 * 2 + 1);
   }
   // Half of the iterations at the loss on top, and all at the one at the bottom.
   EXPECT_EQ(Count(figure, "points=\"265.0,65.0 470.0,355.0 \""), 2 * 2);
   // A third of what there is from 240 to 980 pixels.
   EXPECT_EQ(Count(figure, "width=\"246.7\" height=\"14.0\""), 2 * 2 * 2);
+}
+
+// Two seeds of a variant, validated after the second of three updates and at the end.
+VariantRuns Validated(const std::string& mode, const std::string& weights) {
+  RunRecord run;
+  run.weights_sha256 = weights;
+  run.curve = {{.iterations = 10, .seconds = 2, .loss = 4, .solve_rate = {}},
+               {.iterations = 20, .seconds = 3, .loss = 5, .solve_rate = 0.25},
+               {.iterations = 30, .seconds = 4, .loss = 6, .solve_rate = 0.5}};
+  run.trainings = {{1, 2}};
+  return {.variant = {.name = mode, .mode = mode, .varied = {}}, .runs = {run, run}};
+}
+
+TEST(Figure, ShowsTheSolveRateOfRunsThatWereValidated) {
+  const std::vector<VariantRuns> variants = {Validated("sequential", "a"), Validated("async", "b")};
+  const std::string figure = Figure(variants, "title");
+  EXPECT_EQ(Count(figure, ">% of validation puzzles solved<"), 2);
+  EXPECT_EQ(Count(figure, ">loss"), 0);
+  // 20 and 30 of 30 iterations, at half of the highest rate and at the highest.
+  EXPECT_EQ(Count(figure, "points=\"333.3,210.0 470.0,65.0 \""), 2 * 2);
+  EXPECT_EQ(Count(figure, "<circle"), 2 * 2 * 2);  // each validation of the first seeds
+}
+
+TEST(Figure, SaysThatOnlyTheLossIsKnownOfRunsWithoutValidation) {
+  std::vector<VariantRuns> variants = {Validated("async", "a")};
+  for (RunRecord& run : variants[0].runs) {
+    for (UpdatePoint& point : run.curve) point.solve_rate.reset();
+  }
+  EXPECT_EQ(Count(Figure(variants, ""), "loss (no solve rate: the runs were not validated)"), 2);
+}
+
+TEST(Figure, ExplainsItsLines) {
+  const std::vector<VariantRuns> variants = {Validated("sequential", "a"), Validated("async", "a"),
+                                             Validated("sync_main", "b")};
+  const std::string figure = Figure(variants, "");
+  EXPECT_EQ(Count(figure, "Thick lines are the first seed, pale lines the other seeds."), 1);
+  EXPECT_EQ(Count(figure, "Over iterations, async lies on sequential: their weights are equal"), 1);
+  EXPECT_EQ(Count(figure, "sync_main lies on"), 0);
+  // What lies on another curve has gaps: two seeds in two panels, and the legend.
+  EXPECT_EQ(Count(figure, "stroke-dasharray=\"10 8\""), 2 * 2 + 1);
+  EXPECT_EQ(Count(figure, "stroke-dasharray=\"4 8\""), 2 * 2 + 1);
 }
 
 }  // namespace

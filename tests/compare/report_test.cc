@@ -19,11 +19,12 @@ RunRecord RunOfSeed(int seed) {
       .lag_updates = 0.75 * seed,
       .weights_sha256 = "abc",
       .seconds = 10.0 * seed,
-      .generate_s = 6.5 * seed,
-      .train_s = 4.5 * seed,
+      .generate_critical_s = 6.5 * seed,
+      .train_critical_s = 4.5 * seed,
       .core_s = 14.0 * seed,
       .gpu_s = 7.0 * seed,
       .cores = 4,
+      .product_share = 0.0625 * seed,
       .idle_workers = 0.25 * seed,
       .idle_main = 0.375 * seed,
       .curve = {{.iterations = 50, .seconds = 5.0 * seed, .loss = 3, .solve_rate = 0.125 * seed},
@@ -63,18 +64,21 @@ std::string LineOf(const std::string& name) {
 TEST(Report, EveryLineOfTheTableIsOfItsOwnMeasure) {
   EXPECT_EQ(LineOf("updates/s"), "0.750 (0.500 to 1.000) 1.500 (1.000 to 2.000)");
   EXPECT_EQ(LineOf("examples/s"), "600 (400 to 800) 1200 (800 to 1600)");
-  EXPECT_EQ(LineOf("s generating"), "9.75 (6.50 to 13.00) 9.75 (6.50 to 13.00)");
-  EXPECT_EQ(LineOf("s training"), "6.75 (4.50 to 9.00) 6.75 (4.50 to 9.00)");
+  EXPECT_EQ(LineOf("s generating (critical path)"), "9.75 (6.50 to 13.00) 9.75 (6.50 to 13.00)");
+  EXPECT_EQ(LineOf("s training (critical path)"), "6.75 (4.50 to 9.00) 6.75 (4.50 to 9.00)");
   EXPECT_EQ(LineOf("% workers idle"), "37.5 (25.0 to 50.0) 37.5 (25.0 to 50.0)");
   EXPECT_EQ(LineOf("% main thread idle"), "56.2 (37.5 to 75.0) 56.2 (37.5 to 75.0)");
   EXPECT_EQ(LineOf("% GPU idle"), "30.0 -40.0");
   EXPECT_EQ(LineOf("lag, updates"), "1.12 (0.75 to 1.50) 1.12 (0.75 to 1.50)");
   EXPECT_EQ(LineOf("final loss"), "0.1875 (0.1250 to 0.2500) 0.1875 (0.1250 to 0.2500)");
   EXPECT_EQ(LineOf("% solved, equal iterations"), "50.0 50.0");
-  EXPECT_EQ(LineOf("% solved, equal seconds"), "18.8 (12.5 to 25.0) 50.0");
+  EXPECT_EQ(LineOf("% solved, equal seconds"), "21.4 (15.6 to 27.1) 50.0");
   EXPECT_EQ(LineOf("speed-up"), "1.000 2.000");
-  EXPECT_EQ(LineOf("% overlap efficiency"), "- 140.0");
+  EXPECT_EQ(LineOf("ideal speed-up"), "- 1.429");
   EXPECT_EQ(LineOf("ideal bound by"), "- GPU");
+  EXPECT_EQ(LineOf("% busiest side at work"), "70.0 100.0");
+  EXPECT_EQ(LineOf("busiest side"), "GPU GPU");
+  EXPECT_EQ(LineOf("% of product rate"), "9.4 (6.2 to 12.5) 9.4 (6.2 to 12.5)");
   EXPECT_EQ(LineOf("weights as the first's"), "equal differ");
 }
 
@@ -88,19 +92,26 @@ TEST(Report, JsonHoldsTheSameByName) {
   EXPECT_EQ(first["name"], "sequential");
   EXPECT_EQ(first["updates_per_s"], of(0.75, 0.5, 1));
   EXPECT_EQ(first["examples_per_s"], of(600, 400, 800));
-  EXPECT_EQ(first["generate_s"], of(9.75, 6.5, 13));
-  EXPECT_EQ(first["train_s"], of(6.75, 4.5, 9));
+  EXPECT_EQ(first["generate_critical_s"], of(9.75, 6.5, 13));
+  EXPECT_EQ(first["train_critical_s"], of(6.75, 4.5, 9));
   EXPECT_EQ(first["idle_workers"], of(0.375, 0.25, 0.5));
   EXPECT_EQ(first["idle_main"], of(0.5625, 0.375, 0.75));
   EXPECT_EQ(first["lag_updates"], of(1.125, 0.75, 1.5));
   EXPECT_EQ(first["final_loss"], of(0.1875, 0.125, 0.25));
   EXPECT_EQ(first["solve_rate_equal_iterations"], of(0.5, 0.5, 0.5));
-  EXPECT_EQ(first["solve_rate_equal_seconds"], of(0.1875, 0.125, 0.25));
+  EXPECT_EQ(rows[1]["solve_rate_equal_seconds"], of(0.5, 0.5, 0.5));
+  EXPECT_EQ(first["product_share"], of(0.09375, 0.0625, 0.125));
+  EXPECT_EQ(rows[1]["busy_share"], of(1, 1, 1));
+  EXPECT_EQ(rows[1]["busiest_side"], "GPU");
+  EXPECT_TRUE(first["speed_up_chance"].is_null());
+  EXPECT_EQ(rows[1]["speed_up_chance"], 0.5);
+  EXPECT_EQ(rows[1]["solve_rate_equal_iterations_chance"], 1.0);
+  EXPECT_EQ(rows[1]["solve_rate_equal_seconds_chance"], 0.5);
   EXPECT_EQ(rows[1]["speed_up"], of(2, 2, 2));
   EXPECT_EQ(rows[1]["mode"], "async");
   EXPECT_EQ(rows[1]["ideal_bound_by"], "GPU");
   EXPECT_EQ(rows[1]["weights_equal_first"], false);
-  EXPECT_TRUE(first["overlap_efficiency"].is_null());
+  EXPECT_TRUE(first["ideal_speed_up"].is_null());
   EXPECT_NEAR(first["idle_gpu"]["median"].get<double>(), 0.3, 1e-12);
 }
 
@@ -115,7 +126,7 @@ TEST(Report, EqualSecondsAreThoseOfTheSeed) {
   }
 }
 
-TEST(Report, OverlapIsMeasuredAgainstTheSequentialRunsOfTheSameValues) {
+TEST(Report, TheIdealIsThatOfTheSequentialRunsOfTheSameValues) {
   const auto variant = [](const std::string& mode, const std::string& depth, RunRecord run) {
     return VariantRuns{
         .variant = {.name = mode + depth, .mode = mode, .varied = {{"prefetch.depth", depth}}},
@@ -126,24 +137,9 @@ TEST(Report, OverlapIsMeasuredAgainstTheSequentialRunsOfTheSameValues) {
       variant("sequential", "2", RunOfSeed(2)), variant("async", "2", RunOfSeed(1)),
       variant("async", "3", RunOfSeed(1))};
   const std::vector<Row> rows = Compare(variants);
-  EXPECT_DOUBLE_EQ(rows[1].efficiency->median, 0.7);  // 7 s on the GPU of 10 s
-  EXPECT_DOUBLE_EQ(rows[3].efficiency->median, 1.4);
-  EXPECT_FALSE(rows[4].efficiency);
-}
-
-// Of an even number of seeds the middle two count, and ranges that only touch overlap.
-TEST(Report, SolveRatesThatOnlyTouchAreNoDifference) {
-  std::vector<VariantRuns> variants(3);
-  const std::vector<std::pair<double, double>> rates = {{0.5, 0.6}, {0.6, 0.7}, {0.4, 0.5}};
-  for (std::size_t i = 0; i < 3; ++i) {
-    variants[i].variant = {.name = "v", .mode = "async", .varied = {}};
-    variants[i].runs = {RunOfSeed(1), RunOfSeed(1)};
-    variants[i].runs[0].curve.back().solve_rate = rates[i].first;
-    variants[i].runs[1].curve.back().solve_rate = rates[i].second;
-  }
-  for (const std::string& verdict : Verdicts(Compare(variants), 2)) {
-    EXPECT_THAT(verdict, testing::HasSubstr("after equal iterations no difference"));
-  }
+  EXPECT_DOUBLE_EQ(rows[1].ideal_speed_up->median, 10.0 / 7);  // 7 s on the GPU of 10 s
+  EXPECT_DOUBLE_EQ(rows[3].ideal_speed_up->median, 10.0 / 7);
+  EXPECT_FALSE(rows[4].ideal_speed_up);
 }
 
 }  // namespace

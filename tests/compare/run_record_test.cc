@@ -24,8 +24,8 @@ json Summary() {
           {"weights_sha256", "abc"},
           {"after_cold_start",
            {{"wall_s", 10.5},
-            {"generate_s", 6.5},
-            {"train_s", 7.5},
+            {"generate_critical_s", 6.5},
+            {"train_critical_s", 7.5},
             {"core_s", 18.5},
             {"cores", 4},
             {"idle_workers", 0.375},
@@ -69,16 +69,19 @@ TEST_F(RunRecordTest, HoldsWhatTheSummarySays) {
   EXPECT_EQ(run.final_loss, 0.25);
   EXPECT_EQ(run.weights_sha256, "abc");
   EXPECT_EQ(run.seconds, 10.5);
-  EXPECT_EQ(run.generate_s, 6.5);
-  EXPECT_EQ(run.train_s, 7.5);
+  EXPECT_EQ(run.generate_critical_s, 6.5);
+  EXPECT_EQ(run.train_critical_s, 7.5);
   EXPECT_EQ(run.core_s, 18.5);
   EXPECT_EQ(run.cores, 4);
   EXPECT_EQ(run.idle_workers, 0.375);
   EXPECT_EQ(run.idle_main, 0.125);
   EXPECT_FALSE(run.gpu_s);
+  EXPECT_FALSE(run.product_share);
   json on_gpu = Summary();
   on_gpu["after_cold_start"]["gpu_s"] = 3.5;
+  on_gpu["after_cold_start"]["product_share"] = 0.0625;
   EXPECT_EQ(Read(on_gpu, {Update(0)}).gpu_s, 3.5);
+  EXPECT_EQ(Read(on_gpu, {Update(0)}).product_share, 0.0625);
 }
 
 TEST_F(RunRecordTest, HoldsEveryUpdateUpToItsEnd) {

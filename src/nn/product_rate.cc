@@ -1,0 +1,67 @@
+#include "nn/product_rate.h"
+
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+
+#include "base/stopwatch.h"
+#include "nn/layer_widths.h"
+#include "nn/threads.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kCpuSize = 1024;
+constexpr std::int64_t kGpuSize = 8192;  // a tenth of a GPU's time is lost with 4096
+constexpr int kLeastProducts = 3;
+constexpr double kSeconds = 0.05;
+
+constexpr double kFlopOfWeight = 2;  // a multiplication and an addition
+
+double FirstWeights(const NetworkSpec& spec) {
+  return static_cast<double>(spec.features() * HiddenWidths(spec.layers).front());
+}
+
+double Weights(const NetworkSpec& spec) {
+  std::int64_t weights = 0, width = spec.features();
+  for (const std::int64_t out : HiddenWidths(spec.layers)) {
+    weights += width * out;
+    width = out;
+  }
+  return static_cast<double>(weights + width * spec.outputs);
+}
+
+}  // namespace
+
+double EvaluationFlop(const NetworkSpec& spec) { return kFlopOfWeight * Weights(spec); }
+
+double TrainingFlop(const NetworkSpec& spec) {
+  return kFlopOfWeight * (3 * Weights(spec) - FirstWeights(spec));
+}
+
+double MeasureProductRate(Device& device, bool bf16, int threads) {
+  const ScopedThreads scoped(threads);
+  const std::unique_ptr<Stream> stream = device.MainStream();
+  const std::unique_ptr<StreamScope> scope = stream->Enter();
+  const std::int64_t size = device.torch().is_cpu() ? kCpuSize : kGpuSize;
+  const at::Tensor x =
+      at::ones({size, size},
+               at::TensorOptions().device(device.torch()).dtype(bf16 ? at::kBFloat16 : at::kFloat));
+  const auto multiply = [&] {
+    const at::Tensor product = at::matmul(x, x);
+    device.Synchronize();
+  };
+  multiply();  // the first one also loads and compiles kernels
+  const Stopwatch all;
+  double least = 1e9;
+  for (int i = 0; i < kLeastProducts || all.Seconds() < kSeconds; ++i) {
+    const Stopwatch one;
+    multiply();
+    least = std::min(least, one.Seconds());
+  }
+  const auto n = static_cast<double>(size);
+  return kFlopOfWeight * n * n * n / least;
+}
+
+}  // namespace tandem
