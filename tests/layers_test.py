@@ -7,8 +7,8 @@ import sys
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-LAYERS = ["base", "domain", "buffer", "config", "compare", "search", "generate", "shards",
-          "pipeline", "nn", "train", "run"]
+LAYERS = ["base", "archive", "domain", "buffer", "config", "compare", "search", "generate",
+          "shards", "pipeline", "nn", "train", "run"]
 WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
 
 

@@ -19,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void FailToWrite(const fs::path& path, int error) {
-  throw Error(fmt::format("cannot write {}: {}", path.string(),
-                          error != 0 ? std::strerror(error) : "the system gives no reason"));
+  throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
 }
 
 void Sync(const fs::path& path, int flags) {
@@ -39,35 +38,52 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
   aside_ = path_;
   if (!is_special) aside_ += fmt::format(".{}.partial", ::getpid());
-  errno = 0;
-  out_.open(aside_, std::ios::binary);
-  if (!out_) FailToWrite(path_, errno);
+  descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) FailToWrite(path_, errno);
 }
 
 AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
   if (committed_ || aside_ == path_) return;
   std::error_code ignored;
   fs::remove(aside_, ignored);
 }
 
 void AtomicFile::Write(std::string_view content) {
-  errno = 0;
-  out_.write(content.data(), static_cast<std::streamsize>(content.size()));
-  if (!out_) FailToWrite(path_, errno);
+  WriteAll(content,
+           [&](std::string_view rest) { return ::write(descriptor_, rest.data(), rest.size()); });
+  size_ += std::ssize(content);
 }
 
 void AtomicFile::Overwrite(std::int64_t offset, std::string_view content) {
-  errno = 0;
-  out_.seekp(offset);
-  Write(content);
-  out_.seekp(0, std::ios::end);
-  if (!out_) FailToWrite(path_, errno);
+  WriteAll(content, [&](std::string_view rest) {
+    const auto done = static_cast<std::int64_t>(content.size() - rest.size());
+    return ::pwrite(descriptor_, rest.data(), rest.size(), offset + done);
+  });
+}
+
+// `write` is called for what is not written yet, and does what the system's function does.
+template <class Call>
+void AtomicFile::WriteAll(std::string_view content, const Call& write) const {
+  while (!content.empty()) {
+    const ssize_t count = write(content);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) FailToWrite(path_, errno);
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void AtomicFile::Truncate(std::int64_t bytes) {
+  if (aside_ == path_) return;
+  if (::ftruncate(descriptor_, bytes) != 0 || ::lseek(descriptor_, bytes, SEEK_SET) < 0) {
+    FailToWrite(path_, errno);
+  }
+  size_ = bytes;
 }
 
 void AtomicFile::Commit() {
-  errno = 0;
-  out_.close();
-  if (!out_) FailToWrite(path_, errno);
+  const int closed = ::close(std::exchange(descriptor_, -1));
+  if (closed != 0) FailToWrite(path_, errno);
   if (aside_ != path_) {
     Sync(aside_, O_RDONLY);
     if (::rename(aside_.c_str(), path_.c_str()) != 0) FailToWrite(path_, errno);
@@ -93,6 +109,14 @@ std::string ReadFile(const fs::path& path) {
     throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
   }
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+void RequireNoPipe(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
+  throw InputError(fmt::format(
+      "cannot read {}: it is a pipe or a device, expected a file on a disk", path.string()));
 }
 
 std::string ReadText(const fs::path& path) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -15,22 +14,35 @@ namespace tandem {
 /// device, a pipe) there is nothing to keep whole, and it is written directly.
 class AtomicFile {
  public:
-  /// Throws Error that names the path and the system's reason, as all methods do.
+  /// Throws Error that names the path and the system's reason, as all methods do. After a failure
+  /// only Truncate and the destructor may be called.
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// Hands the content to the system before it returns.
   void Write(std::string_view content);
+
+  /// Bytes of the calls of Write that succeeded.
+  std::int64_t size() const { return size_; }
+
+  /// Keeps only the first `bytes` bytes, at most size(). Works on a full disk; after it the file
+  /// can be committed even if a call of Write has failed. Does nothing to a device or a pipe.
+  void Truncate(std::int64_t bytes);
 
   /// Writes over what was written before: bytes [offset, offset + content.size()) of it.
   void Overwrite(std::int64_t offset, std::string_view content);
   void Commit();
 
  private:
+  template <class Call>
+  void WriteAll(std::string_view content, const Call& write) const;
+
   std::filesystem::path path_;   // what the file will be called
   std::filesystem::path aside_;  // what is written; path_ itself where that is no regular file
-  std::ofstream out_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
   bool committed_ = false;
 };
 
@@ -40,7 +52,11 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 /// The whole file. Throws InputError that names the path and the system's reason.
 std::string ReadFile(const std::filesystem::path& path);
 
-/// The same of a text, without the byte order mark that some editors put before it.
+/// ReadFile of a text, without the byte order mark that some editors put before it.
 std::string ReadText(const std::filesystem::path& path);
+
+/// Throws InputError that names the path if it is a pipe or a device. Whoever opens a pipe to read
+/// it can wait without end. A folder passes, and so does a path where nothing is.
+void RequireNoPipe(const std::filesystem::path& path);
 
 }  // namespace tandem

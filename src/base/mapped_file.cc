@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csetjmp>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "base/text.h"
@@ -25,10 +29,15 @@ namespace {
   throw SystemError(std::strerror(reason));
 }
 
+// Without O_NONBLOCK, opening a pipe waits for someone who writes into it.
 int OpenToRead(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) Fail();
-  return descriptor;
+  struct stat status {};
+  if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
+  ::close(descriptor);
+  throw Error(S_ISDIR(status.st_mode) ? "it is a folder, expected a file"
+                                      : "it is a pipe or a device, expected a file on a disk");
 }
 
 std::byte* Map(int descriptor, std::size_t bytes, int protection) {
@@ -47,6 +56,26 @@ int MakeNameless(const std::filesystem::path& folder, std::size_t bytes, int& de
   if (descriptor < 0) return errno;
   ::unlink(name.c_str());
   return bytes > 0 ? ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)) : 0;
+}
+
+// Where the current thread goes on if the map that it reads has lost its file; else null.
+thread_local sigjmp_buf* t_way_out = nullptr;
+
+struct sigaction g_before {};  // what SIGBUS did before
+
+void OnBusError(int /*number*/) {
+  if (t_way_out != nullptr) siglongjmp(*t_way_out, 1);
+  sigaction(SIGBUS, &g_before, nullptr);  // some other fault: the instruction repeats it
+}
+
+void CatchBusErrors() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    struct sigaction action {};
+    action.sa_handler = &OnBusError;
+    action.sa_flags = SA_NODEFER;  // so that the jump need not restore a mask
+    sigaction(SIGBUS, &action, &g_before);
+  });
 }
 
 }  // namespace
@@ -96,6 +125,22 @@ MappedFile::MappedFile(const std::filesystem::path& folder, std::size_t bytes) :
     throw fail(why.what());
   }
   ::close(descriptor);
+}
+
+void MappedFile::Copy(std::size_t offset, std::span<std::byte> to) const {
+  if (offset > size_ || to.size() > size_ - offset)
+    throw Error("it is torn: the file ends too soon");
+  CatchBusErrors();
+  sigjmp_buf way_out;
+  if (sigsetjmp(way_out, 0) != 0) {
+    t_way_out = nullptr;
+    throw Error("it was cut, or cannot be read, while it was mapped");
+  }
+  t_way_out = &way_out;
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the handler must see the store
+  std::memcpy(to.data(), data_ + offset, to.size());
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  t_way_out = nullptr;
 }
 
 MappedFile::~MappedFile() {

@@ -21,7 +21,8 @@ class SystemError : public Error {
 class OpenFile {
  public:
   /// Throws Error that says the system's reason, without the path, as all methods do: SystemError
-  /// unless the file is not there, ends too soon or lies where the disk cannot be read.
+  /// unless the file is not there, ends too soon, lies where the disk cannot be read or is a
+  /// folder, a pipe or a device. Never waits for a pipe.
   explicit OpenFile(const std::filesystem::path& path);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -43,7 +44,8 @@ class OpenFile {
 /// Bytes of a file in the address space.
 class MappedFile {
  public:
-  /// Maps all of an open file, to read. The file may be closed afterwards; it must not shrink.
+  /// Maps all of an open file, to read. The file may be closed afterwards. If it may shrink, only
+  /// Copy may read the map.
   explicit MappedFile(const OpenFile& file);
 
   /// Makes a file of that size in `folder`, all zeroes, to read and write. Its room on the disk is
@@ -55,6 +57,11 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<std::byte> bytes() const { return {data_, size_}; }
+
+  /// Copies to.size() bytes from `offset` on. Throws Error if the map ends before, or if the file
+  /// has been cut since it was mapped. The first call changes what the signal SIGBUS does in the
+  /// whole program: a fault in Copy becomes this Error, any other has its former effect.
+  void Copy(std::size_t offset, std::span<std::byte> to) const;
 
  private:
   std::byte* data_ = nullptr;

@@ -1,5 +1,7 @@
 #include "nn/tensor_file.h"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,21 +10,29 @@
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <bit>
+#include <cstddef>
 #include <exception>
 #include <memory>
+#include <new>
 #include <set>
-#include <span>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
+#include "archive/tensor_archive.h"
 #include "base/file.h"
 #include "base/mapped_file.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie");
+
+// No network is larger, and an empty file that claims more must not take all memory.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 36;
 
 std::string ShapeText(const at::Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "));
@@ -43,12 +53,13 @@ std::string DtypeText(const at::Tensor& tensor) {
 
 // The zip archive of torch.save: a pickle, and one record for each tensor's storage.
 void WriteArchive(AtomicFile& out, const TensorDict& dict) {
+  HashedArchive archive([&](std::string_view bytes) { out.Write(bytes); });
   // The writer must not see a failure: its destructor would write on, and throw again.
   std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
     if (failure) return size;
     try {
-      out.Write({static_cast<const char*>(data), size});
+      archive.Add({static_cast<const char*>(data), size});
     } catch (...) {
       failure = std::current_exception();
     }
@@ -73,17 +84,77 @@ void WriteArchive(AtomicFile& out, const TensorDict& dict) {
   }
   writer.writeEndOfFile();
   if (failure) std::rethrow_exception(failure);
+  archive.Finish();
 }
 
-std::vector<char> BytesOf(const std::filesystem::path& path) {
+std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
   try {
     const OpenFile file(path);
-    std::vector<char> bytes(static_cast<std::size_t>(file.size()));
-    file.Read(0, std::as_writable_bytes(std::span(bytes)));
+    if (file.size() > kMostBytes) {
+      throw Error(fmt::format("it has {}, expected at most {}",
+                              HumanBytes(static_cast<double>(file.size())),
+                              HumanBytes(static_cast<double>(kMostBytes))));
+    }
+    std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+    file.Read(0, bytes);
     return bytes;
   } catch (const Error& error) {
     throw InputError(fmt::format("cannot read {}: {}", path.string(), error.what()));
   }
+}
+
+at::ScalarType ScalarTypeOf(StoredType type) {
+  switch (type) {
+    case StoredType::kFloat64:
+      return at::kDouble;
+    case StoredType::kFloat32:
+      return at::kFloat;
+    case StoredType::kFloat16:
+      return at::kHalf;
+    case StoredType::kBFloat16:
+      return at::kBFloat16;
+    case StoredType::kInt64:
+      return at::kLong;
+    case StoredType::kInt32:
+      return at::kInt;
+    case StoredType::kInt16:
+      return at::kShort;
+    case StoredType::kInt8:
+      return at::kChar;
+    case StoredType::kUint8:
+      return at::kByte;
+  }
+  return at::kFloat;
+}
+
+// A copy with memory of its own.
+at::Tensor ToTensor(const StoredTensor& stored) {
+  const auto options = at::TensorOptions().dtype(ScalarTypeOf(stored.type));
+  if (stored.bytes.empty()) return at::empty(stored.sizes, options);
+  void* data = const_cast<std::byte*>(stored.bytes.data());  // from_blob takes no const memory
+  return at::from_blob(data, stored.sizes, stored.strides, options)
+      .clone(at::MemoryFormat::Contiguous);
+}
+
+TensorDict ToTensorDict(const PickledDict& pickled) {
+  TensorDict dict = MakeTensorDict();
+  for (const PickledEntry& entry : pickled.entries) {
+    dict.insert(entry.name, std::visit(
+                                [](const auto& value) -> c10::IValue {
+                                  using Value = std::decay_t<decltype(value)>;
+                                  if constexpr (std::is_same_v<Value, std::monostate>) {
+                                    return {};
+                                  } else if constexpr (std::is_same_v<Value, StoredTensor>) {
+                                    return ToTensor(value);
+                                  } else if constexpr (std::is_same_v<Value, PickledDict>) {
+                                    return ToTensorDict(value);
+                                  } else {
+                                    return value;
+                                  }
+                                },
+                                entry.value));
+  }
+  return dict;
 }
 
 }  // namespace
@@ -110,15 +181,26 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) 
 
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
   constexpr std::string_view kZip = "PK\x03\x04";  // what torch.save writes is a zip archive
-  const std::vector<char> content = BytesOf(path);
-  if (!std::string_view(content.data(), content.size()).starts_with(kZip)) {
-    throw InputError(fmt::format("{} is no file of tensors, as torch.save writes", path.string()));
-  }
+  const auto fail = [&](std::string_view why) {
+    return InputError(fmt::format("{} is a damaged file of tensors: {}", path.string(), why));
+  };
   try {
-    return torch::jit::pickle_load(content).toGenericDict();
+    const std::vector<std::byte> content = ContentOf(path);
+    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    if (!text.starts_with(kZip)) {
+      throw InputError(
+          fmt::format("{} is no file of tensors, as torch.save writes", path.string()));
+    }
+    return ToTensorDict(ReadTensorArchive(content));
+  } catch (const InputError&) {
+    throw;
   } catch (const c10::Error& error) {
-    throw InputError(fmt::format("{} is a damaged file of tensors: {}", path.string(),
-                                 error.what_without_backtrace()));
+    throw fail(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    throw InputError(
+        fmt::format("cannot read {}: there is not enough memory for it", path.string()));
+  } catch (const std::exception& error) {
+    throw fail(error.what());
   }
 }
 

@@ -18,11 +18,13 @@ TensorDict ToTensorDict(const StateDict& state);
 /// The same with copies of the tensors, which stay on their device.
 StateDict CloneOf(const StateDict& state);
 
-/// Writes a dictionary whole or not at all.
+/// Writes a dictionary whole or not at all. The file ends in a hash of its contents.
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 
-/// Reads what WriteTensorFile wrote. No code in the file is run. Throws InputError
-/// that names the file.
+/// Reads what WriteTensorFile wrote, or Python's torch.save of a dictionary of the same kinds of
+/// values. The file may be hostile: no code in it is run, LibTorch reads none of its structure, and
+/// each tensor is checked against the bytes that are there before it is made (ReadTensorArchive).
+/// Throws InputError that names the file.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
 
 /// Copies the tensors of `from` into those of `into`, of the same names and shapes. Throws

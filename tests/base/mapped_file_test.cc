@@ -2,8 +2,12 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -45,6 +49,47 @@ TEST(OpenFile, TellsWhatTheSystemRefusesFromWhatIsNotThere) {
     FAIL() << "it is the file that is missing";
   } catch (const Error&) {
   }
+}
+
+TEST(OpenFile, DoesNotWaitForAPipe) {
+  const TempFolder folder;
+  ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  try {
+    const OpenFile file(folder.path() / "pipe");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "it is a pipe or a device, expected a file on a disk");
+  }
+}
+
+TEST(MappedFile, OfAFileThatIsCutIsAnErrorAndNotTheEndOfTheProgram) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "file";
+  WriteFileAtomically(path, std::string(1 << 20, 'x'));
+  const MappedFile map{OpenFile(path)};
+  std::vector<std::byte> part(100);
+  map.Copy((1 << 20) - 100, part);
+  EXPECT_EQ(TextOf(part), std::string(100, 'x'));
+  EXPECT_THROW(map.Copy((1 << 20) - 99, part), Error);
+  std::filesystem::resize_file(path, 1);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(map.Copy(1 << 19, part), Error);
+  map.Copy(0, part);
+  EXPECT_EQ(part.front(), std::byte{'x'});
+}
+
+TEST(MappedFileDeathTest, OtherFaultsStillEndTheProgram) {
+  const auto fault_elsewhere = [] {
+    const TempFolder folder;
+    const std::filesystem::path path = folder.path() / "file";
+    WriteFileAtomically(path, std::string(1 << 20, 'x'));
+    const MappedFile map{OpenFile(path)};
+    std::vector<std::byte> part(1);
+    map.Copy(0, part);
+    std::filesystem::resize_file(path, 1);
+    volatile std::byte lost = map.bytes()[1 << 19];
+    static_cast<void>(lost);
+  };
+  EXPECT_EXIT(fault_elsewhere(), testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(MappedFile, AnEmptyFileIsNoBytes) {
@@ -108,6 +153,31 @@ TEST(AtomicFile, CanBeWrittenOver) {
   file.Write("!");
   file.Commit();
   EXPECT_EQ(ReadFile(folder.path() / "file"), "01ab456789!");
+}
+
+TEST(AtomicFile, KeepsWhatTheSystemTookBeforeAFailure) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder.path() / "file";
+  const auto write_under_limit = [&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = 1000, .rlim_max = 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    AtomicFile file(path);
+    file.Write(std::string(900, 'a'));
+    const std::int64_t whole = file.size();
+    try {
+      file.Write(std::string(200, 'b'));
+      std::_Exit(1);
+    } catch (const Error& error) {
+      if (std::string(error.what()).find("file: File too large") == std::string::npos)
+        std::_Exit(2);
+    }
+    file.Truncate(whole);
+    file.Commit();
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(write_under_limit(), testing::ExitedWithCode(0), "");
+  EXPECT_EQ(ReadFile(path), std::string(900, 'a'));
 }
 
 TEST(Hash, IsOfAllThatIsAdded) {

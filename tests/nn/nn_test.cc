@@ -1,16 +1,22 @@
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
 #include <thread>
 
+#include "archive/tensor_archive.h"
 #include "base/file.h"
 #include "nn/frozen_net.h"
 #include "nn/one_hot.h"
@@ -18,6 +24,7 @@
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "nn/torch_evaluator.h"
+#include "support/pickles.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
@@ -321,6 +328,82 @@ TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
             std::string::npos);
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_.path() / "none.pt"); }).find("none.pt"),
+            std::string::npos);
+}
+
+TEST_F(TensorFile, KeepsEveryKindOfEntry) {
+  TensorDict inner = MakeTensorDict();
+  inner.insert("loss", 1.5);
+  inner.insert("view", at::arange(12, at::kLong).view({3, 4}).t());
+  TensorDict dict = MakeTensorDict();
+  dict.insert("large", std::int64_t{1} << 40);
+  dict.insert("negative", std::int64_t{-3});
+  dict.insert("text", "some text");
+  dict.insert("flag", true);
+  dict.insert("half", at::ones({2}, at::kBFloat16));
+  dict.insert("none", at::empty({0, 3}));
+  dict.insert("scalar", at::scalar_tensor(2.5));
+  dict.insert("inner", inner);
+  WriteTensorFile(path_, dict);
+  const TensorDict read = ReadTensorFile(path_);
+  EXPECT_EQ(read.at("large").toInt(), std::int64_t{1} << 40);
+  EXPECT_EQ(read.at("negative").toInt(), -3);
+  EXPECT_EQ(read.at("text").toStringRef(), "some text");
+  EXPECT_TRUE(read.at("flag").toBool());
+  EXPECT_TRUE(at::equal(read.at("half").toTensor(), dict.at("half").toTensor()));
+  EXPECT_EQ(read.at("none").toTensor().sizes(), (std::vector<std::int64_t>{0, 3}));
+  EXPECT_EQ(read.at("scalar").toTensor().item<float>(), 2.5F);
+  const TensorDict read_inner = read.at("inner").toGenericDict();
+  EXPECT_EQ(read_inner.at("loss").toDouble(), 1.5);
+  EXPECT_TRUE(at::equal(read_inner.at("view").toTensor(), inner.at("view").toTensor()));
+}
+
+TEST_F(TensorFile, NamesTheFileWhereverAByteIsDamaged) {
+  WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
+  const std::string whole = ReadFile(path_);
+  for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 200) {
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 0x40);
+    WriteFileAtomically(path_, changed);
+    EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is "), std::string::npos) << i;
+  }
+}
+
+TEST_F(TensorFile, ThatIsHostileIsRefusedThoughItsHashIsRight) {
+  using namespace pickles;
+  const auto error_of = [&](const std::string& value, const std::string& storage) {
+    std::string file;
+    HashedArchive archive([&](std::string_view bytes) { file += bytes; });
+    archive.Add(Zip({{.name = "net/data.pkl", .content = Pickle(value)},
+                     {.name = "net/data/0", .content = storage}}));
+    archive.Finish();
+    WriteFileAtomically(path_, file);
+    return ErrorOf([&] { ReadTensorFile(path_); });
+  };
+  const auto error_of_tensor = [&](std::int64_t offset, std::int64_t size, std::int64_t stride,
+                                   const std::string& storage) {
+    return error_of(
+        Dict({{"w", Tensor(Storage("FloatStorage", "0", 4), offset, {size}, {stride})}}), storage);
+  };
+  const std::string four(16, '\0');
+  EXPECT_EQ(error_of_tensor(0, 4, 1, four), "");
+  for (const std::string& error : {error_of_tensor(0, 4, 1, ""), error_of_tensor(0, 4, 1, "\1"),
+                                   error_of_tensor(std::int64_t{1} << 30, 1, 1, four),
+                                   error_of_tensor(std::int64_t{1} << 61, 1, 1, four),
+                                   error_of_tensor(0, 2, std::int64_t{1} << 30, four),
+                                   error_of(")" + std::string(3'000'000, '\x85'), four)}) {
+    EXPECT_NE(error.find("net.pt is a damaged file of tensors: "), std::string::npos) << error;
+  }
+}
+
+TEST_F(TensorFile, ThatIsAPipeOrClaimsMoreThanMemoryIsNamed) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: it is a pipe"),
+            std::string::npos);
+  std::filesystem::remove(path_);
+  WriteFileAtomically(path_, "PK\3\4");
+  std::filesystem::resize_file(path_, std::uintmax_t{1} << 37);
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: it has 128.0 GiB, expected at"),
             std::string::npos);
 }
 

@@ -1,0 +1,74 @@
+#include "archive/tensor_archive.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "archive/zip_records.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::string_view kHashComment = "tandem xxh3 ";
+
+std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void CheckHash(std::span<const std::byte> file) {
+  const std::string_view comment = ZipComment(file);
+  if (comment.empty()) return;  // torch.save writes none
+  if (!comment.starts_with(kHashComment) || comment.size() != kHashComment.size() + kHashDigits) {
+    throw Error("its zip archive ends in an unknown comment");
+  }
+  Hash hash;
+  hash.Add(TextOf(file.first(file.size() - kHashDigits)));
+  if (comment.substr(kHashComment.size()) != hash.Hex()) {
+    throw Error("its hash does not match its contents");
+  }
+}
+
+}  // namespace
+
+PickledDict ReadTensorArchive(std::span<const std::byte> file) {
+  CheckHash(file);
+  const ZipRecords records(file);
+  const auto find = [&](std::string_view name) {
+    return records.Find(records.folder() + std::string(name));
+  };
+  const auto byte_order = find("byteorder");
+  if (byte_order && TextOf(*byte_order) != "little")
+    throw Error("its numbers are not little-endian");
+  const PickleLimits limits{.tensor_bytes = file.size()};
+  return ReadPickle(
+      TextOf(*find("data.pkl")),
+      [&](std::string_view key) { return find(fmt::format("data/{}", key)); }, limits);
+}
+
+void HashedArchive::Put(std::string_view bytes) {
+  hash_.Add(bytes);
+  write_(bytes);
+}
+
+void HashedArchive::Add(std::string_view bytes) {
+  if (bytes.size() >= kZipEndBytes) {
+    Put(held_);
+    Put(bytes.substr(0, bytes.size() - kZipEndBytes));
+    held_ = bytes.substr(bytes.size() - kZipEndBytes);
+    return;
+  }
+  held_ += bytes;
+  if (held_.size() <= kZipEndBytes) return;
+  const std::size_t surplus = held_.size() - kZipEndBytes;
+  Put(std::string_view(held_).substr(0, surplus));
+  held_.erase(0, surplus);
+}
+
+void HashedArchive::Finish() {
+  Put(ZipEndWithComment(held_, kHashComment.size() + kHashDigits));
+  Put(kHashComment);
+  write_(hash_.Hex());
+}
+
+}  // namespace tandem
