@@ -12,6 +12,7 @@
 #include "apps/signals.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -172,7 +173,7 @@ std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::spa
       {"schema", 2},          {"config", plan.config},
       {"seeds", plan.seeds},  {"cores", runs.front().runs.front().cores},
       {"rows", ToJson(rows)}, {"verdicts", verdicts}};
-  return json.dump(2) + "\n";
+  return DumpJson(json, 2) + "\n";
 }
 
 void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::string& json_file) {

@@ -8,6 +8,7 @@
 
 #include "apps/commands.h"
 #include "apps/output_file.h"
+#include "base/json.h"
 #include "domains/cube/notations.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -36,7 +37,7 @@ std::string StateOf(const ordered_json& object) {
     if (state.is_string()) return state;
     if (state.is_array()) {
       std::vector<std::string> words;
-      for (const ordered_json& each : state) words.push_back(each.dump());
+      for (const ordered_json& each : state) words.push_back(DumpJson(each));
       return fmt::format("{}", fmt::join(words, " "));
     }
   }
@@ -46,9 +47,9 @@ std::string StateOf(const ordered_json& object) {
 // All of a JSON object but its state stays as it is.
 std::string ConvertLine(std::string_view line, const Change& change) {
   if (line.front() != '{') return change(line);
-  ordered_json object = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
+  ordered_json object = ParseJsonOrDiscard<ordered_json>(line);
   object["state"] = change(StateOf(object));
-  return object.dump();
+  return DumpJson(object);
 }
 
 std::string ConvertFile(const std::string& path, const Change& change) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apps/commands.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "tandem/registry.h"
 
@@ -106,7 +107,7 @@ nlohmann::ordered_json JsonOfAll() {
 int RunDomains(const DomainsArgs& args) {
   if (args.json) {
     const auto json = args.name.empty() ? JsonOfAll() : JsonOf(*MakeDomain(args.name));
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", DumpJson(json, 2));
   } else if (args.name.empty()) {
     PrintAll();
   } else {

@@ -1,4 +1,5 @@
 // tandem generate CONFIG, where a network labels the rows.
+#include <ATen/Version.h>
 #include <fmt/format.h>
 
 #include "apps/generation.h"
@@ -33,7 +34,8 @@ int Generate(const GenerateArgs& args) {
   frozen.CopyFrom(net);
   device->Synchronize();  // evaluations run on another stream
   TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.evaluate));
-  return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256);
+  return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256,
+                      at::get_cpu_capability());
 }
 
 }  // namespace

@@ -103,8 +103,10 @@ class Reporter {
 }  // namespace
 
 int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
-                 AskedNetwork asked, const std::string& weights_sha256) {
-  const ShardSetSpec set = SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256);
+                 AskedNetwork asked, const std::string& weights_sha256,
+                 const std::string& instruction_set) {
+  const ShardSetSpec set =
+      SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256, instruction_set);
   const Share share = ParseShare(args.share);
   const auto generator = MakeGenerator(domain, config, asked);
   Announce(set, share, args);

@@ -12,6 +12,7 @@ namespace tandem {
 /// Generates with a config that has no `auto` left and returns the exit code. What `asked` needs is
 /// as MakeGenerator and SpecOfSet say.
 int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
-                 AskedNetwork asked, const std::string& weights_sha256);
+                 AskedNetwork asked, const std::string& weights_sha256,
+                 const std::string& instruction_set = "");
 
 }  // namespace tandem

@@ -1,8 +1,14 @@
 // The command line of Tandem: parses it, calls a subcommand, and turns errors into exit codes.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include "apps/options.h"
 #include "apps/torch_library.h"
@@ -13,6 +19,18 @@
 
 namespace tandem {
 namespace {
+
+// A file that the program opens gets the lowest free number, so in place of a closed standard
+// stream it would receive what is printed. Standard input then reads as empty, and writing to
+// standard output fails as it does where that is closed.
+void ReplaceClosedStreams() {
+  constexpr std::pair<int, int> kStreams[] = {
+      {STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
+  for (const auto& [number, flags] : kStreams) {
+    if (::fcntl(number, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", flags) != number) std::abort();
+  }
+}
 
 int Dispatch(const CLI::App& app, const Arguments& arguments) {
   if (app.got_subcommand("config")) return RunConfig(arguments.config);
@@ -73,4 +91,8 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tandem
 
-int main(int argc, char** argv) { return tandem::Main(argc, argv); }
+int main(int argc, char** argv) {
+  tandem::ReplaceClosedStreams();
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond `ulimit -f` then fails with a reason
+  return tandem::Main(argc, argv);
+}

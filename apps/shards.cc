@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/commands.h"
+#include "base/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "shards/shard_set.h"
@@ -148,7 +149,7 @@ int RunShards(const ShardsArgs& args) {
     for (const fs::path& stray : StrayFiles(set.folder(), set.spec().num_shards())) {
       json["strays"].push_back(stray.filename().string());
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", DumpJson(json, 2));
   } else {
     PrintStrays(set);
     PrintEnd(all, verify, watch.Seconds());

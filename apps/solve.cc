@@ -39,8 +39,12 @@ class Results {
 
   // What waits for lines that will not come.
   void WriteRest() {
-    for (; next_ < waiting_.size(); ++next_) {
-      if (waiting_[next_]) WriteNext();
+    while (next_ < waiting_.size()) {
+      if (waiting_[next_]) {
+        WriteNext();
+      } else {
+        ++next_;
+      }
     }
   }
 
@@ -51,12 +55,12 @@ class Results {
 
  private:
   void WriteReady() {
-    for (; next_ < waiting_.size() && waiting_[next_]; ++next_) WriteNext();
+    while (next_ < waiting_.size() && waiting_[next_]) WriteNext();
   }
 
   void WriteNext() {
-    writer_.Write(*waiting_[next_], domain_);
-    written_.push_back(std::move(*waiting_[next_]));
+    written_.push_back(std::move(*waiting_[next_++]));
+    writer_.Write(written_.back(), domain_);
   }
 
   const Domain& domain_;

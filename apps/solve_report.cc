@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 
 #include "apps/output_file.h"
+#include "base/json.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "tandem/error.h"
@@ -122,7 +125,7 @@ ordered_json ToJson(const SolveResult& result, const Domain& domain) {
 std::string Describe(const SolveResult& result, const Domain& domain) {
   const SearchResult& search = result.search;
   const std::string id =
-      result.line.id.is_string() ? result.line.id.get<std::string>() : result.line.id.dump();
+      result.line.id.is_string() ? result.line.id.get<std::string>() : DumpJson(result.line.id);
   if (!search.solved) {
     const std::string best = search.best
                                  ? fmt::format("; best: estimate {:.2f}, after {} moves",
@@ -168,11 +171,31 @@ ResultWriter::ResultWriter(const SolveArgs& args)
 }
 
 void ResultWriter::Write(const SolveResult& result, const Domain& domain) {
-  const std::string line =
-      ToJson(result, domain).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (file_) file_->Write(line);
-  std::fputs(for_people_ ? (Describe(result, domain) + "\n").c_str() : line.c_str(), stdout);
-  std::fflush(stdout);
+  const std::string line = DumpJson(ToJson(result, domain)) + "\n";
+  Print(for_people_ ? Describe(result, domain) + "\n" : line);
+  if (file_) WriteToFile(line);
+  ++written_;
+}
+
+void ResultWriter::WriteToFile(const std::string& line) {
+  if (failed_) return;
+  const std::int64_t whole_lines = file_->size();
+  try {
+    file_->Write(line);
+  } catch (const Error& error) {
+    failed_ = true;
+    file_->Truncate(whole_lines);
+    throw Error(fmt::format("{}; it keeps the {} before that, and standard output shows later ones",
+                            error.what(), Counted(written_, "result")));
+  }
+}
+
+void ResultWriter::Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) == 0 || file_ || failed_) return;
+  failed_ = true;
+  throw Error(fmt::format("cannot write standard output: {}; it holds {}", std::strerror(errno),
+                          Counted(written_, "result")));
 }
 
 void ResultWriter::Finish(const std::vector<SolveResult>& results, double seconds) {

@@ -1,6 +1,7 @@
 // What `tandem solve` tells of each puzzle and of all together.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -36,14 +37,21 @@ class ResultWriter {
   /// Throws InputError if --out cannot be written, before any work is done.
   explicit ResultWriter(const SolveArgs& args);
 
+  /// Throws Error once where the disk is full or the results cannot be written for another reason.
+  /// The file then keeps the results before that; later ones go to standard output alone.
   void Write(const SolveResult& result, const Domain& domain);
 
   /// Makes the file whole, and prints the table.
   void Finish(const std::vector<SolveResult>& results, double seconds);
 
  private:
+  void WriteToFile(const std::string& line);
+  void Print(const std::string& text);
+
   bool for_people_;
   std::optional<AtomicFile> file_;
+  std::int64_t written_ = 0;
+  bool failed_ = false;
 };
 
 }  // namespace tandem

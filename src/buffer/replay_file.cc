@@ -38,7 +38,9 @@ std::string_view TextOf(ConstRows column) {
 // A file that is read and hashed from front to back.
 class Reader {
  public:
-  explicit Reader(const fs::path& path) : path_(path), in_(path, std::ios::binary) {
+  explicit Reader(const fs::path& path) : path_(path) {
+    RequireNoPipe(path);
+    in_.open(path, std::ios::binary);
     if (!in_) {
       throw InputError(fmt::format("cannot open {}, without which replay cannot go on: {}",
                                    path.string(), std::strerror(errno)));

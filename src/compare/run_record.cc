@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -13,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json ParseJson(const std::string& text, const std::string& where) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+Json JsonOf(const std::string& text, const std::string& where) {
+  Json json = ParseJsonOrDiscard(text);
   if (json.is_discarded()) throw InputError(where + ": not JSON; was the run cut off?");
   return json;
 }
@@ -70,18 +71,19 @@ void ReadUpdate(const Json& json, RunRecord& record) {
 RunRecord ReadRun(const std::filesystem::path& folder) {
   RunRecord record;
   const std::string summary = (folder / "summary.json").string();
+  const std::string metrics = (folder / "metrics.jsonl").string();
+  for (const std::string& file : {summary, metrics}) RequireNoPipe(file);
   std::optional<double> solved_at_the_end;
-  ReadFrom(ParseJson(ReadFile(summary), summary), summary, [&](const Json& json) {
+  ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
     ReadSummary(json, record);
     const Json& validation = json.at("validation");
     if (!validation.is_null()) solved_at_the_end = validation.at("solve_rate").get<double>();
   });
-  const std::string metrics = (folder / "metrics.jsonl").string();
   std::istringstream lines(ReadFile(metrics));
   std::string line;
   while (std::getline(lines, line)) {
     const std::string where = fmt::format("{}:{}", metrics, record.curve.size() + 1);
-    ReadFrom(ParseJson(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
+    ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
   if (record.curve.empty()) throw InputError(metrics + ": holds no update");
   record.lag_updates /= static_cast<double>(record.curve.size());

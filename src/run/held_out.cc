@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "run/states_file.h"
@@ -42,7 +43,7 @@ HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t cou
       throw InputError(
           fmt::format("{}: the state {} has no `optimal`, the length of a shortest solution, which "
                       "validation.file must tell",
-                      path, line.id.dump()));
+                      path, DumpJson(line.id)));
     }
     held_out.states.insert(held_out.states.end(), line.state.begin(), line.state.end());
     held_out.lengths.push_back(*line.optimal);

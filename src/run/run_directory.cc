@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/json.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -81,7 +82,9 @@ void RunDirectory::Abandon() const {
 RunDirectory RunDirectory::Open(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
   const RunDirectory run(path);
+  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) RequireNoPipe(file);
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
+    RequireNoPipe(file);
     if (!fs::exists(file)) {
       throw InputError(fmt::format("{} is no folder of a run: it has no {}", path.string(),
                                    file.filename().string()));
@@ -113,7 +116,7 @@ void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
   std::istringstream old(ReadFile(metrics()));
   std::string kept, text;
   while (std::getline(old, text)) {
-    const nlohmann::json line = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json line = ParseJsonOrDiscard(text);
     if (!line.is_object() || line.value("update", updates) >= updates) break;
     kept += text + "\n";
   }
@@ -133,7 +136,7 @@ void RunDirectory::KeepReplayOf(std::int64_t next) const {
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
   std::ofstream out(metrics(), std::ios::app);
-  out << line.dump() + "\n" << std::flush;
+  out << DumpJson(line) + "\n" << std::flush;
   if (!out) {
     throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(errno)));
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -17,7 +18,7 @@ using nlohmann::json;
 constexpr int kLongest = 1'000'000;  // moves of any solution that someone may know
 
 void ReadJson(std::string_view text, StateLine& line) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = ParseJsonOrDiscard(text);
   if (!object.is_object()) throw InputError("not a JSON object");
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/parallel.h"
 #include "config/fields.h"
 #include "run/train_run.h"
@@ -83,7 +84,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"time", ToJson(summary.time.threads)}};
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
-  WriteFileAtomically(path, json.dump(2) + "\n");
+  WriteFileAtomically(path, DumpJson(json, 2) + "\n");
 }
 
 }  // namespace tandem

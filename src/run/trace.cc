@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -195,7 +196,7 @@ void Tracer::Write() {
   state_ = State::kWritten;
   Json trace = ChromeTrace(timeline_);
   if (kernels_) AddKernelsTo(trace);
-  const std::string text = trace.dump() + "\n";
+  const std::string text = DumpJson(trace) + "\n";
   WriteFileAtomically(path_, text);
   LogInfo(fmt::format("{}: {} of trace; ui.perfetto.dev or chrome://tracing shows it",
                       path_.string(), HumanBytes(static_cast<double>(text.size()))));

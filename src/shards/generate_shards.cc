@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/worker.h"
@@ -74,6 +76,7 @@ class BackgroundWriter {
 bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
+  RequireNoPipe(path);  // the writer would wait for a reader
   try {
     const ShardHeader header = ReadHeader(path);
     if (header.set != set) {
@@ -181,9 +184,10 @@ struct Slot {
 }  // namespace
 
 ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
-                       const ShardingOptions& options, const std::string& weights_sha256) {
+                       const ShardingOptions& options, const std::string& weights_sha256,
+                       const std::string& instruction_set) {
   std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
-  ShardSetSpec set{.domain = domain.identity(),
+  ShardSetSpec set{.domain = AsUtf8(domain.identity()),
                    .target = ValueText(config, "generate.target"),
                    .schema = ExampleSchema(domain, config.network.head),
                    .examples = options.examples,
@@ -198,7 +202,10 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
       keys.emplace_back(key);
     }
     const bool on_cpu = config.device == "cpu";
-    if (on_cpu) keys.emplace_back("evaluate.threads");
+    if (on_cpu) {
+      keys.emplace_back("evaluate.threads");
+      if (!instruction_set.empty()) set.made_by["instruction_set"] = instruction_set;
+    }
     set.made_by["device"] = on_cpu ? "cpu" : "cuda";  // whichever: processes may have one each
     set.made_by["weights_sha256"] = weights_sha256;
   }

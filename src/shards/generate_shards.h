@@ -21,10 +21,12 @@ struct ShardingOptions {
   Compression compression = Compression::kNone;
 };
 
-/// The set that a config makes. No `auto` is left in what its rows are a function of; where its
-/// target asks a network, `weights_sha256` is that network's.
+/// The set that a config makes. No `auto` is left in what its rows are a function of. If its target
+/// asks a network, `weights_sha256` is that network's, and `instruction_set` names the instructions
+/// that evaluate it on a CPU ("AVX512"), on which the last bits of labels depend.
 ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
-                       const ShardingOptions& options, const std::string& weights_sha256);
+                       const ShardingOptions& options, const std::string& weights_sha256,
+                       const std::string& instruction_set = "");
 
 /// Process `index` of `count` makes the shards whose number is `index` modulo `count`.
 struct Share {

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/json.h"
+#include "base/mapped_file.h"
 #include "domain/identity.h"
 #include "shards/chunk_codec.h"
 #include "shards/damage.h"
@@ -51,8 +50,8 @@ std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std
       std::cmp_less_equal(value.get<std::uint64_t>(), most)) {
     return value.get<std::int64_t>();
   }
-  throw Error(
-      fmt::format("its header says `{}: {}`, expected {} to {}", key, value.dump(), least, most));
+  throw Error(fmt::format("its header says `{}: {}`, expected {} to {}", key, DumpJson(value),
+                          least, most));
 }
 
 Compression CompressionIn(const Json& json) {
@@ -125,7 +124,7 @@ std::int64_t HeaderBytes(ShardHeader header) {
     chunk = {.offset = kMost, .bytes = kMost, .hash = std::string(kHashDigits, '0')};
   }
   const std::size_t bytes =
-      Preamble().size() + kSizeDigits + 1 + ToJson(header).dump().size() + 1 + kHashDigits + 1;
+      Preamble().size() + kSizeDigits + 1 + DumpJson(ToJson(header)).size() + 1 + kHashDigits + 1;
   return (static_cast<std::int64_t>(bytes) + kPage - 1) / kPage * kPage;
 }
 
@@ -147,7 +146,7 @@ std::int64_t BytesSaidIn(std::string_view text) {
 
 ShardHeader HeaderIn(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = ParseJson<Json>(text);
     ShardHeader header{.set = SpecIn(json)};
     header.shard = NumberIn(json, "shard", 0, header.set.num_shards() - 1);
     for (const Json& chunk : json.at("chunks")) {
@@ -207,7 +206,7 @@ std::size_t ShardSetSpec::BytesOfChunk(std::int64_t chunk) const {
 
 std::string ShardSetSpec::Identity() const {
   Hash hash;
-  hash.Add(ToJson(*this).dump());
+  hash.Add(DumpJson(ToJson(*this)));
   return hash.Hex();
 }
 
@@ -250,7 +249,7 @@ std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_
 std::string FormatHeader(const ShardHeader& header) {
   const std::int64_t bytes = HeaderBytes(header);
   std::string text =
-      fmt::format("{}{:0{}}\n{}", Preamble(), bytes, kSizeDigits, ToJson(header).dump());
+      fmt::format("{}{:0{}}\n{}", Preamble(), bytes, kSizeDigits, DumpJson(ToJson(header)));
   text.resize(static_cast<std::size_t>(bytes) - kHashDigits - 2, ' ');
   text += '\n';
   Hash hash;
@@ -272,26 +271,20 @@ ShardHeader ParseHeader(std::string_view text) {
 }
 
 ShardHeader ReadHeader(const std::filesystem::path& path) {
-  const auto fail = [&](std::string_view why) {
-    return DamagedShard(fmt::format("{}: {}", path.string(), why));
-  };
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw fail(std::strerror(errno));
-  if (std::filesystem::is_directory(path)) throw fail("it is a folder");
-  std::string text(kPage, '\0');
-  const auto read = [&](std::int64_t from, std::int64_t to) {
-    text.resize(static_cast<std::size_t>(to));
-    in.read(text.data() + from, to - from);
-    if (in.gcount() != to - from) throw fail("its header is torn: the file ends in it");
-  };
-  read(0, kPage);
   try {
+    const OpenFile file(path);
+    std::string text(kPage, '\0');
+    const auto read = [&](std::int64_t from, std::int64_t to) {
+      if (to > file.size()) throw Error("its header is torn: the file ends in it");
+      text.resize(static_cast<std::size_t>(to));
+      file.Read(from,
+                std::as_writable_bytes(std::span(text)).subspan(static_cast<std::size_t>(from)));
+    };
+    read(0, kPage);
     read(kPage, std::max(kPage, BytesSaidIn(text)));
     return ParseHeader(text);
-  } catch (const DamagedShard&) {
-    throw;
   } catch (const Error& error) {
-    throw fail(error.what());
+    throw DamagedShard(fmt::format("{}: {}", path.string(), error.what()));
   }
 }
 

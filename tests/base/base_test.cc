@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <atomic>
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "base/stop_signal.h"
 #include "base/text.h"
@@ -159,6 +161,33 @@ TEST_F(Files, WriteThroughToDevicesAndReportThatTheyAreFull) {
   EXPECT_THROW(WriteFileAtomically(path_, std::string(1 << 20, 'x')), Error);
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_TRUE(fs::is_symlink(path_));
+}
+
+TEST_F(Files, ThatArePipesAreRefusedWhereNobodyMayWait) {
+  EXPECT_NO_THROW(RequireNoPipe(path_));
+  WriteFileAtomically(path_, "text");
+  EXPECT_NO_THROW(RequireNoPipe(path_));
+  EXPECT_NO_THROW(RequireNoPipe(folder_.path()));
+  EXPECT_THROW(RequireNoPipe("/dev/null"), InputError);
+  ASSERT_EQ(::mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(RequireNoPipe(folder_.path() / "pipe"), InputError);
+}
+
+TEST(Json, ThatNestsTooDeeplyIsRefused) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_NO_THROW(ParseJson(nested(kMostJsonNesting)));
+  EXPECT_THROW(ParseJson(nested(kMostJsonNesting + 2)), Error);
+  EXPECT_THROW(ParseJson(nested(200'000)), Error);
+  EXPECT_THROW(ParseJson(std::string(200'000, '[')), Error);
+  EXPECT_TRUE(ParseJsonOrDiscard(nested(200'000)).is_discarded());
+  EXPECT_TRUE(ParseJsonOrDiscard("{").is_discarded());
+}
+
+TEST(Json, HoldsNamesThatAreNoUtf8) {
+  EXPECT_EQ(DumpJson(nlohmann::json("a\xff")), "\"a\xEF\xBF\xBD\"");
+  EXPECT_EQ(AsUtf8("a\xff"), "a\xEF\xBF\xBD");
 }
 
 TEST_F(Files, NameThePathThatCannotBeReadOrWritten) {

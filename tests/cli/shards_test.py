@@ -1,6 +1,8 @@
 """Examples on disk: `tandem generate`, `tandem shards`, and training from what they leave."""
 
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -113,7 +115,35 @@ class Generating(Shards):
         self.assertEqual(self.contents(together), self.contents(self.shards))
 
 
+    def test_labels_of_a_network_name_the_instruction_set(self):
+        run = self.folder / "run"
+        self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")
+        self.generate("--set", "generate.target=value_iteration", "--set",
+                      f"network.init_from={run}")
+        made_by = json.loads(self.run_tandem("shards", self.shards, "--json")[0])["made_by"]
+        self.assertIn(made_by["instruction_set"], ["AVX512", "AVX2", "DEFAULT", "ZVECTOR", "VSX"])
+
+    def test_a_file_size_limit_is_an_error_with_its_reason(self):
+        program = subprocess.run(
+            [TANDEM, "generate", self.config, "--examples", "2000", "--out", self.shards],
+            stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("shard-000000.tandem: File too large", program.stderr)
+
+
 class Listing(Shards):
+    def test_a_pipe_is_damage_and_a_name_that_is_no_utf8_is_shown(self):
+        self.generate()
+        (self.shards / "shard-000001.tandem").unlink()
+        os.mkfifo(self.shards / "shard-000001.tandem")
+        (self.shards / os.fsdecode(b"shard-\xff.tandem")).write_bytes(b"")
+        out, _ = self.run_tandem("shards", self.shards, "--json", code=1)
+        listed = json.loads(out)
+        self.assertIn("it is a pipe", listed["shards"][1]["problems"][0])
+        self.assertEqual(listed["strays"], ["shard-\ufffd.tandem"])
+        self.assertIn("it is a pipe", self.generate(code=2)[1])
+
     def test_lists_and_verifies(self):
         self.generate("--compression", "zstd")
         out, _ = self.run_tandem("shards", self.shards)

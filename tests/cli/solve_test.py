@@ -1,6 +1,8 @@
 """`tandem solve`: solutions, limits, and what is wrong with states and runs."""
 
 import json
+import os
+import resource
 import signal
 import subprocess
 import sys
@@ -173,6 +175,54 @@ class Solve(CliTest):
         self.assertIn("out of memory", error)
         results = (self.folder / "results.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(line)["moves"] for line in results], ["R'"])
+
+    def test_closed_standard_output_does_not_reach_the_results(self):
+        run = self.train_small()
+        states = self.write("states.txt", f"{AFTER_R}\n{SOLVED}\n")
+        out = self.folder / "results.jsonl"
+        program = subprocess.run([TANDEM, "solve", "--model", run, "--states", states, "--out", out],
+                                 stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1))
+        results = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual([result["moves"] for result in results], ["R'", ""])
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("cannot write standard output", program.stderr)
+
+    def test_a_full_disk_keeps_the_results_before_it_and_gives_the_reason(self):
+        run = self.train_small()
+        states = self.write("states.txt", f"{AFTER_R}\n{SOLVED}\n" * 5)
+        out = self.folder / "results.jsonl"
+        program = subprocess.run(
+            [TANDEM, "solve", "--model", run, "--states", states, "--out", out],
+            capture_output=True, text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+        results = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertGreater(len(results), 1)
+        self.assertLess(len(results), 10)
+        self.assertEqual(program.returncode, 1, program.stderr)
+        self.assertIn(f"results.jsonl: File too large; it keeps the {len(results)} results before "
+                      "that", program.stderr)
+        self.assertEqual(list(self.folder.glob("*.partial")), [])
+        self.assertIn("1 moves in ", program.stdout)
+
+    def test_a_pipe_in_place_of_a_checkpoint_is_named(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        (run / "checkpoint.pt").unlink()
+        os.mkfifo(run / "checkpoint.pt")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        self.assertIn("checkpoint.pt: it is a pipe", error)
+        _, error = self.run_tandem("train", "--resume", run, code=2)
+        self.assertIn("checkpoint.pt: it is a pipe", error)
+
+    def test_python_reads_a_checkpoint_and_what_python_saves_is_read(self):
+        run = self.train_small()
+        states = self.write("states.txt", SOLVED + "\n")
+        self.run_python_with_torch("""
+            import sys, torch
+            checkpoint = torch.load(sys.argv[1], weights_only=True)
+            torch.save(checkpoint, sys.argv[1])
+        """, run / "checkpoint.pt")
+        self.run_tandem("solve", "--model", run, "--states", states)
 
     def test_a_search_that_is_none_is_named(self):
         run = self.train_small()

@@ -32,6 +32,14 @@ TEST(StatesFile, BlankLinesPartLevels) {
   EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
 }
 
+TEST(StatesFile, JsonThatNestsTooDeeplyIsAnErrorOfItsLine) {
+  const std::string nested = R"({"id": 1, "x": )" + std::string(200'000, '[') +
+                             std::string(200'000, ']') + R"(, "state": "1"})";
+  const auto lines = Read("npuzzle:3", nested.c_str());
+  ASSERT_EQ(lines.size(), 1);
+  EXPECT_NE(lines[0].error.find("states.txt:1: not a JSON object"), std::string::npos);
+}
+
 TEST(StatesFile, OtherPuzzlesHaveAStateALine) {
   const auto lines = Read("npuzzle:3", "# a comment\n 1 2 3 4 5 6 7 0 8 \n\n1 2 3\n");
   ASSERT_EQ(lines.size(), 2);

@@ -260,6 +260,18 @@ TEST_F(SpecOfSetTest, HoldsWhatLabelsOfANetworkAreAFunctionOf) {
   EXPECT_TRUE(others.empty()) << *others.begin();
 }
 
+TEST_F(SpecOfSetTest, LabelsOfANetworkNameTheInstructionSetOfACpu) {
+  TrainConfig config = Puzzle8Config();
+  config.generate.target = Target::kValueIteration;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto made_by = [&](const char* device) {
+    config.device = device;
+    return SpecOfSet(config, domain->spec(), SmallShards(), "abc", "AVX2").made_by;
+  };
+  EXPECT_EQ(made_by("cpu").at("instruction_set"), "AVX2");
+  EXPECT_EQ(made_by("cuda:0").count("instruction_set"), 0);
+}
+
 TEST_F(SpecOfSetTest, IsTheSameOnEachGpu) {
   EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("evaluate.threads"), 0);
   const TrainConfig config = [] {

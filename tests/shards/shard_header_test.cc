@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/hash.h"
@@ -65,7 +67,11 @@ std::string ErrorWithText(const std::string& here, const std::string& there) {
   if (at == std::string::npos) return fmt::format("there is no {}", here);
   text.replace(at, here.size(), there);
   text.resize(text.rfind('}') + 1);
-  text.resize(kPage - kHashDigits - 2, ' ');
+  const auto used = static_cast<std::int64_t>(text.size() + kHashDigits + 2);
+  const std::int64_t bytes = (used + kPage - 1) / kPage * kPage;
+  constexpr std::string_view kDigits = "0000004096";
+  text.replace(text.find(kDigits), kDigits.size(), fmt::format("{:010}", bytes));
+  text.resize(static_cast<std::size_t>(bytes) - kHashDigits - 2, ' ');
   text += '\n';
   Hash hash;
   hash.Add(text);
@@ -131,6 +137,20 @@ TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
   EXPECT_THAT(ErrorWithText("\"type\":\"uint8\"", "\"type\":\"int64\""),
               HasSubstr("a column is of int64"));
   EXPECT_THAT(ErrorWithText("\"columns\":[", "\"column\":["), HasSubstr("makes no sense"));
+}
+
+TEST(ShardHeader, NestedBracketsWithARightHashAreRefused) {
+  for (const std::string& brackets :
+       {std::string(200'000, '['), std::string(200'000, '[') + std::string(200'000, ']')}) {
+    EXPECT_THAT(ErrorWithText("\"examples\":1000", "\"examples\":" + brackets),
+                HasSubstr("nest too deeply"));
+  }
+}
+
+TEST(ShardHeader, HoldsNamesThatAreNoUtf8) {
+  ShardHeader header = Header();
+  header.set.domain = "permutation:\xff.yaml@rules";
+  EXPECT_EQ(ParseHeader(FormatHeader(header)).set.domain, "permutation:\xEF\xBF\xBD.yaml@rules");
 }
 
 TEST(ShardHeader, AShardThatTheSetDoesNotHaveIsRefused) {

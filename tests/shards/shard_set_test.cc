@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <fstream>
@@ -185,6 +186,17 @@ TEST(ShardSet, ATornFileIsNamedWithTheFirstChunkThatIsCutOff) {
   }
   std::filesystem::resize_file(path, 100);
   EXPECT_THAT(ShardSet(folder.path()).shards()[0].problem, HasSubstr("torn"));
+}
+
+TEST(ShardSet, APipeInPlaceOfAShardIsDamage) {
+  const TempFolder folder;
+  MakeShards(folder.path());
+  const std::filesystem::path path = ShardPath(folder.path(), 1);
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const ShardSet set(folder.path());
+  EXPECT_THAT(MessageOf([&] { set.CheckComplete(); }),
+              HasSubstr("shard-000001.tandem: it is a pipe or a device"));
 }
 
 TEST(ShardSet, AMissingShardIsNamed) {
