@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -45,7 +46,12 @@ StateBytes Samples::After(std::span<const std::uint8_t> state, Action action) co
 bool Samples::IsGoal(std::span<const std::uint8_t> state) const {
   std::uint8_t is_goal = 2;
   domain_.IsGoal(ConstRows(state), {&is_goal, 1});
-  return is_goal == 1;
+  if (is_goal > 1) {
+    throw Error(
+        fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal and 0 for others",
+                    Tell(state), is_goal));
+  }
+  return is_goal != 0;
 }
 
 std::vector<std::uint8_t> Samples::MaskOf(std::span<const std::uint8_t> state) const {

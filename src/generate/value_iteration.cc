@@ -23,7 +23,8 @@ std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
 bool ReachedGoal(const Expanded& batch, std::size_t i) {
   const std::size_t num_actions = batch.children.size() / batch.size();
   const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
-  return batch.is_goal[i] != 0 || std::ranges::count(children, 1) > 0;
+  return batch.is_goal[i] != 0 ||
+         std::ranges::any_of(children, [](std::uint8_t goal) { return goal != 0; });
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
       const std::size_t start = walkers.starts[i];
       const auto goals = expander.is_goal().subspan(i * num_actions, num_actions);
-      if (std::ranges::count(goals, 1) > 0) {
+      if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
         taken[start] = step;
       } else if (best[i] && step < most_actions[start]) {
         go_on(left, start, expander.children()[*best[i]]);

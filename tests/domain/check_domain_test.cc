@@ -42,6 +42,10 @@ TEST(CheckDomain, LooksAtGoals) {
   EXPECT_EQ(FirstBroken(GoalThatIsNone()),
             "goals are goals, and DrawGoals draws them: WriteGoals writes what IsGoal refuses: "
             "state 1");
+  EXPECT_EQ(
+      FirstBroken(GoalFlagOf255()),
+      "goals are goals, and DrawGoals draws them: an exception: state 0: IsGoal sets the flag "
+      "to 255, expected 1 for a goal and 0 for others");
   EXPECT_EQ(FirstBroken(SaysThatGoalsDiffer()),
             "goals are goals, and DrawGoals draws them: DrawGoals writes the one goal for every "
             "seed, yet goals_by_problem is true");

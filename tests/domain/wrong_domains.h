@@ -68,6 +68,13 @@ class Walker : public Domain {
   }
 };
 
+/// Any flag but 0 counts as a goal.
+struct GoalFlagOf255 final : Walker {
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 255 : 0;
+  }
+};
+
 struct WrongInverse final : Walker {
   std::uint8_t Next(std::uint8_t cell, Action action) const override {
     return action == 1 && cell == 4 ? 6 : Walker::Next(cell, action);

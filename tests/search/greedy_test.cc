@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "domain/wrong_domains.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 
@@ -35,6 +36,14 @@ TEST(Greedy, IsLedAstrayByABadOne) {
   const std::int64_t most[] = {99, 99, 99, 99};
   // The goal is taken where it is next, whatever the heuristic says.
   EXPECT_EQ(DescendGreedily(path, wrong, 4096, kRows, most, StopSignal()),
+            (Taken{0, 1, std::nullopt, std::nullopt}));
+}
+
+TEST(Greedy, TakesAnyFlagButZeroForAGoal) {
+  const GoalFlagOf255 walker;
+  StandInEvaluator wrong([](std::span<const std::uint8_t> cell) { return -float(cell[0]); });
+  const std::int64_t most[] = {9, 9, 9, 9};
+  EXPECT_EQ(DescendGreedily(walker, wrong, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, std::nullopt, std::nullopt}));
 }
 
