@@ -1,20 +1,58 @@
 #include "apps/torch_library.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/log.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
+// LibTorch's kernels rely on getting as many OpenMP threads as they ask for: with OMP_DYNAMIC=true,
+// OMP_THREAD_LIMIT=1 or OMP_MAX_ACTIVE_LEVELS=0, products in bf16 are wrong. Settings of MKL and
+// oneDNN change the last bits. A run is a function of its config alone, so only variables that
+// change neither results nor the number of threads are kept.
+bool MayStay(std::string_view name) {
+  constexpr std::string_view kLibraries[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_"};
+  constexpr std::string_view kHarmless[] = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_STACKSIZE",
+                                            "GOMP_STACKSIZE"};
+  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  if (std::ranges::none_of(kLibraries, starts)) return true;
+  return std::ranges::find(kHarmless, name) != std::end(kHarmless) ||
+         name.find("VERBOSE") != name.npos || name.find("DISPLAY") != name.npos;
+}
+
+void IgnoreSettingsOfMathLibraries() {
+  std::vector<std::string> ignored;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!MayStay(name)) ignored.emplace_back(name);
+  }
+  for (const std::string& name : ignored) ::unsetenv(name.c_str());
+  // Their number of threads is what many clusters set for every job, and has its own keys here.
+  std::erase_if(ignored, [](const std::string& name) { return name.ends_with("NUM_THREADS"); });
+  if (ignored.empty()) return;
+  LogWarning(fmt::format(
+      "{}: ignored, since it could change results; train.threads and evaluate.threads set the "
+      "number of threads, and taskset the cores",
+      fmt::join(ignored, ", ")));
+}
+
 // LibTorch's OpenMP threads spin for milliseconds at the end of a parallel loop, in the hope of the
 // next. Where generation, training and other programs share the cores, that costs more than it
 // gains: two programs on two cores ran four times as fast with a short spin (docs/performance.md).
-// Users who set OpenMP's own variables are left alone. Must come before LibTorch is loaded.
+// Users who set OMP_WAIT_POLICY or GOMP_SPINCOUNT are left alone.
 void ShortenOpenMpSpin() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
 }
@@ -30,6 +68,8 @@ void KeepFreedMemory() {
 
 template <class Function>
 Function* Find(const char* symbol) {
+  // OpenMP reads its variables when LibTorch is loaded.
+  IgnoreSettingsOfMathLibraries();
   ShortenOpenMpSpin();
   KeepFreedMemory();
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);

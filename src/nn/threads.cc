@@ -19,6 +19,10 @@ int SetMklThreads(int threads) {
 ScopedThreads::ScopedThreads(int threads) {
   // LibTorch sets a thread's number the first time that thread asks; let it do so before we do.
   openmp_before_ = at::get_num_threads();
+  // LibTorch's kernels rely on getting the threads that they ask for: with fewer, bf16 products are
+  // wrong. OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS are settings of each thread.
+  omp_set_dynamic(0);
+  if (omp_get_max_active_levels() < 1) omp_set_max_active_levels(1);
   omp_set_num_threads(threads);
   mkl_before_ = SetMklThreads(threads);
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "nn/check_products.h"
 #include "nn/threads.h"
 
 namespace tandem {
@@ -19,6 +20,7 @@ at::ScalarType WeightTypeFor(const EvaluateConfig& config) {
 TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
                                TorchEvaluatorOptions options)
     : net_(net), options_(options), stream_(device.MakeStream()) {
+  CheckProducts(device, options.threads);
   const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_rows, spec.input.positions}};
   slots_ = device.MakeSlots(kNumSlots, {inputs}, {});
   for (const auto& slot : slots_) {

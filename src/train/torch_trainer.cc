@@ -13,6 +13,7 @@
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "nn/autocast.h"
+#include "nn/check_products.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -37,7 +38,9 @@ TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader
       options_(options),
       stream_(device.MainStream()),
       one_hot_(net.spec().input, options.bf16 ? at::kBFloat16 : at::kFloat, device.torch()),
-      optimizer_(net.parameters(), options.optimizer) {}
+      optimizer_(net.parameters(), options.optimizer) {
+  CheckProducts(device, options.threads);
+}
 
 void TorchTrainer::OnStart(std::function<void()> callback) { on_start_ = std::move(callback); }
 
