@@ -15,7 +15,8 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  /// Sets values[i] to the estimate for row i of `inputs`; estimates may be negative. Requires
+  /// Sets values[i] to the estimate for row i of `inputs`; estimates may be negative
+  /// or infinite, but a NaN ends whatever asked for it with an Error that names the state. Requires
   /// values.size() == inputs.size(). Throws Error when the evaluation fails.
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "base/timeline.h"
 #include "domain/random_walk.h"
+#include "search/estimates.h"
 
 namespace tandem {
 
@@ -47,6 +48,8 @@ void Lookahead::Evaluate(Expanded& batch) const {
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   network_.Evaluate(ConstRows(batch.child_inputs.data(), batch.children.size(), input_size),
                     batch.child_values);
+  CheckEstimates(domain_, batch.child_values,
+                 [&](std::size_t child) { return batch.children.rows()[child]; });
 }
 
 void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float> label) const {

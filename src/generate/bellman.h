@@ -52,7 +52,8 @@ class Lookahead {
   /// children and what the network reads of these. Several threads may do so for different states.
   void Expand(Expanded& batch, std::size_t first, std::size_t count) const;
 
-  /// Asks the network about all children at once. As Evaluator::Evaluate.
+  /// Asks the network about all children at once. As Evaluator::Evaluate; throws Error that names
+  /// the state if an estimate is not a number.
   void Evaluate(Expanded& batch) const;
 
  private:

@@ -1,10 +1,9 @@
 #include "search/expander.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/parallel.h"
-#include "tandem/error.h"
+#include "search/estimates.h"
 
 namespace tandem {
 namespace {
@@ -32,9 +31,11 @@ std::span<const float> Expander::Estimate(ConstRows states, std::span<const std:
       }
     });
   };
-  return InSlices(chosen.size(), 1, stop, encode, [&](ConstRows inputs, std::span<float> values) {
-    evaluator_.Evaluate(inputs, values);
-  });
+  const std::span<const float> values =
+      InSlices(chosen.size(), 1, stop, encode,
+               [&](ConstRows inputs, std::span<float> into) { evaluator_.Evaluate(inputs, into); });
+  CheckEstimates(domain_, values, [&](std::size_t i) { return states[chosen[i]]; });
+  return values;
 }
 
 std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
@@ -44,9 +45,12 @@ std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows st
       domain_.Encode(states.Slice(first + begin, count), inputs.Slice(begin, count));
     });
   };
-  return InSlices(
-      states.size(), domain_.spec().num_actions(), stop, encode,
-      [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
+  const std::size_t num_actions = domain_.spec().num_actions();
+  const std::span<const float> values = InSlices(
+      states.size(), num_actions, stop, encode,
+      [&](ConstRows inputs, std::span<float> into) { q_net.EvaluateActions(inputs, into); });
+  CheckEstimates(domain_, values, [&](std::size_t i) { return states[i / num_actions]; });
+  return values;
 }
 
 // Slices, so that a stop need not wait for the whole, and the inputs stay in cache.
@@ -63,9 +67,6 @@ std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
     const Rows inputs(inputs_.data(), count, input_size);
     encode(first, inputs);
     evaluate(inputs, std::span(values_).subspan(first * width, count * width));
-  }
-  if (std::ranges::any_of(values_, [](float value) { return std::isnan(value); })) {
-    throw Error("the network's estimate of a state is not a number");
   }
   return values_;
 }

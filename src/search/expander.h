@@ -35,7 +35,7 @@ class Expander {
   std::span<const std::uint64_t> hashes() const { return children_.hashes(); }
 
   /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
-  /// `stop` is reached, Error if an estimate is not a number.
+  /// `stop` is reached, Error that names the state if an estimate is not a number.
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                   const StopSignal& stop);
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "generate/value_iteration.h"
+#include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -59,6 +62,22 @@ TEST_F(StoredStates, AreLabelledAsTheGeneratorWouldHave) {
       }
       EXPECT_EQ(between, 5);  // before each of the chunks
     }
+  }
+}
+
+TEST_F(StoredStates, ReportTheChildWhoseEstimateIsNotANumber) {
+  // The cap and the other children would hide it from min.
+  const std::unique_ptr<const Domain> path = std::make_unique<PathDomain>(9);
+  StandInEvaluator broken(
+      [](std::span<const std::uint8_t> state) { return state[0] == 3 ? std::nanf("") : 1.0F; });
+  ValueIterationGenerator generator(*path, broken, {.capped = true, .seed = 1, .max_scramble = 6});
+  DataBuffer rows(ExampleSchema(path->spec()), kRows);
+  try {
+    generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("state 3 is not a number"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -88,13 +88,18 @@ TEST(Expander, StopsBetweenSlices) {
   EXPECT_EQ(rows, 4);
 }
 
-TEST(Expander, AnEstimateThatIsNoNumberIsAnError) {
+TEST(Expander, ReportsTheStateWhoseEstimateIsNotANumber) {
   const PathDomain path(4);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
   Expander expander(path, broken, 4);
-  const std::vector<std::uint8_t> states = {1};
-  const std::vector<std::uint32_t> chosen = {0};
-  EXPECT_THROW(expander.Estimate(ConstRows(states.data(), 1, 1), chosen, StopSignal()), Error);
+  const std::vector<std::uint8_t> states = {1, 3};
+  const std::vector<std::uint32_t> chosen = {1};
+  try {
+    expander.Estimate(ConstRows(states.data(), 2, 1), chosen, StopSignal());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("state 3 is not a number"), std::string::npos);
+  }
 }
 
 }  // namespace
