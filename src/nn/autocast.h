@@ -17,7 +17,8 @@ class ScopedAutocast {
 
   ~ScopedAutocast() {
     at::autocast::set_autocast_enabled(device_, before_);
-    at::autocast::clear_cache();  // the bf16 copies of weights that the next step changes
+    // The bf16 copies of weights, which the next step changes. An inner scope leaves them.
+    if (!before_) at::autocast::clear_cache();
   }
 
   ScopedAutocast(const ScopedAutocast&) = delete;

@@ -96,7 +96,7 @@ StateDict FrozenNet::State() const {
 
 at::Tensor FrozenNet::Forward(const at::Tensor& bytes) const {
   const c10::InferenceMode inference;
-  return ResNetForward(layers_, one_hot_(bytes));
+  return (*layers_.output)(ResNetHidden(layers_, one_hot_(bytes)));
 }
 
 }  // namespace tandem

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "nn/autocast.h"
 #include "nn/layer_widths.h"
 
 namespace tandem {
@@ -100,7 +101,11 @@ ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {
   }
 }
 
-at::Tensor ResNetFC::Forward(const at::Tensor& features) { return ResNetForward(*this, features); }
+at::Tensor ResNetFC::Forward(const at::Tensor& features) {
+  const at::Tensor hidden_units = ResNetHidden(*this, features);
+  const ScopedAutocast full_precision(features.device().type(), /*enabled=*/false);
+  return (*output)(hidden_units.to(output->weight.scalar_type()));
+}
 
 std::int64_t ResNetFC::NumParameters() const {
   std::int64_t count = 0;

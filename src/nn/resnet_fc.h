@@ -70,7 +70,9 @@ class ResNetFC final : public torch::nn::Module {
   /// same on every device.
   ResNetFC(const NetworkSpec& spec, std::uint64_t seed);
 
-  /// Features (n, spec().features()) of OneHot to (n, outputs).
+  /// Features (n, spec().features()) of OneHot to (n, outputs). Under autocast the output layer
+  /// still runs in the precision of its weights: in bf16, outputs near 20 would be multiples of
+  /// 1/8.
   at::Tensor Forward(const at::Tensor& features);
 
   const NetworkSpec& spec() const { return spec_; }
@@ -87,15 +89,15 @@ class ResNetFC final : public torch::nn::Module {
   NetworkSpec spec_;
 };
 
-/// The forward pass, once for the network in training and once for FrozenNet: `Net` has `hidden`,
-/// `blocks` and `output`, each layer callable on a tensor.
+/// The forward pass up to the output layer, once for the network in training and once for
+/// FrozenNet: `Net` has `hidden` and `blocks`, each layer callable on a tensor.
 template <class Net>
-at::Tensor ResNetForward(Net& net, at::Tensor x) {
+at::Tensor ResNetHidden(Net& net, at::Tensor x) {
   for (auto& layer : net.hidden) x = (*layer)(x).relu();
   for (auto& block : net.blocks) {
     x = ((*block.second)((*block.first)(x).relu()) + x).relu();
   }
-  return (*net.output)(x);
+  return x;
 }
 
 /// Names and tensors in the order of Python's state_dict: parameters, then buffers, then children.

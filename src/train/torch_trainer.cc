@@ -137,7 +137,6 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
     const ScopedAutocast autocast(device_.torch().type(), options_.bf16);
     estimates = net_.Forward(one_hot_(batch.inputs));
   }
-  estimates = estimates.to(at::kFloat);
   switch (options_.loss) {
     case Loss::kSquared:
       return at::mse_loss(estimates, batch.targets);
