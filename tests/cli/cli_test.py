@@ -4,7 +4,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import SMALL, SOLVED, TANDEM, CliTest
+from harness import SMALL, SOLVED, SOURCE, TANDEM, CliTest
 
 
 class Help(CliTest):
@@ -53,6 +53,12 @@ class Help(CliTest):
         linked = subprocess.run(["ldd", TANDEM], capture_output=True, text=True, check=True).stdout
         self.assertIn("libtandem.so", linked)
         self.assertNotIn("torch", linked)
+
+
+class Configs(CliTest):
+    def test_deepcubea_renews_the_target_network_by_its_loss(self):
+        shown, _ = self.run_tandem("config", SOURCE / "configs" / "deepcubea.yaml")
+        self.assertIn("loss_thresh: 0.06", shown)
 
 
 class Domains(CliTest):
