@@ -1,7 +1,7 @@
 // tandem generate CONFIG --examples N --out DIR
 #include "apps/generation.h"
 #include "apps/torch_library.h"
-#include "base/parallel.h"
+#include "base/cores.h"
 #include "tandem/registry.h"
 
 namespace tandem {

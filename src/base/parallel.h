@@ -4,9 +4,7 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <thread>
 
 #include "base/timeline.h"
 
@@ -29,9 +27,6 @@ inline void SanitizerAcquire([[maybe_unused]] const void* x) {
   __tsan_acquire(const_cast<void*>(x));
 #endif
 }
-
-/// At least 1.
-inline int NumCores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 /// Calls work(first, count) for ranges that together make 0..size, of at least half of `grain` and
 /// as a rule more where there are few threads, from any thread of the arena. What is no more than

@@ -30,11 +30,47 @@ std::string DescribeThread(const std::string& name, const PhaseTimes& times) {
   return fmt::format("{:<10} {}", name, fmt::join(parts, ", "));
 }
 
+// CPU cores that the run kept busy on average.
+double CoresUsed(const TimeReport& report) {
+  return report.wall_s > 0 ? report.core_s / report.wall_s : 0;
+}
+
+// Where the main thread had work but a core only part of the time, more threads would only wait
+// more: other programs, or the run's own threads, use the cores. Empty where it had one.
+std::string AdviceForSharedCores(const TimeReport& report, const TrainConfig& c,
+                                 std::int64_t cores) {
+  constexpr double kFewCores = 0.8;  // of the main thread's work
+  constexpr double kAllCores = 0.9;
+  const double work = report.train_critical_s - report.threads.main[Phase::kWaitForBatch];
+  const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
+  if (!measured || report.main_core_s > kFewCores * work) return "";
+  const double used = CoresUsed(report);
+  const std::string lower =
+      *c.train.threads > 1 ? fmt::format("lower train.threads (now {})", *c.train.threads)
+                           : fmt::format("lower generate.workers (now {})", *c.generate.workers);
+  if (used > kAllCores * static_cast<double>(cores)) {
+    return fmt::format("the run's own threads compete for {} core{}: {}", cores,
+                       cores == 1 ? "" : "s", lower);
+  }
+  return fmt::format(
+      "threads waited for each other or for cores that other programs use (the run got {:.1f} of "
+      "{}): {}",
+      used, cores, lower);
+}
+
+bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
+  return CoresUsed(report) + 0.5 < static_cast<double>(cores);
+}
+
 // What makes generation faster: more hands, or a faster network where most of the time goes there.
-std::string AdviceForGeneration(const ThreadTimes& times, const TrainConfig& c,
+std::string AdviceForGeneration(const TimeReport& report, const TrainConfig& c,
                                 std::int64_t cores) {
+  const ThreadTimes& times = report.threads;
+  if (const std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+    return advice;
+  }
   if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
-    if (c.device == "cpu" && *c.evaluate.threads < cores) {
+    if (c.device == "cpu" && *c.evaluate.threads < cores && HasIdleCore(report, cores)) {
       return fmt::format("raise evaluate.threads (now {}, of {} cores)", *c.evaluate.threads,
                          cores);
     }
@@ -63,14 +99,18 @@ std::string SmallerNetwork(const NetworkConfig& network) {
   return fmt::format("lower network.width (now {})", network.width);
 }
 
-std::string AdviceForTraining(const ThreadTimes& times, const TrainConfig& c, std::int64_t cores) {
+std::string AdviceForTraining(const TimeReport& report, const TrainConfig& c, std::int64_t cores) {
+  const ThreadTimes& times = report.threads;
   const PhaseTimes& main = times.main;
   const PhaseTimes& prefetch = times.prefetch;
   const bool ring_was_full = prefetch[Phase::kWaitForRoom] > 0.5 * prefetch.wall_s;
   if (main[Phase::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
     return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
   }
-  if (c.device == "cpu" && *c.train.threads < cores) {
+  if (const std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+    return advice;
+  }
+  if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
     return fmt::format("raise train.threads (now {}, of {} cores)", *c.train.threads, cores);
   }
   if (main[Phase::kValidation] + main[Phase::kCheckpoint] > 0.2 * main.Work()) {
@@ -138,7 +178,7 @@ std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& conf
   if (config.live_rows_of(0) == 0) {
     return fmt::format("training is the bottleneck: it waited {} for chunks of shards; {}",
                        HumanSeconds(report.threads.main[Phase::kGpuQueueWait]),
-                       AdviceForTraining(report.threads, config, cores));
+                       AdviceForTraining(report, config, cores));
   }
   const double generate = report.generate_critical_s;
   const double train = report.train_critical_s;
@@ -157,13 +197,18 @@ std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& conf
   }
   if (wait > kNegligible * measured) {
     return fmt::format("generation is the bottleneck: training waited {} for rows; {}; {}",
-                       HumanSeconds(wait), ideal,
-                       AdviceForGeneration(report.threads, config, cores));
+                       HumanSeconds(wait), ideal, AdviceForGeneration(report, config, cores));
   }
   return fmt::format(
       "training is the bottleneck: it waited {} for rows, which took {} to make; {}; {}",
-      HumanSeconds(wait), HumanSeconds(generate), ideal,
-      AdviceForTraining(report.threads, config, cores));
+      HumanSeconds(wait), HumanSeconds(generate), ideal, AdviceForTraining(report, config, cores));
+}
+
+std::string DescribeCores(const TimeReport& report, std::int64_t cores) {
+  const double wall = std::max(report.wall_s, 1e-9);
+  return fmt::format("{:<10} {:.1f} of {} used: {} of CPU time in {}; the main thread {:.0f} %",
+                     "cores", CoresUsed(report), cores, HumanSeconds(report.core_s),
+                     HumanSeconds(report.wall_s), 100 * report.main_core_s / wall);
 }
 
 }  // namespace tandem

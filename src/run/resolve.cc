@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/parallel.h"
+#include "base/cores.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/parallel.h"
 #include "config/fields.h"
 #include "run/train_run.h"
 

@@ -76,9 +76,9 @@ PhaseTimes& AccountOf(const std::string& thread, ThreadTimes& all) {
   throw Error(fmt::format("the thread '{}' has no account of its time", thread));
 }
 
-double CoreSeconds() {
+double CoreSeconds(clockid_t clock) {
   timespec spent{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+  clock_gettime(clock, &spent);
   return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
 }
 
@@ -120,7 +120,11 @@ void TimeBooks::TrainingStarts() {
   if (!cold_) cold_ = Now();
 }
 
-TimeBooks::Mark TimeBooks::Now() const { return {.times = Times(), .core_s = CoreSeconds()}; }
+TimeBooks::Mark TimeBooks::Now() const {
+  return {.times = Times(),
+          .core_s = CoreSeconds(CLOCK_PROCESS_CPUTIME_ID),
+          .main_core_s = CoreSeconds(CLOCK_THREAD_CPUTIME_ID)};
+}
 
 ThreadTimes TimeBooks::Times() const {
   ThreadTimes all;
@@ -154,6 +158,7 @@ TimeReport TimeBooks::Report() const {
   report.train_critical_s = TrainingIn(warm.main);
   report.wait_for_rows_s = warm.main[Phase::kWaitForRows];
   report.core_s = end.core_s - cold_->core_s;
+  report.main_core_s = end.main_core_s - cold_->main_core_s;
   report.generating_thread_s = warm.generator.Work() + warm.workers.Work();
   return report;
 }

@@ -50,6 +50,7 @@ struct TimeReport {
   double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
   double wait_for_rows_s = 0;      ///< it did
   double core_s = 0;               ///< CPU time of all threads of the process
+  double main_core_s = 0;          ///< of the main thread
   std::optional<GpuTimes> gpu;     ///< where there is one, and updates were traced
   double generating_thread_s = 0;  ///< work of the generator thread and the workers together
 };
@@ -81,6 +82,7 @@ class TimeBooks {
   struct Mark {
     ThreadTimes times;
     double core_s;
+    double main_core_s;
   };
 
   ThreadTimes Times() const;

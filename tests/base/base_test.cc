@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <atomic>
 #include <set>
+#include <thread>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
@@ -18,6 +21,50 @@ namespace tandem {
 namespace {
 
 namespace fs = std::filesystem;
+
+TEST(NumCores, FollowsTheAffinityOfTheThread) {
+  std::thread([] {
+    cpu_set_t all, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+    }
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    EXPECT_EQ(NumCores(), 1);
+  }).join();
+  EXPECT_GE(NumCores(), 1);
+}
+
+TEST(CpuQuota, IsTheLeastOfTheControlGroupAndThoseAroundIt) {
+  const TempFolder folder;
+  const fs::path process = folder.path() / "cgroup", root = folder.path() / "fs";
+  const auto write = [](const fs::path& file, const std::string& text) {
+    fs::create_directories(file.parent_path());
+    WriteFileAtomically(file, text);
+  };
+  write(process, "0::/job/step\n");
+  EXPECT_EQ(CpuQuota(process, root), std::nullopt);
+  write(root / "job/step/cpu.max", "max 100000\n");
+  EXPECT_EQ(CpuQuota(process, root), std::nullopt);
+  write(root / "job/cpu.max", "150000 100000\n");
+  EXPECT_EQ(CpuQuota(process, root), 1.5);
+  write(root / "cpu.max", "400000 100000\n");
+  EXPECT_EQ(CpuQuota(process, root), 1.5);
+}
+
+TEST(CpuQuota, ReadsVersion1) {
+  const TempFolder folder;
+  const fs::path process = folder.path() / "cgroup", root = folder.path() / "fs";
+  const fs::path group = root / "cpu,cpuacct/docker/x";
+  WriteFileAtomically(process, "5:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n");
+  fs::create_directories(group);
+  WriteFileAtomically(group / "cpu.cfs_quota_us", "-1\n");
+  WriteFileAtomically(group / "cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(CpuQuota(process, root), std::nullopt);
+  WriteFileAtomically(group / "cpu.cfs_quota_us", "200000\n");
+  EXPECT_EQ(CpuQuota(process, root), 2.0);
+}
 
 TEST(Random, MatchesTheKnownAnswersOfPhilox) {
   // Random123's kat_vectors: philox4x64 with 10 rounds, counter and key zero.

@@ -203,6 +203,28 @@ TEST(Bottleneck, NamesTheSideTheIdealAndTheSetting) {
             "cores)");
 }
 
+TEST(Bottleneck, ComparesCpuTimeWithWallTimeBeforeItAsksForThreads) {
+  const TrainConfig one = Resolved({"train.threads=1"}), two = Resolved({"train.threads=2"});
+  TimeReport report = Report(10, 20, 0);
+  report.wall_s = 20;
+  report.main_core_s = 19;
+  report.core_s = 22;  // almost a whole core was idle
+  EXPECT_TRUE(
+      DescribeBottleneck(report, one, 2).ends_with("raise train.threads (now 1, of 2 cores)"));
+  report.core_s = 38;  // none was
+  EXPECT_EQ(DescribeBottleneck(report, one, 2).find("raise train.threads"), std::string::npos);
+  report.main_core_s = 12;
+  EXPECT_TRUE(DescribeBottleneck(report, two, 2)
+                  .ends_with("the run's own threads compete for 2 cores: lower train.threads (now "
+                             "2)"));
+  report.core_s = 26;
+  EXPECT_TRUE(DescribeBottleneck(report, two, 2)
+                  .ends_with("threads waited for each other or for cores that other programs use "
+                             "(the run got 1.3 of 2): lower train.threads (now 2)"));
+  EXPECT_EQ(DescribeCores(report, 2),
+            "cores      1.3 of 2 used: 26.0 s of CPU time in 20.0 s; the main thread 60 %");
+}
+
 TEST(Bottleneck, AsksForOverlapWhereThereIsNone) {
   EXPECT_EQ(DescribeBottleneck(Report(10, 20, 11), Resolved({"pipeline.mode=sequential"}), 2),
             "generation (10.0 s) and training (20.0 s) took turns; the ideal overlap would take "
