@@ -10,8 +10,8 @@
 #include "apps/progress.h"
 #include "apps/run_folder.h"
 #include "apps/signals.h"
+#include "base/cores.h"
 #include "base/log.h"
-#include "base/parallel.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "run/bottleneck.h"
@@ -81,7 +81,8 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
       WithThousands(plan.parameters)));
   LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers", device,
                       *c.train.threads, value("train.precision"), *c.generate.workers));
-  LogInfo(fmt::format("  updates   {} of {} batches of {} rows", *c.train.max_updates,
+  LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows",
+                      c.train.follows_clock ? "about " : "", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
   LogInfo(fmt::format("  memory    {}", Describe(plan)));
   if (c.data.source == DataSource::kShards) {
@@ -116,6 +117,7 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
                       WithThousands(static_cast<long long>(rate)), loss,
                       HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
+  LogInfo("  " + DescribeCores(summary.time, NumCores()));
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
@@ -150,6 +152,7 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
   TrainConfig config = ResolveAutos(asked, *device);
+  config = MeasureThreads(config, asked, device, signals.stop());
   config = ResolveMaxUpdates(config, device, began, signals.stop());
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began);
@@ -188,7 +191,10 @@ int Resume(const TrainArgs& args) {
   const RunCounters done = checkpoint.Counters();
   CheckSomethingIsLeft(asked, done, directory.path());
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const TrainConfig config = ResolveAutos(asked, *device);
+  TrainConfig config = ResolveAutos(asked, *device);
+  const bool as_planned =
+      asked.train.max_updates == LoadConfig(directory.config()).train.max_updates;
+  config.train.follows_clock = done.follows_clock && as_planned;
   const StopOnSignals signals;
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);

@@ -24,7 +24,6 @@ void Train(benchmark::State& state, Device& device, BatchLoader& loader, const D
                1);
   TorchTrainer trainer(net, nullptr, loader, device,
                        {.iterations_per_update = kIterations,
-                        .iterations = std::int64_t{1} << 40,
                         .threads = static_cast<int>(std::thread::hardware_concurrency()),
                         .bf16 = device.has_fast_bf16()});
   const StopSignal stop;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "config/update_plan.h"
+#include "tandem/error.h"
+
 namespace tandem {
 namespace {
 
@@ -87,11 +90,28 @@ void CheckData(const TrainConfig& c, const Contradiction& contradiction) {
   }
 }
 
+void CheckPlan(const TrainConfig& c, const Contradiction& contradiction) {
+  if (c.train.plan.empty()) return;
+  if (!c.train.max_updates) {
+    contradiction("train.plan", "train.max_updates", "with auto the run makes its plan itself");
+  }
+  try {
+    const std::int64_t planned = UpdatePlan::Parse(c.train.plan).updates();
+    if (planned != *c.train.max_updates) {
+      contradiction("train.plan", "train.max_updates",
+                    fmt::format("the plan ends with {} updates", planned));
+    }
+  } catch (const InputError& error) {
+    contradiction("train.plan", "train.max_updates", error.what());
+  }
+}
+
 void CheckTraining(const TrainConfig& c, const Contradiction& contradiction) {
   if (!c.train.max_updates && c.train.max_seconds == 0) {
     contradiction("train.max_updates", "train.max_seconds",
                   "auto works the updates out from a time limit of more than 0 seconds");
   }
+  CheckPlan(c, contradiction);
   const bool falls =
       c.optimizer.schedule == Schedule::kLinear || c.optimizer.schedule == Schedule::kCosine;
   if (falls && c.optimizer.final_learning_rate > c.optimizer.learning_rate) {

@@ -166,8 +166,13 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
       {"train.iterations_per_update", "batches in one buffer",
        IntField{&c.train.iterations_per_update, 1, 100'000'000}},
       {"train.max_updates",
-       "buffers to train on; auto: as many as fit into max_seconds, measured before update 0",
+       "buffers to train on; auto: as many as fit into max_seconds, measured before update 0 and "
+       "while the run goes on; buffers are made shorter where too few would fit",
        AutoIntField{&c.train.max_updates, 1, kMany}},
+      {"train.plan",
+       "written by runs with max_updates: auto, which the learning rate followed: `0:180 12:150` "
+       "means that 180 updates were planned at first, and 150 from update 12 on; null: no revision",
+       NullTextField{&c.train.plan}},
       {"train.max_seconds", "end the run after this wall time; 0: no limit",
        RealField{&c.train.max_seconds, 0, 1e9}},
       {"train.loss", "squared error, or huber: linear where the error is over huber_delta",

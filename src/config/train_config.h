@@ -107,6 +107,8 @@ struct TrainingConfig {
   std::int64_t batch_doubles_every = 0;
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
+  std::string plan;            ///< UpdatePlan::text of a run that revised its plan, or empty
+  bool follows_clock = false;  ///< no key: max_updates was auto, so the run revises its plan
   double max_seconds = 0;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;

@@ -10,7 +10,6 @@
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -29,22 +28,15 @@ void CutToNorm(const std::vector<at::Tensor>& gradients, double most) {
   at::_foreach_mul_(gradients, scale);
 }
 
-// How far the run is at an iteration: 0 at the first, 1 at the last.
-double Done(std::int64_t iteration, std::int64_t iterations) {
-  const auto last = static_cast<double>(std::max<std::int64_t>(iterations - 1, 1));
-  return static_cast<double>(iteration) / last;
-}
-
-double Scheduled(const OptimizerConfig& config, std::int64_t iteration, std::int64_t iterations) {
+double Scheduled(const OptimizerConfig& config, std::int64_t iteration, double done) {
   const double fall = config.learning_rate - config.final_learning_rate;
   switch (config.schedule) {
     case Schedule::kConstant:
       return config.learning_rate;
     case Schedule::kLinear:
-      return config.learning_rate - Done(iteration, iterations) * fall;
+      return config.learning_rate - done * fall;
     case Schedule::kCosine:
-      return config.final_learning_rate +
-             0.5 * (1 + std::cos(std::numbers::pi * Done(iteration, iterations))) * fall;
+      return config.final_learning_rate + 0.5 * (1 + std::cos(std::numbers::pi * done)) * fall;
     case Schedule::kExponential:
       return config.learning_rate * std::pow(config.decay, static_cast<double>(iteration));
   }
@@ -94,9 +86,8 @@ StateDict Optimizer::State(const std::vector<std::string>& names) const {
   return state;
 }
 
-double LearningRate(const OptimizerConfig& config, std::int64_t iteration,
-                    std::int64_t iterations) {
-  const double rate = Scheduled(config, iteration, iterations);
+double LearningRate(const OptimizerConfig& config, std::int64_t iteration, double done) {
+  const double rate = Scheduled(config, iteration, done);
   if (iteration >= config.warmup_iterations) return rate;
   return rate * static_cast<double>(iteration + 1) /
          static_cast<double>(config.warmup_iterations + 1);

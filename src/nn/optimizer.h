@@ -34,7 +34,8 @@ class Optimizer {
   at::Tensor steps_;  // () float, on the device: the same for all parameters
 };
 
-/// The learning rate of iteration `iteration` of `iterations`, both counted over the whole run.
-double LearningRate(const OptimizerConfig& config, std::int64_t iteration, std::int64_t iterations);
+/// The learning rate of an iteration, counted over the whole run, at which the share `done` of the
+/// schedule is over: 0 at the first iteration, 1 at the last (UpdatePlan::Done).
+double LearningRate(const OptimizerConfig& config, std::int64_t iteration, double done);
 
 }  // namespace tandem

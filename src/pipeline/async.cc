@@ -35,6 +35,8 @@ class AsyncPipeline final : public Pipeline {
     return record;
   }
 
+  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
+
   TargetState target() const override { return books_.state(); }
 
  private:
@@ -44,7 +46,7 @@ class AsyncPipeline final : public Pipeline {
   }
 
   Trainer& trainer_;
-  const PipelineOptions options_;
+  PipelineOptions options_;
   const StopSignal& stop_;
   TargetBooks books_;
   std::int64_t next_;

@@ -44,6 +44,10 @@ class Pipeline {
   /// training that the signal ended is no exception: its record counts what was done.
   virtual UpdateRecord RunUpdate() = 0;
 
+  /// Sets the number of updates of the run (PipelineOptions::max_updates). Call between updates,
+  /// with more than have been done.
+  virtual void EndAt(std::int64_t max_updates) = 0;
+
   /// What a pipeline that is to go on from here must be given. Valid between updates.
   virtual TargetState target() const = 0;
 };

@@ -37,11 +37,13 @@ class SequentialPipeline final : public Pipeline {
     return record;
   }
 
+  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
+
   TargetState target() const override { return books_.state(); }
 
  private:
   Trainer& trainer_;
-  const PipelineOptions options_;
+  PipelineOptions options_;
   const StopSignal& stop_;
   TargetBooks books_;
   std::int64_t next_;

@@ -78,6 +78,8 @@ class SyncMainPipeline final : public Pipeline {
     return record;
   }
 
+  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
+
   TargetState target() const override { return books_.state(); }
 
  private:
@@ -97,7 +99,7 @@ class SyncMainPipeline final : public Pipeline {
   }
 
   Trainer& trainer_;
-  const PipelineOptions options_;
+  PipelineOptions options_;
   const StopSignal& stop_;
   const SyncMainParts parts_;
   TargetBooks books_;

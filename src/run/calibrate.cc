@@ -1,83 +1,190 @@
 #include "run/calibrate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "config/update_plan.h"
 #include "run/memory_plan.h"
 #include "run/train_run.h"
 
 namespace tandem {
 namespace {
 
-// Measure for so long, in seconds or as a share of the time limit, whichever is less...
-constexpr double kProbeSeconds = 4;
+// Each of the two measurements takes at most this share of a run.
 constexpr double kProbeShare = 0.05;
+constexpr double kProbeSeconds = 4;
 
-// ... and give up measuring whole updates after this share of the time limit.
-constexpr double kProbeMostShare = 0.2;
+// A probe that has not even finished its first updates ends after so many times its length.
+constexpr double kPatience = 4;
 
-// The probe's updates are this short, so that several fit; filling and training both take time in
+// A probe's updates are this short, so that several fit; filling and training both take time in
 // proportion to the rows.
-constexpr std::int64_t kProbeIterations = 20;
+constexpr std::int64_t kProbeIterations = 10;
 
-// Machines slow down and others use them too: plan with this share of the time that is left.
-constexpr double kPlannedShare = 0.97;
+// With fewer updates, the last one ends far from the time limit, and the target network is renewed
+// too seldom.
+constexpr std::int64_t kFewestUpdates = 40;
+
+// Shorter runs do not repay measuring what number of threads is fastest.
+constexpr std::int64_t kManyIterations = 5000;
+constexpr double kManySeconds = 30;
+
+// Numbers of threads are measured in turn, since a shared machine changes its speed meanwhile.
+constexpr int kRounds = 2;
+
+// More threads must be faster than fewer by so much.
+constexpr double kWorthMoreThreads = 1.05;
+
+// How long a probe measures.
+struct ProbeLength {
+  double seconds = 0;
+  std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
+};
 
 // The probe's network is thrown away: what it does is not validated and, while the device is waited
 // for as often as the run will, nothing is said of its iterations.
-TrainConfig ProbeFor(TrainConfig config) {
+TrainConfig ProbeFor(TrainConfig config, double seconds) {
   config.validation.every_updates = 0;
   config.diagnose.timing_every = 0;
   config.train.max_updates = 1'000'000;
-  config.train.max_seconds *= kProbeMostShare;
+  config.train.plan.clear();
+  config.train.max_seconds = kPatience * seconds;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
   return config;
 }
 
-// How long an iteration takes, with its share of filling buffers; 0 if not even one was done.
-double MeasureSecondsPerIteration(TrainRun& run, double seconds) {
+// How many iterations a second a run does, with their share of filling buffers; 0 if not even one
+// was done.
+double IterationsPerSecond(const TrainConfig& config, const std::shared_ptr<Device>& device,
+                           const ProbeLength& length, const StopSignal& stop) {
+  TrainRun run(ProbeFor(config, length.seconds), device, std::nullopt, stop);
   run.RunUpdate();  // the cold start, and what is slow the first time
   const Stopwatch watch;
   double measured = 0;
   std::int64_t iterations = 0;
-  while (watch.Seconds() < seconds && run.RunUpdate()) {
+  while (watch.Seconds() < length.seconds && iterations < length.iterations && run.RunUpdate()) {
     measured = watch.Seconds();
     iterations += run.config().train.iterations_per_update;
   }
-  if (iterations > 0) return measured / static_cast<double>(iterations);
+  if (stop.requested()) throw Stopped();
+  if (iterations > 0) return static_cast<double>(iterations) / measured;
   const RunSummary summary = run.Finish();
-  return summary.iterations > 0 ? summary.wall_s / static_cast<double>(summary.iterations) : 0;
+  return static_cast<double>(summary.iterations) / summary.wall_s;
+}
+
+void CheckMemory(TrainConfig config) {
+  if (!config.train.max_updates) config.train.max_updates = 1;  // all updates take the same
+  CheckLimits(PlanMemory(config), config);
+}
+
+bool RepaysMeasuringThreads(const TrainConfig& config) {
+  if (config.device != "cpu" || NumCores() == 1) return false;
+  const TrainingConfig& train = config.train;
+  if (train.max_seconds > 0 && train.max_seconds < kManySeconds) return false;
+  return !train.max_updates || *train.max_updates >= kManyIterations / train.iterations_per_update;
+}
+
+ProbeLength ThreadProbeLength(const TrainConfig& config, std::size_t probes) {
+  const double share = kProbeShare / static_cast<double>(probes);
+  ProbeLength length{.seconds = 1};
+  if (config.train.max_seconds > 0) {
+    length.seconds = std::min(length.seconds, share * config.train.max_seconds);
+  }
+  if (config.train.max_updates) {
+    length.iterations =
+        static_cast<std::int64_t>(share * static_cast<double>(*config.train.max_updates) *
+                                  static_cast<double>(config.train.iterations_per_update));
+  }
+  return length;
+}
+
+// A search must end within a buffer.
+std::int64_t FewestIterationsPerUpdate(const TrainConfig& config) {
+  const std::int64_t rows = config.live_part_of(config.train.batch_size);
+  if (config.generate.search == GenerateSearch::kNone || rows == 0) return 1;
+  return (config.generate.search_iterations + rows - 1) / rows;
 }
 
 }  // namespace
 
-std::int64_t UpdatesThatFit(double seconds, double iteration_s,
-                            std::int64_t iterations_per_update) {
-  const double update_s = iteration_s * static_cast<double>(iterations_per_update);
-  const double fitting = kPlannedShare * seconds / update_s;
-  if (!(fitting > 1) || !std::isfinite(fitting)) return 1;
-  return static_cast<std::int64_t>(std::min(fitting, 1e9));
+std::int64_t FastestThreads(const std::vector<ThreadRate>& rates) {
+  const double best = std::ranges::max(rates, {}, &ThreadRate::iterations_per_s).iterations_per_s;
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const ThreadRate& rate : rates) {
+    if (rate.iterations_per_s * kWorthMoreThreads >= best) fewest = std::min(fewest, rate.threads);
+  }
+  return fewest;
+}
+
+std::int64_t IterationsPerUpdate(const TrainConfig& config, double iterations) {
+  const std::int64_t most = config.train.iterations_per_update;
+  const std::int64_t least = std::min(most, FewestIterationsPerUpdate(config));
+  const double fitting = std::min(iterations / static_cast<double>(kFewestUpdates), 1e9);
+  return std::clamp(static_cast<std::int64_t>(fitting), least, most);
+}
+
+TrainConfig MeasureThreads(TrainConfig config, const TrainConfig& asked,
+                           const std::shared_ptr<Device>& device, const StopSignal& stop) {
+  if (asked.train.threads || !RepaysMeasuringThreads(config)) return config;
+  CheckMemory(config);
+  std::vector<ThreadRate> rates;
+  for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
+    rates.push_back({.threads = threads});
+  }
+  const auto with = [&](std::int64_t threads) {
+    TrainConfig changed = config;
+    changed.train.threads = threads;
+    changed.evaluate.threads = asked.evaluate.threads.value_or(threads);
+    return changed;
+  };
+  const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (ThreadRate& rate : rates) {
+      rate.iterations_per_s +=
+          IterationsPerSecond(with(rate.threads), device, length, stop) / kRounds;
+    }
+  }
+  const std::int64_t threads = FastestThreads(rates);
+  std::vector<std::string> measured;
+  for (const ThreadRate& rate : rates) {
+    measured.push_back(fmt::format("{:.3g} with {}", rate.iterations_per_s, rate.threads));
+  }
+  LogInfo(fmt::format("train.threads is {}: measured {} iterations/s", threads,
+                      fmt::join(measured, ", ")));
+  return with(threads);
 }
 
 TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>& device,
                               const Stopwatch& began, const StopSignal& stop) {
   if (config.train.max_updates) return config;
+  CheckMemory(config);
   const double limit = config.train.max_seconds;
-  config.train.max_updates = 1;  // with auto, each update takes the memory that the first does
-  CheckLimits(PlanMemory(config), config);
-  TrainRun run(ProbeFor(config), device, std::nullopt, stop);
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
-  const double iteration_s =
-      MeasureSecondsPerIteration(run, std::min(kProbeSeconds, kProbeShare * limit));
-  if (stop.requested()) throw Stopped();
-
+  const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};
+  const double rate = IterationsPerSecond(config, device, length, stop);
+  const double left = limit - began.Seconds();
+  if (rate > 0) {
+    const std::int64_t asked = config.train.iterations_per_update;
+    const std::int64_t iterations = IterationsPerUpdate(config, left * rate);
+    if (iterations < asked) {
+      LogInfo(fmt::format("train.iterations_per_update is {} and not {}, so that {} updates fit",
+                          iterations, asked, kFewestUpdates));
+    }
+    config.train.iterations_per_update = iterations;
+  }
   config.train.max_updates =
-      UpdatesThatFit(limit - began.Seconds(), iteration_s, config.train.iterations_per_update);
+      UpdatesThatFit(left, static_cast<double>(config.train.iterations_per_update) / rate);
+  config.train.follows_clock = true;
   return config;
 }
 

@@ -72,6 +72,7 @@ TensorDict ToDict(const RunCounters& c) {
   dict.insert("wait_for_rows_s", c.wait_for_rows_s);
   dict.insert("validate_s", c.validate_s);
   dict.insert("final_loss", c.final_loss);
+  dict.insert("follows_clock", std::int64_t{c.follows_clock ? 1 : 0});
   if (c.validation) Insert(dict, "validation", *c.validation);
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
@@ -200,6 +201,7 @@ RunCounters Checkpoint::Counters() const {
           .wait_for_rows_s = counters.Real("wait_for_rows_s"),
           .validate_s = counters.Real("validate_s"),
           .final_loss = counters.Real("final_loss"),
+          .follows_clock = counters.Has("follows_clock") && counters.Count("follows_clock") != 0,
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),

@@ -35,7 +35,8 @@ struct RunCounters {
   double train_s = 0;
   double wait_for_rows_s = 0;
   double validate_s = 0;
-  double final_loss = 0;  ///< of the last update
+  double final_loss = 0;       ///< of the last update
+  bool follows_clock = false;  ///< train.max_updates was auto, so the run revises its plan
 
   std::optional<ValidationResult> validation;  ///< the last one
   std::optional<ValidationResult> best;

@@ -72,6 +72,11 @@ void TrainRun::Parts::UseBatchSizeOf(std::int64_t update, const TrainConfig& con
   pipeline = MakePipeline(config, stop, update, target_state);
 }
 
+void TrainRun::Parts::UsePlan(const UpdatePlan& plan) {
+  trainer->UsePlan(plan);
+  pipeline->EndAt(plan.updates());
+}
+
 void TrainRun::Parts::MakeShards(const TrainConfig& config, const Checkpoint* from) {
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), schema);
@@ -124,15 +129,14 @@ void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
 std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {
   return std::make_unique<TorchTrainer>(
       net, target.get(), loader(), *device,
-      TorchTrainerOptions{
-          .optimizer = config.optimizer,
-          .loss = config.train.loss,
-          .huber_delta = config.train.huber_delta,
-          .accumulation_steps = config.train.accumulation_steps,
-          .iterations_per_update = config.train.iterations_per_update,
-          .iterations = *config.train.max_updates * config.train.iterations_per_update,
-          .threads = static_cast<int>(*config.train.threads),
-          .bf16 = config.train.precision == Precision::kBf16});
+      TorchTrainerOptions{.optimizer = config.optimizer,
+                          .loss = config.train.loss,
+                          .huber_delta = config.train.huber_delta,
+                          .accumulation_steps = config.train.accumulation_steps,
+                          .iterations_per_update = config.train.iterations_per_update,
+                          .plan = UpdatePlan(config.train),
+                          .threads = static_cast<int>(*config.train.threads),
+                          .bf16 = config.train.precision == Precision::kBf16});
 }
 
 void TrainRun::Parts::MakeReplay(const TrainConfig& config) {

@@ -29,6 +29,9 @@ struct TrainRun::Parts {
   /// stopped first, and begins anew with rows of that update.
   void UseBatchSizeOf(std::int64_t update, const TrainConfig& config, const StopSignal& stop);
 
+  /// Follows another plan from the next update on, in a run whose batch size stays the same.
+  void UsePlan(const UpdatePlan& plan);
+
   /// All that is to be kept of them; the tensors are their own.
   RunState State(const RunCounters& counters) const;
 

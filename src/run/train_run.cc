@@ -47,6 +47,7 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
+    ForgetPlanFrom(so_far_.updates);
   }
   if (config_.diagnose.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
   if (config_.diagnose.trace && directory_) {
@@ -59,7 +60,7 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   }
   MakeParts(from);
   if (tracer_ && parts_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (directory_) WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
+  if (directory_) SaveConfig();
 }
 
 TrainRun::~TrainRun() = default;
@@ -86,10 +87,35 @@ void TrainRun::MakeParts(const Checkpoint* from) {
   parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
 }
 
+void TrainRun::SaveConfig() const {
+  WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
+}
+
+// The updates from there on are done again, and the plan for them is made again.
+void TrainRun::ForgetPlanFrom(std::int64_t update) {
+  if (!config_.train.follows_clock) return;
+  UpdatePlan plan(config_.train);
+  plan.ForgetFrom(update);
+  plan.WriteTo(config_.train);
+}
+
+// Fits the number of updates, and so the learning-rate schedule, to the time that is left.
+void TrainRun::RevisePlan() {
+  if (!config_.train.follows_clock) return;
+  pacer_.Begins(so_far_.updates, Counters().wall_s);
+  const UpdatePlan before(config_.train);
+  const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
+  if (plan.revisions() == before.revisions()) return;
+  plan.WriteTo(config_.train);
+  parts_->UsePlan(plan);
+  if (directory_) SaveConfig();
+}
+
 void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   so_far_ = checkpoint.Counters();
+  ForgetPlanFrom(so_far_.updates);
   unfinished_.reset();
   report_.reset();
   end_ = RunEnd::kAllUpdates;
@@ -103,6 +129,7 @@ void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&obse
 RunCounters TrainRun::Counters() const {
   RunCounters counters = so_far_;
   counters.wall_s = earlier_s_ + began_.Seconds();
+  counters.follows_clock = config_.train.follows_clock;
   return counters;
 }
 
@@ -113,6 +140,7 @@ bool TrainRun::RunUpdate() {
   OrSave([this] { ValidateIfDue(); });  // also where a run goes on that was stopped in it
   parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
   KeepState();
+  OrSave([this] { RevisePlan(); });
   try {
     const Section section("update", so_far_.updates);
     if (RunPipelineUpdate()) unfinished_.reset();

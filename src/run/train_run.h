@@ -12,6 +12,7 @@
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/train_config.h"
+#include "config/update_plan.h"
 #include "nn/device.h"
 #include "pipeline/pipeline.h"
 #include "run/checkpoint.h"
@@ -98,6 +99,7 @@ class TrainRun {
   /// after RunUpdate returned false.
   RunSummary Finish();
 
+  /// A run that follows the clock has the number of updates in it that is planned now.
   const TrainConfig& config() const { return config_; }
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
@@ -113,6 +115,9 @@ class TrainRun {
   void TrainingStarts();
   double ProductFlop() const;
   std::optional<ProductReport> MeasureProducts() const;
+  void SaveConfig() const;
+  void ForgetPlanFrom(std::int64_t update);
+  void RevisePlan();
   void KeepState();
   bool RunPipelineUpdate();
   void Record(const UpdateRecord& record);
@@ -125,7 +130,8 @@ class TrainRun {
   TrainingMark Mark() const;
   void SaveCheckpoint(const std::string& weights_sha256) const;
 
-  const TrainConfig config_;
+  TrainConfig config_;  // its plan alone changes
+  UpdatePacer pacer_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;

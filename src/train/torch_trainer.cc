@@ -97,7 +97,8 @@ void TorchTrainer::Iterate(BatchSource& batches, std::int64_t iteration, TrainSt
     const Span span(Phase::kWaitForBatch);
     batch = batches.Next();
   }
-  stats.learning_rate = LearningRate(options_.optimizer, iteration, options_.iterations);
+  stats.learning_rate = LearningRate(options_.optimizer, iteration,
+                                     options_.plan.Done(iteration, options_.iterations_per_update));
   const at::Tensor loss = Step(batch, stats.learning_rate);
   const Span span(Phase::kReport);
   loss_sum += loss;

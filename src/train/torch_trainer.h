@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/update_plan.h"
 #include "nn/device.h"
 #include "nn/frozen_net.h"
 #include "nn/one_hot.h"
@@ -21,7 +22,7 @@ struct TorchTrainerOptions {
   double huber_delta = 1;
   std::int64_t accumulation_steps = 1;  ///< divides the batch size
   std::int64_t iterations_per_update = 0;
-  std::int64_t iterations = 0;  ///< of the whole run, for the learning rate
+  UpdatePlan plan{1};  ///< of the whole run, for the learning rate
   int threads = 1;
   bool bf16 = false;
 };
@@ -39,6 +40,9 @@ class TorchTrainer final : public Trainer {
 
   /// From the next update on. It must outlive this, or the next call; the one before need not.
   void UseLoader(BatchLoader& loader) { loader_ = &loader; }
+
+  /// From the next iteration on.
+  void UsePlan(const UpdatePlan& plan) { options_.plan = plan; }
 
   void PublishTarget() override;
 
@@ -67,7 +71,7 @@ class TorchTrainer final : public Trainer {
   FrozenNet* target_;
   BatchLoader* loader_;
   Device& device_;
-  const TorchTrainerOptions options_;
+  TorchTrainerOptions options_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;

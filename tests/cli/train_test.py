@@ -118,6 +118,90 @@ class Train(CliTest):
         self.assertIn("lower optimizer.learning_rate", error)
 
 
+class Auto(CliTest):
+    def saved(self, key):
+        return re.search(rf"^  {key}: (.*)$", (self.folder / "run" / "config.yaml").read_text(),
+                         re.MULTILINE).group(1)
+
+    def test_threads_and_workers_follow_the_affinity_of_the_process(self):
+        core = str(min(os.sched_getaffinity(0)))
+        config = self.write("small.yaml", SMALL)
+        subprocess.run(["taskset", "-c", core, TANDEM, "train", config, "--out", "run"], check=True,
+                       cwd=self.folder, capture_output=True, timeout=120)
+        self.assertEqual((self.saved("threads"), self.saved("workers")), ("1", "1"))
+
+    def test_a_long_run_measures_its_threads_and_saves_the_number(self):
+        if len(os.sched_getaffinity(0)) == 1:
+            self.skipTest("there is a single core")
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", "run", "--device", "cpu", "--set",
+                                 "train.max_updates=1000")
+        chosen = re.search(r"train.threads is (\d+): measured .* with 1$", log, re.MULTILINE)
+        self.assertIsNotNone(chosen, log)
+        self.assertEqual(self.saved("threads"), chosen.group(1))
+
+    def test_a_run_that_follows_the_clock_is_given_again_by_its_config(self):
+        config = self.write("small.yaml", SMALL + "optimizer: {schedule: linear}\n")
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=auto", "--set",
+                        "train.max_seconds=4")
+        summary = json.loads((run / "summary.json").read_text())
+        self.assertGreaterEqual(int(self.saved("max_updates")), summary["updates"])
+        if summary["ended_by"] != "max_updates":
+            self.skipTest("the machine became slower in the last update")
+        self.run_tandem("train", run / "config.yaml", "--out", "again", "--set",
+                        "train.max_seconds=0")
+        again = json.loads((self.folder / "again" / "summary.json").read_text())
+        for key in ("updates", "weights_sha256"):
+            self.assertEqual(again[key], summary[key])
+        rates = [json.loads(line)["learning_rate"]
+                 for line in (run / "metrics.jsonl").read_text().splitlines()]
+        self.assertAlmostEqual(rates[-1], 0.00002)  # the schedule ended with the run
+
+
+class OpenMp(CliTest):
+    """Settings of OpenMP with which LibTorch's bf16 products are wrong."""
+
+    SETTINGS = ("OMP_DYNAMIC=true", "OMP_THREAD_LIMIT=1", "OMP_MAX_ACTIVE_LEVELS=0")
+
+    def train_with(self, name, **variables):
+        config = self.write("small.yaml", SMALL)
+        command = [TANDEM, "train", config, "--out", name, "--set", "train.threads=2", "--set",
+                   "train.precision=bf16"]
+        result = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                                cwd=self.folder, timeout=120, env={**os.environ, **variables})
+        weights = None
+        if result.returncode == 0:
+            summary = (self.folder / name / "summary.json").read_text()
+            weights = json.loads(summary)["weights_sha256"]
+        return weights, result.stderr
+
+    def test_settings_in_the_environment_change_no_weights(self):
+        expected, log = self.train_with("plain")
+        self.assertIsNotNone(expected, log)
+        for setting in self.SETTINGS:
+            name, value = setting.split("=")
+            weights, log = self.train_with(setting, **{name: value})
+            self.assertEqual(weights, expected, log)
+            self.assertIn(f"{name}: ignored", log)
+
+    def test_settings_that_cannot_be_overridden_are_an_error_and_not_a_result(self):
+        library = self.run_python_with_torch("""
+            import pathlib, torch
+            print(next((pathlib.Path(torch.__file__).parent / "lib").glob("libgomp*.so*")))
+        """).strip()
+        expected, log = self.train_with("plain")
+        self.assertIsNotNone(expected, log)
+        for setting in self.SETTINGS:
+            name, value = setting.split("=")
+            # OpenMP has read its settings before the program can remove them.
+            weights, log = self.train_with(setting, LD_PRELOAD=library, **{name: value})
+            if weights is None:
+                self.assertIn("matrix products are wrong on cpu with 2 CPU threads", log)
+            else:
+                self.assertEqual(weights, expected, log)
+
+
 class Resume(CliTest):
     def test_a_run_with_a_constant_rate_can_do_more_and_its_config_gives_it_again(self):
         run = self.train_small()

@@ -2,6 +2,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -18,6 +19,8 @@
 
 #include "archive/tensor_archive.h"
 #include "base/file.h"
+#include "nn/autocast.h"
+#include "nn/check_products.h"
 #include "nn/frozen_net.h"
 #include "nn/one_hot.h"
 #include "nn/optimizer.h"
@@ -91,6 +94,24 @@ TEST(ResNetFC, NamesItsStateInTheOrderOfPython) {
                        "hidden0.weight", "hidden0.bias", "hidden0.norm_weight", "hidden0.norm_bias",
                        "hidden0.running_mean", "hidden0.running_var", "hidden1.weight"}));
   EXPECT_EQ(names.back(), "output.bias");
+}
+
+TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
+  ResNetFC net(SmallSpec(Norm::kLayer), 1);
+  {
+    const c10::NoGradGuard no_grad;
+    net.output->bias.fill_(20);  // where values of bf16 are 1/8 apart
+  }
+  const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(64));
+  at::Tensor outputs;
+  {
+    const ScopedAutocast autocast(c10::kCPU, /*enabled=*/true);
+    outputs = net.Forward(features);
+    EXPECT_TRUE(at::autocast::is_autocast_enabled(c10::kCPU));
+  }
+  EXPECT_EQ(outputs.scalar_type(), at::kFloat);
+  EXPECT_FALSE(at::equal(outputs, outputs.to(at::kBFloat16).to(at::kFloat)));
+  EXPECT_TRUE(at::allclose(outputs, net.Forward(features), 0, 0.05));
 }
 
 class Frozen : public testing::TestWithParam<Norm> {};
@@ -227,16 +248,16 @@ TEST(Optimizer, CutsALongGradientAndLeavesAShortOne) {
 
 TEST(LearningRate, WarmsUpEvenly) {
   const OptimizerConfig config{.learning_rate = 0.1, .warmup_iterations = 3};
-  EXPECT_DOUBLE_EQ(LearningRate(config, 0, 100), 0.025);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 2, 100), 0.075);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 3, 100), 0.1);
+  EXPECT_DOUBLE_EQ(LearningRate(config, 0, 0), 0.025);
+  EXPECT_DOUBLE_EQ(LearningRate(config, 2, 0.5), 0.075);
+  EXPECT_DOUBLE_EQ(LearningRate(config, 3, 0.75), 0.1);
 }
 
 TEST(LearningRate, FollowsItsSchedule) {
   const auto rate = [](Schedule schedule, std::int64_t iteration) {
     return LearningRate(
         {.learning_rate = 0.1, .schedule = schedule, .final_learning_rate = 0.02, .decay = 0.5},
-        iteration, 5);
+        iteration, static_cast<double>(iteration) / 4);
   };
   EXPECT_EQ(rate(Schedule::kConstant, 4), 0.1);
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 0), 0.1);
@@ -261,6 +282,41 @@ TEST(ScopedThreads, SetsTheShareOfTheCallingThreadAlone) {
     EXPECT_EQ(omp_get_max_threads(), 3);
   }
   EXPECT_EQ(omp_get_max_threads(), before);
+}
+
+TEST(ScopedThreads, OverridesOpenMpSettingsThatStartFewerThreads) {
+  std::thread([] {
+    omp_set_dynamic(1);
+    omp_set_max_active_levels(0);
+    const ScopedThreads threads(2);
+    EXPECT_EQ(omp_get_dynamic(), 0);
+    EXPECT_GE(omp_get_max_active_levels(), 1);
+    CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
+                         c10::kCPU, 2);
+  }).join();
+}
+
+TEST(CheckProducts, AcceptsTheProductsOfThisMachine) {
+  const auto device = OpenDevice("cpu");
+  for (const int threads : {1, 2, 4}) CheckProducts(*device, threads);
+}
+
+TEST(CheckProducts, NamesTheTypeWhoseProductIsWrong) {
+  for (const at::ScalarType wrong : {at::kFloat, at::kBFloat16}) {
+    const auto half_done = [&](const at::Tensor& x, const at::Tensor& w) {
+      at::Tensor product = at::linear(x, w);
+      if (x.scalar_type() == wrong) product.narrow(0, 128, 128).zero_();
+      return product;
+    };
+    try {
+      CompareWithReference(half_done, c10::kCPU, 2);
+      FAIL();
+    } catch (const Error& error) {
+      const std::string message = error.what();
+      const std::string type = wrong == at::kFloat ? "in fp32" : "in bf16";
+      EXPECT_NE(message.find("wrong on cpu with 2 CPU threads: " + type), message.npos) << message;
+    }
+  }
 }
 
 class TensorFile : public testing::Test {

@@ -274,11 +274,62 @@ TEST_F(Calibrate, LeavesConfigsWithANumberAlone) {
             6);
 }
 
-TEST(UpdatesThatFit, KeepsAMarginAndPlansAtLeastOne) {
-  EXPECT_EQ(UpdatesThatFit(100, 0.1, 10), 97);
-  EXPECT_EQ(UpdatesThatFit(100, 0.1, 10'000), 1);
-  EXPECT_EQ(UpdatesThatFit(-1, 0.1, 10), 1);
-  EXPECT_EQ(UpdatesThatFit(100, 0, 10), 1);  // nothing was measured
+TEST(IterationsPerUpdate, AreFewerWhereTooFewUpdatesFit) {
+  const auto device = OpenDevice("cpu");
+  const TrainConfig config = Config({"train.iterations_per_update=100"}, *device);
+  EXPECT_EQ(IterationsPerUpdate(config, 1e6), 100);
+  EXPECT_EQ(IterationsPerUpdate(config, 200), 5);  // 2 updates of 100
+  EXPECT_EQ(IterationsPerUpdate(config, 3), 1);
+  const TrainConfig searches = Config(
+      {"train.iterations_per_update=100", "train.batch_size=20", "generate.target=value_iteration",
+       "generate.search=greedy", "generate.search_iterations=50"},
+      *device);
+  EXPECT_EQ(IterationsPerUpdate(searches, 3), 3);  // a search ends within a buffer
+}
+
+TEST(FastestThreads, AreAsFewAsGiveAboutTheBestRate) {
+  EXPECT_EQ(FastestThreads({{2, 61}, {1, 49}}), 2);
+  EXPECT_EQ(FastestThreads({{2, 25}, {1, 47}}), 1);
+  EXPECT_EQ(FastestThreads({{4, 100}, {2, 99}, {1, 50}}), 2);
+  EXPECT_EQ(FastestThreads({{2, 0}, {1, 0}}), 1);
+}
+
+TEST_F(Calibrate, LeavesThreadsOfShortRunsAndChosenOnesAlone) {
+  const TrainConfig shortly = Config({}, *device_);
+  EXPECT_EQ(MeasureThreads(shortly, ParseConfig("", "my.yaml"), device_, stop_).train.threads,
+            shortly.train.threads);
+  const TrainConfig chosen = Config({"train.threads=3", "train.max_updates=100000"}, *device_);
+  EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
+}
+
+TEST_F(Calibrate, HasTheRunFollowTheClock) {
+  const TrainConfig config = Resolve({"train.max_seconds=2"}, stop_);
+  EXPECT_TRUE(config.train.follows_clock);
+  EXPECT_EQ(config.train.plan, "");  // not yet revised
+}
+
+TEST(TrainRun, ARunThatRevisedItsPlanIsGivenAgainByItsConfig) {
+  const auto device = std::shared_ptr(OpenDevice("cpu"));
+  const TempFolder temp;
+  const StopSignal stop;
+  TrainConfig config = Config({"train.max_updates=100000000", "train.max_seconds=3",
+                               "optimizer.schedule=linear", "train.threads=1"},
+                              *device);
+  config.train.follows_clock = true;
+  const auto run_to_the_end = [&](const TrainConfig& resolved, const char* name) {
+    TrainRun run(resolved, device, RunDirectory::Create(temp.path() / name), stop);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  };
+  const RunSummary first = run_to_the_end(config, "first");
+  TrainConfig saved = LoadConfig(temp.path() / "first" / "config.yaml");
+  EXPECT_NE(saved.train.plan, "");
+  EXPECT_EQ(UpdatePlan(saved.train).revisions().front().updates, 100000000);
+  if (first.end != RunEnd::kAllUpdates) GTEST_SKIP() << "the last update took too long";
+  EXPECT_EQ(saved.train.max_updates, first.updates);
+  saved.train.max_seconds = 0;
+  EXPECT_EQ(run_to_the_end(saved, "second").weights_sha256, first.weights_sha256);
 }
 
 TEST_F(Calibrate, PlansFromWhatItMeasures) {

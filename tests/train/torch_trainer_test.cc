@@ -38,16 +38,15 @@ DataBuffer RingRows(const Parts& parts, std::size_t rows, float target) {
   return buffer;
 }
 
-constexpr TorchTrainerOptions kOptions{
-    .optimizer = {.learning_rate = 0.01}, .iterations_per_update = 5, .iterations = 50};
+const TorchTrainerOptions kOptions{.optimizer = {.learning_rate = 0.01},
+                                   .iterations_per_update = 5};
 
 TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   // With one input kind and no hidden units that matter we can do it by hand: set every weight to
   // zero but the output's bias b. Then the estimate is b, the loss the mean of (b - t)^2, and its
   // gradient 2 (b - mean t); Adam's first step moves b by the rate against its sign.
   Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
-               .iterations_per_update = 1,
-               .iterations = 1});
+               .iterations_per_update = 1});
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -65,8 +64,7 @@ TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
   const auto after = [](std::int64_t parts_of_a_batch) {
     Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
                  .accumulation_steps = parts_of_a_batch,
-                 .iterations_per_update = 5,
-                 .iterations = 5},
+                 .iterations_per_update = 5},
                 Norm::kLayer);
     const double loss = parts.trainer.Train(0, RingRows(parts, 20, 3.0F), StopSignal()).loss;
     const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
@@ -79,7 +77,7 @@ TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
 }
 
 TEST(TorchTrainer, TheHuberLossIsLinearBeyondItsDelta) {
-  Parts parts({.loss = Loss::kHuber, .huber_delta = 0.5, .iterations = 1});
+  Parts parts({.loss = Loss::kHuber, .huber_delta = 0.5});
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
