@@ -22,7 +22,8 @@
 //     std::string ActionName(int action)              a word; without it, the action's number
 //     float Cost(int action)                          above 0; without it, 1
 //     State Goal(std::uint64_t seed)                  the goal of the problem drawn by `seed`
-//     int Inverse(int action)                         without it, found by trying
+//     int Inverse(int action)                         without it, found by trying the actions in
+//                                                     states near the goal and on random walks
 //     std::optional<int> StepBack(State&, std::uint64_t random)
 //                                                     where actions have no inverses: see Domain
 //     std::string Fault(const State&)                 why no actions solve it, or ""
@@ -30,8 +31,9 @@
 //                                                     without them, numbers parted by spaces
 //     Picture Draw(const State&)                      without it, what Format writes
 //
-// Members may be static or const; many threads call them at once. One of such a name that Tandem
-// cannot call does not compile, and the compiler says what was expected.
+// Members may be static or const; many threads call them at once. A member that Tandem cannot call
+// does not compile, and the compiler says what was expected. The usual misspellings of a member,
+// such as `Costs` or `step_back`, do not compile either, unless the struct has the right name too.
 #pragma once
 
 #include <algorithm>
@@ -72,8 +74,10 @@ class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Throws Error that names the action which nothing undoes, where P has no StepBack, or the byte
-  /// of a state near the goal that is not below kDepth.
+  /// Tries the actions in a sample of states. Throws Error if a byte of one of them is not below
+  /// kDepth. If P has neither Inverse nor StepBack, also throws Error if no action undoes an
+  /// action, or if an action changes none of the sampled states, so that its inverse cannot be
+  /// found.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -204,15 +208,15 @@ class PuzzleDomain final : public Domain {
       }
       if constexpr (requires { kPuzzle.Cost(a); }) spec.action_costs.push_back(kPuzzle.Cost(a));
     }
-    const std::vector<State> near_goal = NearGoal();
-    CheckDepth(name, near_goal);
-    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec, near_goal);
+    const std::vector<State> samples = Samples();
+    CheckDepth(name, samples);
+    if constexpr (!kStepsBack) spec.inverse_actions = Inverses(spec, samples);
     return spec;
   }
 
   // A byte that is too high would end training in LibTorch, which does not know whose it is.
-  static void CheckDepth(const std::string& name, const std::vector<State>& near_goal) {
-    for (const State& state : near_goal) {
+  static void CheckDepth(const std::string& name, const std::vector<State>& samples) {
+    for (const State& state : samples) {
       const auto beyond = std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
       if (beyond == state.end()) continue;
       throw Error("puzzle '" + name + "': byte " + std::to_string(beyond - state.begin()) +
@@ -227,14 +231,15 @@ class PuzzleDomain final : public Domain {
                 ", expected an action, from 0 to " + std::to_string(P::kActions - 1));
   }
 
-  static std::vector<Action> Inverses(const DomainSpec& spec, const std::vector<State>& near_goal) {
+  static std::vector<Action> Inverses(const DomainSpec& spec, const std::vector<State>& samples) {
     std::vector<Action> inverses;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.Inverse(a); }) {
         inverses.push_back(ToAction(spec.name, "Inverse", kPuzzle.Inverse(a)));
       } else {
-        const std::optional<int> inverse = FindInverse(a, near_goal);
-        if (!inverse) FailWithoutInverse(spec, a, near_goal);
+        CheckChanges(spec, a, samples);
+        const std::optional<int> inverse = FindInverse(a, samples);
+        if (!inverse) FailWithoutInverse(spec, a, samples);
         inverses.push_back(static_cast<Action>(*inverse));
       }
     }
@@ -242,9 +247,9 @@ class PuzzleDomain final : public Domain {
   }
 
   [[noreturn]] static void FailWithoutInverse(const DomainSpec& spec, int action,
-                                              const std::vector<State>& near_goal) {
+                                              const std::vector<State>& samples) {
     const std::string& named = spec.action_names[static_cast<std::size_t>(action)];
-    for (const State& state : near_goal) {
+    for (const State& state : samples) {
       State once = state;
       State again = state;
       if (ApplyTo(once, action) == ApplyTo(again, action) && once == again) continue;
@@ -255,10 +260,24 @@ class PuzzleDomain final : public Domain {
                 ", so the struct must have StepBack");
   }
 
-  // The first action that undoes `action` in every state near the goal.
-  static std::optional<int> FindInverse(int action, const std::vector<State>& near_goal) {
+  // An action that changes no sample would take any action for its inverse.
+  static void CheckChanges(const DomainSpec& spec, int action, const std::vector<State>& samples) {
+    const bool changes = std::ranges::any_of(samples, [&](const State& state) {
+      State other = state;
+      return ApplyTo(other, action) && other != state;
+    });
+    if (changes) return;
+    throw Error("puzzle '" + spec.name + "': action " +
+                spec.action_names[static_cast<std::size_t>(action)] + " changes none of the " +
+                std::to_string(samples.size()) +
+                " states in which it was tried, so its inverse cannot be found. Add `int "
+                "Inverse(int action)` to the struct, or StepBack if no action undoes it");
+  }
+
+  // The first action that undoes `action` in every sample in which that applies.
+  static std::optional<int> FindInverse(int action, const std::vector<State>& samples) {
     for (int inverse = 0; inverse < P::kActions; ++inverse) {
-      if (std::ranges::all_of(near_goal, [&](const State& state) {
+      if (std::ranges::all_of(samples, [&](const State& state) {
             State other = state;
             if (!ApplyTo(other, action)) return true;
             return ApplyTo(other, inverse) && other == state;
@@ -267,6 +286,25 @@ class PuzzleDomain final : public Domain {
       }
     }
     return std::nullopt;
+  }
+
+  // The states nearest to the goal, and those on random walks, which lead farther.
+  static std::vector<State> Samples() {
+    std::vector<State> samples = NearGoal();
+    constexpr std::uint64_t kWalks = 20;
+    constexpr int kSteps = 50;
+    std::uint64_t random = 1;
+    for (std::uint64_t walk = 0; walk < kWalks; ++walk) {
+      State state = kPuzzle.Goal();
+      if constexpr (kGoalsByProblem) state = samples.emplace_back(kPuzzle.Goal(walk));
+      for (int step = 0; step < kSteps; ++step) {
+        random = random * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;  // Knuth's MMIX
+        State child = state;
+        if (!ApplyTo(child, static_cast<int>((random >> 33) % P::kActions))) continue;
+        if (child != state) state = samples.emplace_back(child);
+      }
+    }
+    return samples;
   }
 
   static std::vector<State> NearGoal() {

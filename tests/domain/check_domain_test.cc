@@ -108,7 +108,7 @@ TEST(CheckDomain, WantsScramblesThatAreNoGoals) {
   EXPECT_TRUE(
       always.starts_with(promise + "IsGoal takes every state on the way for a goal, such as "))
       << always;
-  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStayOut>("lamps")),
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatDeclareInversesAndStayOut>("lamps")),
             promise + "no action changes the goal, so there is no other state: state 0 0 0");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsWithNoStepBack>("lamps")),
             promise + "StepBack leads nowhere from state 0 0 0");
@@ -150,6 +150,23 @@ TEST(Puzzle, TriesItsActionsNearTheGoal) {
             "puzzle 'lamps': no action undoes action 0, so the struct must have StepBack");
   const std::string random = ErrorOf<LampsAtRandom>();
   EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
+}
+
+TEST(Puzzle, RefusesToFindTheInverseOfAnActionThatAppliesInNoSample) {
+  EXPECT_EQ(
+      ErrorOf<LineWithLeap>(),
+      "puzzle 'lamps': action 2 changes none of the 1301 states in which it was tried, so its "
+      "inverse cannot be found. Add `int Inverse(int action)` to the struct, or StepBack if "
+      "no action undoes it");
+  EXPECT_EQ(ErrorOf<LampsThatStayOut>().substr(0, 63),
+            "puzzle 'lamps': action 0 changes none of the 1 states in which ");
+  EXPECT_EQ(ErrorOf<LineWithDeclaredLeap>(), "");
+}
+
+TEST(Puzzle, FindsTheInverseOfAnActionThatAppliesOnlyFarFromTheGoal) {
+  EXPECT_EQ(PuzzleDomain<Switches<false>>("switches").spec().inverse_actions[20], 13);
+  EXPECT_EQ(ErrorOf<Switches<true>>(),
+            "puzzle 'lamps': no action undoes action 20, so the struct must have StepBack");
 }
 
 TEST(Puzzle, AStepBackIsByAnAction) {

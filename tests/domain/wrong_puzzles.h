@@ -1,6 +1,7 @@
 // Structs of one thing wrong each, which PuzzleDomain or the conformance suite tells of.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <optional>
@@ -51,6 +52,53 @@ struct LampsThatStayOut : Lamps {
   static void Apply(State& /*state*/, int /*action*/) {}
 };
 
+struct LampsThatDeclareInversesAndStayOut : LampsThatStayOut {
+  static int Inverse(int action) { return action; }
+};
+
+/// A line of 10,000 places: action 0 goes one place on, action 1 one place back. Action 2 leaps
+/// from place 5,000 to the goal, and nothing undoes it.
+struct LineWithLeap {
+  static constexpr int kActions = 3;
+  static constexpr int kDepth = 100;
+  using State = std::array<std::uint8_t, 2>;
+  static State Goal() { return {}; }
+  static bool IsGoal(const State& state) { return state == Goal(); }
+  static bool Apply(State& state, int action) {
+    const int from = 100 * state[0] + state[1];
+    const int to = action == 0 ? from + 1 : action == 1 ? from - 1 : 0;
+    if (to < 0 || to >= 10'000 || (action == 2 && from != 5'000)) return false;
+    state = {static_cast<std::uint8_t>(to / 100), static_cast<std::uint8_t>(to % 100)};
+    return true;
+  }
+};
+
+struct LineWithDeclaredLeap : LineWithLeap {
+  static int Inverse(int action) { return 1 - action % 2; }
+};
+
+/// Twenty switches, each turned over by its action. Where eight or more are on, action 20 turns
+/// switch 13 over, or all off where `kAllOff`. No state so far from the goal is among the nearest
+/// 300.
+template <bool kAllOff>
+struct Switches {
+  static constexpr int kActions = 21;
+  static constexpr int kDepth = 2;
+  using State = std::array<std::uint8_t, 20>;
+  static State Goal() { return {}; }
+  static bool IsGoal(const State& state) { return state == Goal(); }
+  static bool Apply(State& state, int action) {
+    if (action < 20) {
+      state[static_cast<std::size_t>(action)] ^= 1;
+      return true;
+    }
+    if (std::count(state.begin(), state.end(), 1) < 8) return false;
+    if (kAllOff) state = {};
+    if (!kAllOff) state[13] ^= 1;
+    return true;
+  }
+};
+
 struct LampsWithNoStepBack : LampsThatTurnOnAlone {
   static std::optional<int> StepBack(State& /*state*/, std::uint64_t /*random*/) {
     return std::nullopt;
@@ -70,7 +118,7 @@ struct LampsThatThrow : Lamps {
 struct LampsThatThrowInWalks : Lamps {
   static void Apply(State& state, int action) {
     static std::atomic<int> calls = 0;
-    constexpr int kOfConstructor = 1000;
+    constexpr int kOfConstructor = 50'000;
     if (calls++ > kOfConstructor) throw 42;
     Lamps::Apply(state, action);
   }
