@@ -139,10 +139,12 @@ Picture BoardDomain::Draw(std::span<const std::uint8_t> state) const {
   Picture picture;
   for (int i = 0; i < size_ * size_; ++i) {
     const int row = i / size_;
+    const std::string letter(1, kLetters[state[i]]);
     picture.cells.push_back({.x = static_cast<float>(i % size_),
                              .y = static_cast<float>(row),
-                             .text = std::string(1, kLetters[state[i]]),
-                             .colour = kColours[state[i]]});
+                             .text = state[i] == kWall ? "" : letter,
+                             .colour = kColours[state[i]],
+                             .without_colour = letter});
   }
   return picture;
 }

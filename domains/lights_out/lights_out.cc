@@ -123,8 +123,9 @@ class LightsOut final : public Domain {
       picture.cells.push_back(
           {.x = static_cast<float>(cell % size_),
            .y = static_cast<float>(row),
-           .text = std::string(state[cell] != 0 ? "*" : "").append(std::to_string(cell)),
-           .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b});
+           .text = std::to_string(cell),
+           .colour = state[cell] != 0 ? 0xffd84d : 0x3a3f4b,
+           .without_colour = (state[cell] != 0 ? "*" : "") + std::to_string(cell)});
     }
     return picture;
   }

@@ -187,8 +187,9 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
     const int row = cell / size_;
     picture.cells.push_back({.x = static_cast<float>(cell % size_),
                              .y = static_cast<float>(row),
-                             .text = blank ? "." : std::to_string(state[cell]),
-                             .colour = blank ? Cell::kPlain : kWood});
+                             .text = blank ? "" : std::to_string(state[cell]),
+                             .colour = blank ? Cell::kPlain : kWood,
+                             .without_colour = blank ? "." : ""});
   }
   return picture;
 }

@@ -17,6 +17,8 @@ struct Cell {
   std::string text;
   std::int32_t colour = kPlain;  ///< 0xRRGGBB
   float width = 1;
+  std::string without_colour;  ///< replaces `text` where the colour cannot be seen, such as "#" for
+                               ///< a wall; empty: `text` stays
 };
 
 struct Picture {

@@ -30,12 +30,15 @@ std::string Set(const std::string& text, std::size_t width, bool wide) {
   return std::string(left, ' ') + text + std::string(width - text.size() - left, ' ');
 }
 
-// What a cell shows in so many characters. A wide one whose colour is not shown has its ends
+// What a cell shows in so many characters. A wide cell whose colour is not shown has its ends
 // marked.
 std::string Inner(const Cell& cell, std::size_t width, bool colour) {
   const bool wide = cell.width > 1;
-  if (!wide || colour || cell.colour == Cell::kPlain) return Set(cell.text, width, wide);
-  return fmt::format("[{}]", Set(cell.text, width - 2, wide));
+  const bool coloured = colour && cell.colour != Cell::kPlain;
+  const std::string& text =
+      coloured || cell.without_colour.empty() ? cell.text : cell.without_colour;
+  if (!wide || coloured || cell.colour == Cell::kPlain) return Set(text, width, wide);
+  return fmt::format("[{}]", Set(text, width - 2, wide));
 }
 
 std::string Painted(const std::string& text, std::int32_t colour) {

@@ -72,6 +72,32 @@ TEST(Picture, EveryLightHasTheNumberThatPressesIt) {
   EXPECT_EQ(DrawState("lights_out:2", "1 0 0 1"), "  *0   1\n   2  *3\n");
 }
 
+std::string SvgOf(std::string_view domain, std::string_view text) {
+  const auto puzzle = MakeDomain(domain);
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(puzzle->spec().state_size));
+  puzzle->ParseState(text, state);
+  return ToSvg(puzzle->Draw(state));
+}
+
+// The letters that replace colours in a plain terminal.
+TEST(Picture, SvgShowsWallsLightsAndBlanksByColourAlone) {
+  const std::string grid = "#####\n#@ .#\n#   #\n#   #\n#####";
+  EXPECT_EQ(SvgOf("grid:5", grid).find(">#</text>"), std::string::npos);
+  EXPECT_NE(SvgOf("grid:5", grid).find(">@</text>"), std::string::npos);
+  EXPECT_EQ(DrawState("grid:5", grid).substr(0, 10), " # # # # #");
+  EXPECT_EQ(SvgOf("lights_out:2", "1 0 0 1").find('*'), std::string::npos);
+  EXPECT_NE(SvgOf("lights_out:2", "1 0 0 1").find(">3</text>"), std::string::npos);
+  EXPECT_EQ(SvgOf("npuzzle:3", "1 2 3 4 5 6 7 8 0").find(">.</text>"), std::string::npos);
+  EXPECT_NE(DrawState("npuzzle:3", "1 2 3 4 5 6 7 8 0").find(" ."), std::string::npos);
+}
+
+TEST(Picture, TextWithoutColourIsShownWhereTheColourIsNot) {
+  const Picture picture{.cells = {{.text = "", .colour = 0x4a4a55, .without_colour = "#"},
+                                  {.x = 1, .text = "", .without_colour = "."}}};
+  EXPECT_EQ(ToTerminal(picture, /*colour=*/false), " # .\n");
+  EXPECT_EQ(ToTerminal(picture, /*colour=*/true), "\x1b[48;2;74;74;85m\x1b[38;5;231m  \x1b[0m .\n");
+}
+
 TEST(Picture, SvgHasARectangleForEachCell) {
   const Picture picture{.cells = {{.x = 0, .y = 0, .text = "<", .colour = 0xff0000},
                                   {.x = 1.5F, .y = 0.5F, .text = "", .width = 2}}};
