@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "config/check_together.h"
 #include "config/domain_choice.h"
@@ -200,7 +201,16 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
 }
 
 TrainConfig LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
-  return ParseConfig(ReadFile(path), path.string(), overrides);
+  const std::string yaml = ReadFile(path);
+  TrainConfig config = ParseConfig(yaml, path.string(), overrides);
+  if (OnlyDocument(yaml, path.string()).IsNull()) {
+    LogWarning(
+        fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. If "
+                    "that is meant, "
+                    "write {{}} into it; `tandem config --reference` lists the keys",
+                    path.string(), config.domain.full_name()));
+  }
+  return config;
 }
 
 std::string ToYaml(const TrainConfig& config) {

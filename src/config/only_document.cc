@@ -4,6 +4,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <sstream>
 #include <vector>
 
@@ -31,11 +32,25 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
+// The parser takes the first NUL for the end of the text, so that a file whose contents a power cut
+// replaced by NUL bytes would look empty.
+void CheckIsText(const std::string& yaml, const std::string& file) {
+  const std::size_t at = yaml.find('\0');
+  if (at == std::string::npos) return;
+  const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
+  throw InputError(
+      fmt::format("{}:{}: byte {} is NUL, which no text has: the file is damaged or is no config. "
+                  "Expected YAML "
+                  "such as `seed: 1`",
+                  file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
+}
+
 }  // namespace
 
 // Not YAML::LoadAll, which never returns where a document would begin with a comma: the parser
 // takes that for an empty document before the comma, over and over.
 YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
+  CheckIsText(yaml, file);
   std::istringstream in(yaml);
   YAML::Parser parser(in);
   DocumentStarts starts;

@@ -91,7 +91,16 @@ class Config(CliTest):
         reference, _ = self.run_tandem("config", "--reference")
         self.assertIn("  # examples in one iteration\n  batch_size: 1000 ", reference)
         shown, _ = self.run_tandem("config", self.write("reference.yaml", reference))
-        self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", ""))[0])
+        self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", "{}"))[0])
+
+    def test_an_empty_config_is_warned_of(self):
+        for text in "", "# seed: 1\n":
+            _, warning = self.run_tandem("config", self.write("empty.yaml", text))
+            self.assertIn("empty.yaml: the config is empty, so every key has its default; the puzzle "
+                          "is cube3. If that is meant, write {} into it", warning)
+        self.assertEqual("", self.run_tandem("config", self.write("meant.yaml", "{}"))[1])
+        self.assertIn("byte 1 is NUL", self.run_tandem("config", self.write("nul.yaml", "\0" * 9),
+                                                       code=2)[1])
 
     def test_the_reference_tells_a_puzzles_key_as_a_comment(self):
         reference, _ = self.run_tandem("config", "--reference")
