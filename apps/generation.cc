@@ -49,6 +49,17 @@ ShardingOptions OptionsOf(const GenerateArgs& args) {
   return options;
 }
 
+// Row r of walk_length is the state after (r mod max_scramble) + 1 actions of its walk.
+void CheckWholeWalk(const GenerateArgs& args, const TrainConfig& config) {
+  const std::int64_t length = config.generate.max_scramble;
+  if (config.generate.target != Target::kWalkLength || args.sharding.examples >= length) return;
+  throw InputError(fmt::format(
+      "--examples {}: the only walk would end before it has the length of generate.max_scramble, "
+      "{}. Expected at least as many examples as actions; lower generate.max_scramble or ask for "
+      "more examples",
+      args.sharding.examples, length));
+}
+
 void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& args) {
   const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
   const auto chunk = static_cast<std::int64_t>(set.BytesOfChunk(0));
@@ -105,6 +116,7 @@ class Reporter {
 int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
                  AskedNetwork asked, const std::string& weights_sha256,
                  const std::string& instruction_set) {
+  CheckWholeWalk(args, config);
   const ShardSetSpec set =
       SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256, instruction_set);
   const Share share = ParseShare(args.share);

@@ -56,6 +56,14 @@ void CheckExamples(const TrainConfig& c, const Contradiction& contradiction) {
                   fmt::format("a search would not end within a buffer, which has {} rows",
                               c.live_rows_of(0)));
   }
+  // Every walk begins in the buffer that it ends in, and each of its states is a row.
+  const bool takes_walks = c.generate.target == Target::kWalkLength;
+  if (takes_walks && generates && c.generate.max_scramble > c.live_rows_of(0)) {
+    contradiction("generate.max_scramble", "train.iterations_per_update",
+                  fmt::format("a walk would not end within a buffer, which has {} rows, so that no "
+                              "example would have the later lengths",
+                              c.live_rows_of(0)));
+  }
 }
 
 // Where rows come from shards, how many are generated besides.

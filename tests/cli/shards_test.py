@@ -201,6 +201,13 @@ class Listing(Shards):
                                        "--out", self.folder / "large", code=2)
             self.assertIn(message, error)
 
+    def test_a_set_too_small_for_one_walk_is_refused(self):
+        _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
+                                   self.folder / "small", code=2)
+        self.assertIn("--examples 19: the only walk would end before it has the length of "
+                      "generate.max_scramble, 20", error)
+        self.assertFalse((self.folder / "small").exists())
+
     def test_a_folder_without_shards_is_bad_input(self):
         self.assertIn("holds no shards", self.run_tandem("shards", self.folder, code=2)[1])
 

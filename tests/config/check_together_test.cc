@@ -91,7 +91,24 @@ TEST(CheckTogether, ASearchEndsWithinABuffer) {
                       "generate.search_iterations", "train.iterations_per_update",
                       "which has 100 rows");
   // Nor where nothing is searched.
-  EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.iterations_per_update=1"}), "");
+  EXPECT_EQ(
+      ErrorOf({"train.batch_size=10", "train.iterations_per_update=1", "generate.max_scramble=10"}),
+      "");
+}
+
+TEST(CheckTogether, AWalkWhoseStatesAreAllExamplesEndsWithinABuffer) {
+  const std::vector<std::string> small = {"train.batch_size=10", "train.iterations_per_update=10"};
+  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=100"})), "");
+  ExpectContradiction(With(small, {"generate.max_scramble=101"}), "generate.max_scramble",
+                      "train.iterations_per_update", "a buffer, which has 100 rows");
+  // Only the end of a walk is an example of value iteration.
+  EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=101", "generate.target=value_iteration"})),
+            "");
+  // Rows from shards are no walks.
+  EXPECT_EQ(ErrorOf(With(With(kShards, small), {"generate.max_scramble=101"})), "");
+  EXPECT_THAT(
+      ErrorOf(With(With(kShards, small), {"generate.max_scramble=51", "data.live_share=0.5"})),
+      HasSubstr("a buffer, which has 50 rows"));
 }
 
 TEST(CheckTogether, SchedulesThatFallDoNotRise) {

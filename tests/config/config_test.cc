@@ -90,7 +90,8 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
 
 TEST(Config, BatchSizesThatDoubleAreCheckedToTheLast) {
   const TrainConfig config = ParseConfig(
-      "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}",
+      "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}\n"
+      "generate: {max_scramble: 20}",
       "my.yaml");
   EXPECT_EQ(config.batch_size_of(2), 10);
   EXPECT_EQ(config.batch_size_of(3), 20);
@@ -228,6 +229,15 @@ TEST(Config, ASecondDocumentIsAnError) {
             "my.yaml:2: a second YAML document begins here, but a config is one");
   EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
   EXPECT_EQ(ErrorFor("# nothing\n"), "");
+}
+
+TEST(Config, ANulByteIsAnError) {
+  const std::string why =
+      " is NUL, which no text has: the file is damaged or is no config. Expected YAML such as "
+      "`seed: "
+      "1`";
+  EXPECT_EQ(ErrorFor(std::string(8, '\0')), "my.yaml:1: byte 1" + why);
+  EXPECT_EQ(ErrorFor("seed: 1\n" + std::string(1, '\0') + "seed: 2\n"), "my.yaml:2: byte 9" + why);
 }
 
 // The parser reads an empty document before the comma again and again.
