@@ -16,10 +16,23 @@
 
 namespace tandem::puzzle_members {
 
-/// The optional members' names, and those of Domain that a struct has no use for.
+/// The names of the optional members, the methods of Domain that a struct does not need, and names
+/// that are easily written instead of an optional member's.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Fault(), Format(), Parse(), Draw();
+  void kSummary(), kRules();
   void Encode(), Expand(), Mask();
+  void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
+  void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
+  void inverse(), Inverses(), InverseAction(), InverseOf();
+  void stepBack(), step_back(), Stepback(), StepsBack(), StepBackward(), StepBackwards();
+  void fault(), Faults(), FaultOf();
+  void format(), FormatState(), ToString();
+  void parse(), ParseState(), FromString();
+  void draw(), DrawState();
+  void Summary(), summary(), kSumary(), kSummery();
+  void Rules(), rules(), kRule();
+  void DrawGoal(), DrawGoals(), Goals();
 };
 
 /// A name is ambiguous here if P has it too: as a function, overloaded or not, or as anything else.
@@ -55,6 +68,14 @@ struct Both<P> : Names {
       requires { &Both<P>::name; },                                                \
       "the puzzle has " #name ", which Tandem does not call of a struct: " instead \
       ", or write a Domain (tandem/domain.h)")
+
+// A name that was probably meant to be `name`. A struct that has `name` too may use it as it likes.
+#define TANDEM_PUZZLE_MISSPELLING(misspelt, name)                                \
+  static_assert(                                                                 \
+      requires { &Both<P>::misspelt; } || !requires { &Both<P>::name; },         \
+      "the puzzle has " #misspelt ", which Tandem does not use: expected " #name \
+      " (tandem/puzzle.h lists the members); if it is no misspelling, give it "  \
+      "another name")
 
 /// Compiles if every member of P that has one of the names is what it should be.
 template <class P>
@@ -96,10 +117,73 @@ struct Checked {
   TANDEM_NO_PUZZLE_MEMBER(Expand, "it calls Apply; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Mask, "Apply returns false where an action does not apply");
 
+  static_assert(
+      !requires { P::kSummary; } ||
+          requires {
+            { P::kSummary } -> std::convertible_to<std::string_view>;
+          },
+      "the puzzle's kSummary is no text: expected `static constexpr const char* kSummary`");
+  static_assert(
+      !requires { P::kRules; } ||
+          requires {
+            { P::kRules } -> std::convertible_to<std::string_view>;
+          },
+      "the puzzle's kRules is no text: expected `static constexpr const char* kRules`, such as "
+      "\"2\"");
+
+  TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);
+  TANDEM_PUZZLE_MISSPELLING(action_name, ActionName);
+  TANDEM_PUZZLE_MISSPELLING(Actionname, ActionName);
+  TANDEM_PUZZLE_MISSPELLING(ActionNames, ActionName);
+  TANDEM_PUZZLE_MISSPELLING(MoveName, ActionName);
+  TANDEM_PUZZLE_MISSPELLING(cost, Cost);
+  TANDEM_PUZZLE_MISSPELLING(Costs, Cost);
+  TANDEM_PUZZLE_MISSPELLING(ActionCost, Cost);
+  TANDEM_PUZZLE_MISSPELLING(ActionCosts, Cost);
+  TANDEM_PUZZLE_MISSPELLING(kCost, Cost);
+  TANDEM_PUZZLE_MISSPELLING(kCosts, Cost);
+  TANDEM_PUZZLE_MISSPELLING(inverse, Inverse);
+  TANDEM_PUZZLE_MISSPELLING(Inverses, Inverse);
+  TANDEM_PUZZLE_MISSPELLING(InverseAction, Inverse);
+  TANDEM_PUZZLE_MISSPELLING(InverseOf, Inverse);
+  TANDEM_PUZZLE_MISSPELLING(stepBack, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(step_back, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(Stepback, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(StepsBack, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(StepBackward, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(StepBackwards, StepBack);
+  TANDEM_PUZZLE_MISSPELLING(fault, Fault);
+  TANDEM_PUZZLE_MISSPELLING(Faults, Fault);
+  TANDEM_PUZZLE_MISSPELLING(FaultOf, Fault);
+  TANDEM_PUZZLE_MISSPELLING(format, Format);
+  TANDEM_PUZZLE_MISSPELLING(FormatState, Format);
+  TANDEM_PUZZLE_MISSPELLING(ToString, Format);
+  TANDEM_PUZZLE_MISSPELLING(parse, Parse);
+  TANDEM_PUZZLE_MISSPELLING(ParseState, Parse);
+  TANDEM_PUZZLE_MISSPELLING(FromString, Parse);
+  TANDEM_PUZZLE_MISSPELLING(draw, Draw);
+  TANDEM_PUZZLE_MISSPELLING(DrawState, Draw);
+  TANDEM_PUZZLE_MISSPELLING(Summary, kSummary);
+  TANDEM_PUZZLE_MISSPELLING(summary, kSummary);
+  TANDEM_PUZZLE_MISSPELLING(kSumary, kSummary);
+  TANDEM_PUZZLE_MISSPELLING(kSummery, kSummary);
+  TANDEM_PUZZLE_MISSPELLING(Rules, kRules);
+  TANDEM_PUZZLE_MISSPELLING(rules, kRules);
+  TANDEM_PUZZLE_MISSPELLING(kRule, kRules);
+  static_assert(
+      requires {
+        &Both<P>::DrawGoal;
+        &Both<P>::DrawGoals;
+        &Both<P>::Goals;
+      } || requires(const P puzzle) { puzzle.Goal(std::declval<std::uint64_t>()); },
+      "the puzzle has DrawGoal, DrawGoals or Goals, which Tandem does not use: expected `State "
+      "Goal(std::uint64_t seed)`, the goal of the problem drawn by `seed`");
+
   static constexpr bool kRight = true;
 };
 
 #undef TANDEM_PUZZLE_MEMBER
+#undef TANDEM_PUZZLE_MISSPELLING
 #undef TANDEM_NO_PUZZLE_MEMBER
 
 }  // namespace tandem::puzzle_members
