@@ -9,6 +9,7 @@
 #include "base/peak_memory.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "domain/plugin.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -116,6 +117,7 @@ class Reporter {
 int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
                  AskedNetwork asked, const std::string& weights_sha256,
                  const std::string& instruction_set) {
+  CheckPluginDomain(domain);
   CheckWholeWalk(args, config);
   const ShardSetSpec set =
       SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256, instruction_set);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "domain/plugin.h"
 #include "run/bottleneck.h"
 #include "run/calibrate.h"
 #include "run/memory_plan.h"
@@ -162,6 +163,7 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
 int TrainAnew(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const RunDirectory directory =
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
@@ -183,6 +185,7 @@ int Resume(const TrainArgs& args) {
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
   const TrainConfig asked = LoadConfig(directory.config(), args.overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   if (!asked.train.max_updates) {
     throw InputError("train.max_updates: expected a number, since a run that goes on has begun");
   }

@@ -21,10 +21,11 @@
 
 namespace tandem {
 
-// Stands in every file that registers a domain, so that a plug-in for another interface can be
-// refused before any of its code runs.
-[[gnu::used]] inline constexpr auto kInterfaceMark =
-    std::to_array("tandem plug-in interface " TANDEM_INTERFACE_VERSION ";");
+// `kInterfaceMark` stands as text in every library that registers a domain. A plug-in for another
+// version of the headers, or built for another standard library, is so refused before any of its
+// code runs.
+[[gnu::used]] inline constexpr auto kInterfaceMark = std::to_array(
+    "tandem plug-in interface " TANDEM_INTERFACE_VERSION ", " TANDEM_STANDARD_LIBRARY ";");
 
 /// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
 /// on the command line. A domain has at most one.

@@ -5,45 +5,67 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string_view>
 
 #include "base/file.h"
+#include "tandem/check_domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
 
-// The version that the file says it was built for; "" where it says none.
-std::string_view VersionIn(std::string_view content) {
+// What a plug-in must have in common with the program, as kInterfaceMark says it.
+struct Interface {
+  std::string_view version;           // of the public headers; "" if the file has no mark
+  std::string_view standard_library;  // with its settings
+};
+
+Interface InterfaceIn(std::string_view content) {
   constexpr std::string_view kMark(kInterfaceMark.data());
-  constexpr std::string_view kBegin = kMark.substr(0, kMark.rfind(' ') + 1);
+  constexpr std::string_view kBegin = kMark.substr(0, kMark.find(TANDEM_INTERFACE_VERSION));
   const std::size_t at = content.find(kBegin);
-  if (at == std::string_view::npos) return "";
-  const std::string_view rest = content.substr(at + kBegin.size());
-  return rest.substr(0, rest.find(';'));
+  if (at == std::string_view::npos) return {};
+  std::string_view rest = content.substr(at + kBegin.size());
+  rest = rest.substr(0, rest.find(';'));
+  const std::size_t comma = std::min(rest.find(", "), rest.size());
+  return {.version = rest.substr(0, comma),
+          .standard_library = rest.substr(std::min(comma + 2, rest.size()))};
 }
 
-void CheckVersion(const std::filesystem::path& file) {
+void CheckInterface(const std::filesystem::path& file) {
   const std::string content = ReadFile(file);
-  const std::string_view found = VersionIn(content);
-  const std::string_view own = VersionIn(kInterfaceMark.data());
-  if (found.empty()) {
+  const Interface found = InterfaceIn(content);
+  const Interface own = InterfaceIn(kInterfaceMark.data());
+  if (found.version.empty()) {
     throw InputError(fmt::format("{} is no plug-in: it registers no domain with tandem/registry.h",
                                  file.string()));
   }
-  if (found != own) {
+  if (found.version != own.version) {
     throw InputError(fmt::format(
-        "{} was built for version {} of the plug-in interface, this program has version {}: build "
-        "it anew against this Tandem",
-        file.string(), found, own));
+        "{} was built for version {} of the plug-in interface, this program has version {}. Build "
+        "the plug-in again against this Tandem",
+        file.string(), found.version, own.version));
   }
+  if (found.standard_library != own.standard_library) {
+    throw InputError(fmt::format(
+        "{} was built for another standard library than this program: found {}; expected {}. Build "
+        "the plug-in again with the compiler options of this Tandem",
+        file.string(), found.standard_library, own.standard_library));
+  }
+}
+
+// The file that each domain of a plug-in came from, by the domain's name.
+std::map<std::string, std::filesystem::path, std::less<>>& PluginFiles() {
+  static std::map<std::string, std::filesystem::path, std::less<>> files;
+  return files;
 }
 
 }  // namespace
 
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
-  CheckVersion(file);
+  CheckInterface(file);
   const std::vector<std::string> before = DomainNames();
   std::string error;
   // With a path, and so never looked for in the folders of the system. It stays loaded: the
@@ -60,7 +82,21 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
     throw InputError(
         fmt::format("{} registers no domain: TANDEM_REGISTER_DOMAIN does", file.string()));
   }
+  for (const std::string& name : added) PluginFiles()[name] = file;
   return added;
+}
+
+void CheckPluginDomain(const Domain& domain) {
+  const std::string& full_name = domain.spec().name;
+  const auto found = PluginFiles().find(full_name.substr(0, full_name.find(':')));
+  if (found == PluginFiles().end()) return;
+  for (const DomainCheck& check : CheckDomain(domain, {.states = 60, .workers = 2})) {
+    if (check.broken.empty()) continue;
+    throw Error(fmt::format(
+        "puzzle '{0}' of {1} breaks a promise: {2}: {3}. Correct the puzzle; `tandem check-domain "
+        "{0} --plugin {1}` checks every promise",
+        full_name, found->second.string(), check.promise, check.broken));
+  }
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 """A puzzle of someone else's: installs Tandem into a temporary folder, builds examples/pancake
 against it, and checks, trains and solves it."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -60,7 +61,12 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                static const char* Fault(const State&) { return ""; }
                std::string Format(State) const { return ""; }
                static State Parse(std::string_view) { return {}; }
-               tandem::Picture Draw(const State&) const { return {}; }"""))
+               tandem::Picture Draw(const State&) const { return {}; }""",
+            # Helpers may have any name where the member itself is there.
+            """static float Cost(int action) { return Costs()[action]; }
+               static std::array<float, 1> Costs() { return {2}; }
+               static State Goal(std::uint64_t seed) { return DrawGoal(seed); }
+               static State DrawGoal(std::uint64_t) { return {}; }"""))
 
     def test_others_are_told_what_was_expected(self):
         neither = " is neither static nor const, but many threads call it: expected `"
@@ -90,6 +96,20 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                 "has Mask, which Tandem does not call",
             "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
             "static void Apply(State, int) {}": "Apply gets a copy of the state",
+            "static float Costs(int) { return 2; }":
+                "has Costs, which Tandem does not use: expected Cost (tandem/puzzle.h",
+            "static std::string action_name(int) { return {}; }": "expected ActionName",
+            "static int InverseAction(int) { return 0; }": "expected Inverse ",
+            "static int Stepback(State&, std::uint64_t) { return 0; }": "expected StepBack",
+            "static std::string Faults(const State&) { return {}; }": "expected Fault",
+            "static std::string ToString(const State&) { return {}; }": "expected Format",
+            "static State FromString(std::string_view) { return {}; }": "expected Parse",
+            "static tandem::Picture draw(const State&) { return {}; }": "expected Draw",
+            "static constexpr const char* kRule = \"2\";": "expected kRules",
+            "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
+            "static constexpr int kRules = 2;": "kRules is no text",
+            "static State DrawGoal(std::uint64_t) { return {}; }":
+                "expected `State Goal(std::uint64_t seed)`",
         }
         said = self.compile(*wrong)
         failed = re.findall("error: static.assert.* failed.*", said)
@@ -129,6 +149,7 @@ class Plugin(CliTest):
         self.assertEqual(self.run_installed(*stack, *plugin)[0], "0 1 2 3 4 5 6 7\n")
         self.refuses_without_the_plugin()
         self.refuses_what_is_no_plugin(self.refuses_another_version())
+        self.refuses_another_standard_library()
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch: checked, but neither trained nor solved")
         self.run_installed("train", "pancake.yaml", "--out", "run", *plugin)
@@ -150,8 +171,85 @@ class Plugin(CliTest):
         other.write_bytes(content[:at] + b"x" + content[at + 1:])
         error = self.run_installed("domains", "--plugin", other, code=2)[1]
         self.assertRegex(error, r"built for version x\w+ of the plug-in interface, this program "
-                                r"has version \w+: build it anew")
+                                r"has version \w+. Build the plug-in again")
         return content[at:content.index(b";", at)].decode()
+
+    def compile(self, name, source, *flags):
+        """A plug-in of one source file."""
+        file = self.folder / f"lib{name}.so"
+        self.run_tool("c++", "-std=c++20", "-shared", "-fPIC", *flags, "-I",
+                      self.prefix / "include", self.write(f"{name}.cc", source), "-o", file)
+        return file
+
+    def refuses_another_standard_library(self):
+        source = (self.example / "pancake.cc").read_text()
+        for flag, found in {
+                "-D_GLIBCXX_DEBUG":
+                    "libstdc++ with _GLIBCXX_USE_CXX11_ABI=1 and _GLIBCXX_DEBUG, pointers of 8 bytes",
+                "-D_GLIBCXX_USE_CXX11_ABI=0":
+                    "libstdc++ with _GLIBCXX_USE_CXX11_ABI=0, pointers of 8 bytes"}.items():
+            other = self.compile("other", source, flag)
+            self.assertIn(
+                f"another standard library than this program: found {found}; expected libstdc++ with "
+                "_GLIBCXX_USE_CXX11_ABI=1, pointers of 8 bytes. Build the plug-in again",
+                self.run_installed("domains", "--plugin", other, code=2)[1])
+
+    PUZZLE = """\
+#include <tandem/puzzle.h>
+#include <atomic>
+#include <stdexcept>
+struct Lamps {
+  static constexpr int kActions = 3;
+  static constexpr int kDepth = 2;
+  using State = std::array<std::uint8_t, 3>;
+  static State Goal() { return {}; }
+  static bool IsGoal(const State& state) { return state == Goal(); }
+  static void Apply(State& state, int action) { %s state[action] ^= 1; }
+  %s
+};
+TANDEM_REGISTER_PUZZLE(lamps, Lamps);
+"""
+    LAMPS = """\
+domain: {name: lamps}
+generate: {max_scramble: 3, workers: 2}
+network: {width: 16, blocks: 1}
+train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
+"""
+
+    def test_a_run_of_a_puzzle_that_breaks_a_promise_is_refused(self):
+        config = self.write("lamps.yaml", self.LAMPS)
+        plugin = self.compile("lamps", self.PUZZLE % (
+            "", "static int Inverse(int action) { return (action + 1) % 3; }"))
+        commands = [("generate", config, "--examples", 100, "--out", "shards")]
+        if (TANDEM.parent / "libtandem_torch.so").exists():
+            commands.append(("train", config, "--out", "run"))
+        for command in commands:
+            error = self.run_installed(*command, "--plugin", plugin, code=1)[1]
+            self.assertIn(
+                f"puzzle 'lamps' of {plugin} breaks a promise: inverses undo what applies: action 0 "
+                "in state 0 0 0: 1 does not undo it, but leads to state 1 1 0. Correct the puzzle; "
+                f"`tandem check-domain lamps --plugin {plugin}` checks every promise", error)
+        self.assertFalse((self.example / "run").exists())
+        self.assertFalse((self.example / "shards").exists())
+
+    def test_an_exception_of_a_puzzle_ends_the_run_which_can_go_on(self):
+        if not (TANDEM.parent / "libtandem_torch.so").exists():
+            self.skipTest("built without LibTorch")
+        config = self.write("lamps.yaml", self.LAMPS)
+        # The quick check takes fewer calls, and 200 updates take 400,000.
+        breaks = ("static std::atomic<int> calls = 0;"
+                  "if (calls++ > 150'000) throw std::out_of_range(\"a lamp is broken\");")
+        broken = self.compile("broken", self.PUZZLE % (breaks, ""))
+        whole = self.compile("whole", self.PUZZLE % ("", ""))
+        updates = ("--set", "train.max_updates=200", "--set", "checkpoint.every_updates=1000")
+        error = self.run_installed("train", config, "--out", "run", *updates, "--plugin", broken,
+                                   code=1)[1]
+        self.assertIn("a lamp is broken", error)
+        self.run_installed("train", "--resume", "run", "--plugin", whole)
+        self.run_installed("train", config, "--out", "other", *updates, "--plugin", whole)
+        weights = [json.loads((self.example / run / "summary.json").read_text())["weights_sha256"]
+                   for run in ("run", "other")]
+        self.assertEqual(*weights)
 
     def refuses_what_is_no_plugin(self, version):
         text = self.write("text.so", "no library")
