@@ -55,6 +55,13 @@ struct DomainSpec {
 /// An action that does not apply in a state leaves it as it is and costs what it always costs, so
 /// no one need know the masks: a solution through such an action is only longer than it need be.
 ///
+/// Any method may throw, also in several threads at once, and should throw only where it cannot go
+/// on: an action that does not apply is no failure. An exception ends the work that called the
+/// method, and its message is reported: `tandem train` saves the state before the current update
+/// and exits with 1. What the method has written by then is never read, and the domain may be
+/// called again. Exceptions derive from std::exception; others are caught, but say nothing of their
+/// cause.
+///
 /// Row sizes: `states` and `children` have spec().state_size bytes a row, `inputs` have
 /// spec().input.positions.
 class Domain {

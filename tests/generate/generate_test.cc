@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "domain/random_walk.h"
 #include "generate/value_iteration.h"
@@ -262,6 +264,77 @@ TEST(ValueIteration, AFailingNetworkFailsTheFill) {
   ValueIterationGenerator generator(ring, broken,
                                     {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
   EXPECT_THROW(Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 100}), Error);
+}
+
+// A path whose methods throw while `broken` is set.
+class FragilePath final : public Domain {
+ public:
+  FragilePath() : Domain(PathDomain(8).spec()) {}
+
+  void WriteGoals(Rows states) const override { path_.WriteGoals(states); }
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    ThrowIf("Apply");
+    path_.Apply(states, actions);
+  }
+  void Expand(ConstRows states, Rows children) const override {
+    ThrowIf("Expand");
+    path_.Expand(states, children);
+  }
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    ThrowIf("Mask");
+    path_.Mask(states, applies);
+  }
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    ThrowIf("IsGoal");
+    path_.IsGoal(states, is_goal);
+  }
+  void Encode(ConstRows states, Rows inputs) const override {
+    ThrowIf("Encode");
+    path_.Encode(states, inputs);
+  }
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    path_.ParseState(text, state);
+  }
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    return path_.FormatState(state);
+  }
+
+  std::string broken;  // the method that throws
+
+ private:
+  void ThrowIf(std::string_view method) const {
+    if (method == broken) throw std::out_of_range(broken + " failed");
+  }
+
+  const PathDomain path_{8};
+};
+
+// Fails a fill by each method that the generator calls, then fills again with all methods intact.
+void ExpectFillsSurviveExceptions(FragilePath& path, Generator& generator,
+                                  const std::vector<std::string>& methods) {
+  const FillRequest request{.update = 0, .first_row = 0, .rows = 100};
+  const std::vector<std::uint8_t> expected = Bytes(Filled(generator, path, request));
+  for (const std::string& method : methods) {
+    path.broken = method;
+    try {
+      Filled(generator, path, request);
+      ADD_FAILURE() << method << " threw nothing";
+    } catch (const std::out_of_range& error) {
+      EXPECT_EQ(error.what(), method + " failed");
+    }
+    path.broken = "";
+    EXPECT_EQ(Bytes(Filled(generator, path, request)), expected) << "after " << method;
+  }
+}
+
+TEST(Generators, AnExceptionOfTheDomainEndsTheFillAndTheNextFillIsAsEver) {
+  FragilePath path;
+  StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
+  WalkLengthGenerator walks(path, {.seed = 1, .length = 5, .chunk_rows = 10, .workers = 2});
+  ValueIterationGenerator values(path, truth,
+                                 {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
+  ExpectFillsSurviveExceptions(path, walks, {"Apply", "Mask", "Encode"});
+  ExpectFillsSurviveExceptions(path, values, {"Apply", "Mask", "Expand", "IsGoal", "Encode"});
 }
 
 TEST(Generators, StopBetweenChunks) {
