@@ -2,11 +2,12 @@
 # in CMake's presets, which README.md shows too.
 SHELL := /bin/bash
 PRESET ?= release
+CMAKE_FLAGS ?=
 SECONDS ?= 600
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build program train test compare check-long fuzz bench format clean
+.PHONY: help setup configure build program train test lint compare check-long fuzz bench format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,7 +16,7 @@ setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .
 	@scripts/setup
 
 configure: setup
-	@cmake --preset $(PRESET) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
+	@cmake --preset $(PRESET) $(CMAKE_FLAGS) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
 
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
 	@cmake --build --preset $(PRESET)
@@ -31,6 +32,10 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 
 test: build  ## run every test
 	@ctest --preset $(PRESET)
+
+lint: configure  ## check layers, formatting and, with clang-tidy, the code
+	@LINT=yes scripts/setup
+	@python3 scripts/lint build/$(PRESET)
 
 compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
@@ -48,6 +53,7 @@ bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
 
 format:  ## format the sources with clang-format
+	@LINT=yes scripts/setup
 	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' '*.cu' | xargs clang-format -i
 
 clean:  ## remove build/, but keep .venv and runs/

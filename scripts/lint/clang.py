@@ -1,0 +1,31 @@
+"""Finds clang's tools, and the sources that they check."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+VERSION = "14"  # Debian 12's; other versions format and find other things
+
+
+def find_tool(name):
+    """The path of the tool in the right version. Ends the program if there is none."""
+    path = shutil.which(f"{name}-{VERSION}") or shutil.which(name)
+    if path is None:
+        sys.exit(f"{name} is not installed; `make lint` installs it on Debian")
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"version (\d+)", version)
+    if found is None or found[1] != VERSION:
+        sys.exit(f"{path} is not version {VERSION}, which the sources are formatted with")
+    return path
+
+
+def sources():
+    """Every .h, .cc and .cu file that git tracks or would track."""
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard",
+                             "*.h", "*.cc", "*.cu"], cwd=SOURCE, capture_output=True, text=True)
+    if listed.returncode != 0:
+        sys.exit(f"git cannot list the sources: {listed.stderr.strip()}")
+    return [path for name in listed.stdout.splitlines() if (path := SOURCE / name).exists()]
