@@ -5,8 +5,6 @@ target_include_directories(tandem_options BEFORE INTERFACE ${TANDEM_FMT_INCLUDE}
                                                     ${PROJECT_SOURCE_DIR}/src ${TANDEM_INTERFACE_INCLUDE})
 target_compile_options(tandem_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
-  # GCC 12 warns of overlaps that cannot be in `"text" + std::string` (GCC bug 105651).
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<COMPILE_LANGUAGE:CXX>>:-Wno-restrict>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>)
 
 # Of everything, domains included.
