@@ -159,7 +159,7 @@ TrainConfig MeasureThreads(TrainConfig config, const TrainConfig& asked,
   for (const ThreadRate& rate : rates) {
     measured.push_back(fmt::format("{:.3g} with {}", rate.iterations_per_s, rate.threads));
   }
-  LogInfo(fmt::format("train.threads is {}: measured {} iterations/s", threads,
+  LogInfo(fmt::format("train.threads is {}; measured iterations/s: {}", threads,
                       fmt::join(measured, ", ")));
   return with(threads);
 }

@@ -136,7 +136,7 @@ class Auto(CliTest):
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--device", "cpu", "--set",
                                  "train.max_updates=1000")
-        chosen = re.search(r"train.threads is (\d+): measured .* with 1$", log, re.MULTILINE)
+        chosen = re.search(r"train.threads is (\d+); measured iterations/s: .* with 1$", log, re.MULTILINE)
         self.assertIsNotNone(chosen, log)
         self.assertEqual(self.saved("threads"), chosen.group(1))
 
