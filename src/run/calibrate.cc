@@ -108,11 +108,14 @@ ProbeLength ThreadProbeLength(const TrainConfig& config, std::size_t probes) {
   return length;
 }
 
-// A search must end within a buffer.
+// A search or a walk must end within a buffer, or its later states would not be generated.
 std::int64_t FewestIterationsPerUpdate(const TrainConfig& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
-  if (config.generate.search == GenerateSearch::kNone || rows == 0) return 1;
-  return (config.generate.search_iterations + rows - 1) / rows;
+  if (rows == 0) return 1;
+  std::int64_t needed = 1;
+  if (config.generate.search != GenerateSearch::kNone) needed = config.generate.search_iterations;
+  if (config.generate.target == Target::kWalkLength) needed = config.generate.max_scramble;
+  return (needed + rows - 1) / rows;
 }
 
 }  // namespace

@@ -285,6 +285,10 @@ TEST(IterationsPerUpdate, AreFewerWhereTooFewUpdatesFit) {
        "generate.search=greedy", "generate.search_iterations=50"},
       *device);
   EXPECT_EQ(IterationsPerUpdate(searches, 3), 3);  // a search ends within a buffer
+  const TrainConfig walks =
+      Config({"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=70"},
+             *device);
+  EXPECT_EQ(IterationsPerUpdate(walks, 3), 4);  // and so does a walk
 }
 
 TEST(FastestThreads, AreAsFewAsGiveAboutTheBestRate) {
