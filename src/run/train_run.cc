@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/parallel.h"
 #include "base/peak_memory.h"
 #include "base/timeline.h"
 #include "buffer/replay_file.h"
