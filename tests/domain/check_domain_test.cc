@@ -153,11 +153,13 @@ TEST(Puzzle, TriesItsActionsNearTheGoal) {
 }
 
 TEST(Puzzle, RefusesToFindTheInverseOfAnActionThatAppliesInNoSample) {
-  EXPECT_EQ(
-      ErrorOf<LineWithLeap>(),
-      "puzzle 'lamps': action 2 changes none of the 1301 states in which it was tried, so its "
-      "inverse cannot be found. Add `int Inverse(int action)` to the struct, or StepBack if "
-      "no action undoes it");
+  const std::string leap = ErrorOf<LineWithLeap>();
+  EXPECT_TRUE(leap.starts_with("puzzle 'lamps': action 2 changes none of the ")) << leap;
+  EXPECT_TRUE(
+      leap.ends_with(" states in which it was tried, so its inverse cannot be found. Add `int "
+                     "Inverse(int action)` "
+                     "to the struct, or StepBack if no action undoes it"))
+      << leap;
   EXPECT_EQ(ErrorOf<LampsThatStayOut>().substr(0, 63),
             "puzzle 'lamps': action 0 changes none of the 1 states in which ");
   EXPECT_EQ(ErrorOf<LineWithDeclaredLeap>(), "");
