@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <optional>
 
 #include "archive/zip_records.h"
@@ -9,6 +10,9 @@
 
 namespace tandem {
 namespace {
+
+// Tensors may share a storage: the network of a checkpoint is often that of its resume state too.
+constexpr std::uint64_t kMostUsesOfAByte = 8;
 
 constexpr std::string_view kHashComment = "tandem xxh3 ";
 
@@ -40,7 +44,7 @@ PickledDict ReadTensorArchive(std::span<const std::byte> file) {
   const auto byte_order = find("byteorder");
   if (byte_order && TextOf(*byte_order) != "little")
     throw Error("its numbers are not little-endian");
-  const PickleLimits limits{.tensor_bytes = file.size()};
+  const PickleLimits limits{.tensor_bytes = kMostUsesOfAByte * file.size()};
   return ReadPickle(
       TextOf(*find("data.pkl")),
       [&](std::string_view key) { return find(fmt::format("data/{}", key)); }, limits);

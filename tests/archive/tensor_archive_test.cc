@@ -74,6 +74,20 @@ TEST(TensorArchive, CarriesAHashThatEachChangedByteBreaks) {
   }
 }
 
+TEST(TensorArchive, TensorsMayShareAStorageAFewTimes) {
+  const auto error_of = [](int tensors) {
+    std::vector<std::pair<std::string, std::string>> entries;
+    for (int i = 0; i < tensors; ++i) {
+      entries.emplace_back(std::to_string(i),
+                           Tensor(Storage("FloatStorage", "0", 3000), 0, {3000}, {1}));
+    }
+    return ErrorOf(Zip({{.name = "net/data.pkl", .content = Pickle(Dict(entries))},
+                        {.name = "net/data/0", .content = std::string(12'000, '\0')}}));
+  };
+  EXPECT_EQ(error_of(3), "nothing was thrown");
+  EXPECT_NE(error_of(30).find("more elements than the file has room for"), std::string::npos);
+}
+
 TEST(TensorArchive, RecordsBeyondTheFileAreRefusedWithARightHash) {
   std::vector<Record> records = SmallRecords();
   records[2].claimed_bytes = 1 << 30;

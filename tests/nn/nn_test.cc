@@ -414,6 +414,15 @@ TEST_F(TensorFile, KeepsEveryKindOfEntry) {
   EXPECT_TRUE(at::equal(read_inner.at("view").toTensor(), inner.at("view").toTensor()));
 }
 
+TEST_F(TensorFile, MayHoldOneNetworkTwice) {
+  const TensorDict net = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
+  TensorDict dict = MakeTensorDict();
+  for (const char* name : {"model", "resume", "target"}) dict.insert(name, net.copy());
+  WriteTensorFile(path_, dict);
+  ResNetFC read(SmallSpec(Norm::kNone), 2);
+  LoadStateDict(ReadTensorFile(path_).at("resume").toGenericDict(), StateDictOf(read), "net.pt");
+}
+
 TEST_F(TensorFile, NamesTheFileWhereverAByteIsDamaged) {
   WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
   const std::string whole = ReadFile(path_);
