@@ -32,8 +32,13 @@ find_package_handle_standard_args(
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::cpu INTERFACE IMPORTED)
+  # LibTorch's headers include another version of fmt than the one that Tandem is linked with, so a
+  # folder with nothing but a link to ours is searched first.
+  find_path(FMT_INCLUDE fmt/format.h REQUIRED)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fmt)
+  file(CREATE_LINK ${FMT_INCLUDE}/fmt ${PROJECT_BINARY_DIR}/fmt/fmt SYMBOLIC)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE
-    ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
+    ${PROJECT_BINARY_DIR}/fmt ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
   target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU} ${LIBTORCH_C10})
   target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
   # The OpenMP runtime whose threads LibTorch uses; another copy would count threads of its own.

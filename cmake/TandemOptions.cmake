@@ -1,7 +1,7 @@
 # Compiler settings that every target of Tandem shares, as the interface target tandem_options.
 
 add_library(tandem_options INTERFACE)
-target_include_directories(tandem_options BEFORE INTERFACE ${TANDEM_FMT_INCLUDE} ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
+target_include_directories(tandem_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include
                                                     ${PROJECT_SOURCE_DIR}/src ${TANDEM_INTERFACE_INCLUDE})
 target_compile_options(tandem_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wno-missing-field-initializers>
