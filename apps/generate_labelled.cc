@@ -32,7 +32,6 @@ int Generate(const GenerateArgs& args) {
   net.to(device->torch());
   FrozenNet frozen(spec, WeightTypeFor(config.evaluate), device->torch());
   frozen.CopyFrom(net);
-  device->Synchronize();  // evaluations run on another stream
   TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.evaluate));
   return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256,
                       at::get_cpu_capability());

@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "nn/product_rate.h"
 #include "nn/torch_evaluator.h"
 #include "tandem/error.h"
 #include "train/torch_trainer.h"
@@ -59,10 +60,9 @@ class NoLoader final : public BatchLoader {
   std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
 };
 
-// `passes`: 1 for an evaluation; 3 for a training step, which also makes the gradients of inputs
-// and of weights.
-void CountFlops(benchmark::State& state, const ResNetFC& net, std::int64_t rows, double passes) {
-  const double flops = 2.0 * passes * static_cast<double>(net.NumParameters() * rows);
+// `flop_per_row` is that of EvaluationFlop or TrainingFlop.
+void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows) {
+  const double flops = flop_per_row * static_cast<double>(rows);
   state.SetItemsProcessed(state.iterations() * rows);
   state.counters["FLOP/s"] = benchmark::Counter(flops * static_cast<double>(state.iterations()),
                                                 benchmark::Counter::kIsRate);
@@ -85,7 +85,7 @@ void TrainingStep(benchmark::State& state) {
     trainer.Step(batch, 1e-3);
     device->Synchronize();
   }
-  CountFlops(state, net, rows, 3);
+  CountFlops(state, TrainingFlop(net.spec()), rows);
 }
 BENCHMARK(TrainingStep)
     ->ArgNames({"net", "rows", "bf16"})
@@ -108,7 +108,7 @@ void Evaluation(benchmark::State& state) {
   for (auto _ : state) {  // with the copies to and fro
     evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
-  CountFlops(state, net, kRows, 1);
+  CountFlops(state, EvaluationFlop(spec), kRows);
 }
 BENCHMARK(Evaluation)
     ->ArgNames({"net", "bf16"})

@@ -4,6 +4,7 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -112,9 +113,19 @@ class NvtxRanges final : public RangeListener {
   void End() override { nvtxRangePop(); }
 };
 
+// A stream that no pool hands out again, and that does not wait for the legacy default stream. It
+// lives as long as the process, since memory that was used on it may be freed at any time.
+c10::cuda::CUDAStream MakeOwnStream(c10::Device device) {
+  const c10::cuda::CUDAGuard guard(device);
+  cudaStream_t stream = nullptr;
+  C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return c10::cuda::getStreamFromExternal(stream, device.index());
+}
+
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)) {}
+  explicit CudaDevice(int index)
+      : device_(c10::kCUDA, static_cast<c10::DeviceIndex>(index)), main_(MakeOwnStream(device_)) {}
 
   c10::Device torch() const override { return device_; }
 
@@ -124,9 +135,7 @@ class CudaDevice final : public Device {
 
   bool has_fast_bf16() const override { return properties()->major >= 8; }
 
-  std::unique_ptr<Stream> MainStream() override {
-    return std::make_unique<CudaStream>(c10::cuda::getDefaultCUDAStream(device_.index()));
-  }
+  std::unique_ptr<Stream> MainStream() override { return std::make_unique<CudaStream>(main_); }
 
   std::unique_ptr<Stream> MakeStream() override {
     return std::make_unique<CudaStream>(NewStream());
@@ -135,8 +144,7 @@ class CudaDevice final : public Device {
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
                                                        SlotOptions options) override {
-    const c10::cuda::CUDAStream copies =
-        options.copy_stream ? NewStream() : c10::cuda::getDefaultCUDAStream(device_.index());
+    const c10::cuda::CUDAStream copies = options.copy_stream ? NewStream() : main_;
     const c10::cuda::CUDAStreamGuard guard(copies);
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) {
@@ -163,6 +171,7 @@ class CudaDevice final : public Device {
   }
 
   c10::Device device_;
+  c10::cuda::CUDAStream main_;  // not the default stream, which no CUDA graph can capture
   NvtxRanges ranges_;
 };
 

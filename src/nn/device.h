@@ -89,7 +89,8 @@ class Device {
   /// Whether products in bf16 are faster than in fp32.
   virtual bool has_fast_bf16() const = 0;
 
-  /// The stream that training runs on.
+  /// The stream that training runs on, always the same one. All that is done to the network in
+  /// training and to its optimiser belongs there.
   virtual std::unique_ptr<Stream> MainStream() = 0;
 
   /// A stream of its own, which runs beside the others.

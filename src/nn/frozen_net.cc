@@ -4,16 +4,24 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace tandem {
+namespace {
 
-FrozenNet::Layer::Layer(const Dense& like, at::ScalarType type, c10::Device device) {
+c10::Stream CurrentStream(c10::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
+
+}  // namespace
+
+FrozenNet::Layer::Layer(const DenseShape& shape, at::ScalarType type, c10::Device device) {
   const auto options = at::TensorOptions().dtype(type).device(device);
-  weight_ = at::empty(like.weight.sizes(), options);
-  bias_ = at::empty(like.bias.sizes(), options);
-  if (like.norm == Norm::kLayer) {
-    norm_weight_ = at::empty(like.norm_weight.sizes(), options);
-    norm_bias_ = at::empty(like.norm_bias.sizes(), options);
+  weight_ = at::empty({shape.out, shape.in}, options);
+  bias_ = at::empty({shape.out}, options);
+  if (shape.norm == Norm::kLayer) {
+    norm_weight_ = at::empty({shape.out}, options);
+    norm_bias_ = at::empty({shape.out}, options);
   }
 }
 
@@ -47,8 +55,8 @@ void FrozenNet::Layer::AddTo(StateDict& state, const std::string& name) const {
   state.emplace_back(name + ".norm_bias", norm_bias_);
 }
 
-FrozenNet::Output::Output(const Dense& like, c10::Device device)
-    : linear_(like, at::kFloat, device) {}
+FrozenNet::Output::Output(const DenseShape& shape, c10::Device device)
+    : linear_(shape, at::kFloat, device) {}
 
 void FrozenNet::Output::CopyFrom(const Dense& dense) { linear_.CopyFrom(dense); }
 
@@ -58,15 +66,18 @@ at::Tensor FrozenNet::Output::operator()(const at::Tensor& x) const {
 
 FrozenNet::FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device)
     : device_(device), one_hot_(spec.input, type, device) {
-  const ResNetFC like(spec, /*seed=*/0);
-  const auto make = [&](const std::shared_ptr<Dense>& dense) {
-    return std::make_unique<Layer>(*dense, type, device);
+  const std::vector<DenseShape> shapes = LayerShapes(spec);
+  const auto in_blocks = static_cast<std::size_t>(2 * spec.layers.blocks);
+  const std::size_t hidden = shapes.size() - in_blocks - 1;
+  const auto make = [&](std::size_t layer) {
+    return std::make_unique<Layer>(shapes[layer], type, device);
   };
-  for (const auto& dense : like.hidden) layers_.hidden.push_back(make(dense));
-  for (const auto& block : like.blocks) {
-    layers_.blocks.push_back({.first = make(block.first), .second = make(block.second)});
+  for (std::size_t i = 0; i < hidden; ++i) layers_.hidden.push_back(make(i));
+  for (std::size_t i = hidden; i < hidden + in_blocks; i += 2) {
+    layers_.blocks.push_back({.first = make(i), .second = make(i + 1)});
   }
-  layers_.output = std::make_unique<Output>(*like.output, device);
+  layers_.output = std::make_unique<Output>(shapes.back(), device);
+  if (!device.is_cpu()) copied_.emplace(device.type());
 }
 
 void FrozenNet::CopyFrom(const ResNetFC& net) {
@@ -79,6 +90,7 @@ void FrozenNet::CopyFrom(const ResNetFC& net) {
     layers_.blocks[i].second->CopyFrom(*net.blocks[i].second);
   }
   layers_.output->CopyFrom(*net.output);
+  if (copied_) copied_->record(CurrentStream(device_));
 }
 
 StateDict FrozenNet::State() const {
@@ -96,6 +108,7 @@ StateDict FrozenNet::State() const {
 
 at::Tensor FrozenNet::Forward(const at::Tensor& bytes) const {
   const c10::InferenceMode inference;
+  if (copied_) copied_->block(CurrentStream(device_));
   return (*layers_.output)(ResNetHidden(layers_, one_hot_(bytes)));
 }
 

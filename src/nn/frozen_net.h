@@ -2,8 +2,10 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "nn/one_hot.h"
@@ -16,13 +18,15 @@ namespace tandem {
 /// Forward then (TargetBooks publishes between fills).
 class FrozenNet {
  public:
-  /// `type` is kFloat or kBFloat16.
+  /// Makes room for the weights, which CopyFrom fills. `type` is kFloat or kBFloat16.
   FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device);
 
-  /// Takes over the weights of `net`, whose spec must be this one's.
+  /// Copies the weights of `net`, whose spec must be this one's. On a GPU the copy is only enqueued
+  /// on the calling thread's current stream.
   void CopyFrom(const ResNetFC& net);
 
-  /// Bytes (n, positions) to floats (n, outputs), in inference mode.
+  /// Bytes (n, positions) to floats (n, outputs), in inference mode. On a GPU the current stream
+  /// waits for the last copy of the weights, whichever stream it runs on; the thread does not wait.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
   /// Its own tensors by name.
@@ -33,7 +37,7 @@ class FrozenNet {
  private:
   class Layer {
    public:
-    Layer(const Dense& like, at::ScalarType type, c10::Device device);
+    Layer(const DenseShape& shape, at::ScalarType type, c10::Device device);
     void CopyFrom(const Dense& dense);
     at::Tensor operator()(const at::Tensor& x) const;
     void AddTo(StateDict& state, const std::string& name) const;
@@ -46,7 +50,7 @@ class FrozenNet {
   // states by chance.
   class Output {
    public:
-    Output(const Dense& like, c10::Device device);
+    Output(const DenseShape& shape, c10::Device device);
     void CopyFrom(const Dense& dense);
     at::Tensor operator()(const at::Tensor& x) const;
     void AddTo(StateDict& state, const std::string& name) const { linear_.AddTo(state, name); }
@@ -66,6 +70,7 @@ class FrozenNet {
   c10::Device device_;
   OneHot one_hot_;
   Layers layers_;
+  std::optional<c10::Event> copied_;  // recorded by CopyFrom; none on a CPU, which has no streams
 };
 
 }  // namespace tandem

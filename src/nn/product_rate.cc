@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
-#include "nn/layer_widths.h"
 #include "nn/threads.h"
 
 namespace tandem {
@@ -19,17 +18,14 @@ constexpr double kSeconds = 0.05;
 
 constexpr double kFlopOfWeight = 2;  // a multiplication and an addition
 
-double FirstWeights(const NetworkSpec& spec) {
-  return static_cast<double>(spec.features() * HiddenWidths(spec.layers).front());
-}
+double WeightsOf(const DenseShape& layer) { return static_cast<double>(layer.in * layer.out); }
+
+double FirstWeights(const NetworkSpec& spec) { return WeightsOf(LayerShapes(spec).front()); }
 
 double Weights(const NetworkSpec& spec) {
-  std::int64_t weights = 0, width = spec.features();
-  for (const std::int64_t out : HiddenWidths(spec.layers)) {
-    weights += width * out;
-    width = out;
-  }
-  return static_cast<double>(weights + width * spec.outputs);
+  double weights = 0;
+  for (const DenseShape& layer : LayerShapes(spec)) weights += WeightsOf(layer);
+  return weights;
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 
 #include "base/random.h"
 #include "nn/autocast.h"
-#include "nn/layer_widths.h"
 
 namespace tandem {
 
@@ -24,13 +23,35 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
           .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
 }
 
-std::int64_t NumParameters(const NetworkSpec& spec) {
-  std::int64_t count = 0, width = spec.features();
+namespace {
+
+// The outputs of the hidden layers, in their order.
+std::vector<std::int64_t> HiddenWidths(const NetworkConfig& layers) {
+  std::vector<std::int64_t> widths;
+  if (layers.stem_width > 0) widths.push_back(layers.stem_width);
+  widths.insert(widths.end(), static_cast<std::size_t>(1 + 2 * layers.blocks), layers.width);
+  return widths;
+}
+
+}  // namespace
+
+std::vector<DenseShape> LayerShapes(const NetworkSpec& spec) {
+  std::vector<DenseShape> shapes;
+  std::int64_t width = spec.features();
   for (const std::int64_t out : HiddenWidths(spec.layers)) {
-    count += out * (width + (spec.layers.norm == Norm::kNone ? 1 : 3));
+    shapes.push_back({.in = width, .out = out, .norm = spec.layers.norm});
     width = out;
   }
-  return count + spec.outputs * (width + 1);
+  shapes.push_back({.in = width, .out = spec.outputs, .norm = Norm::kNone});
+  return shapes;
+}
+
+std::int64_t NumParameters(const NetworkSpec& spec) {
+  std::int64_t count = 0;
+  for (const DenseShape& layer : LayerShapes(spec)) {
+    count += layer.out * (layer.in + (layer.norm == Norm::kNone ? 1 : 3));
+  }
+  return count;
 }
 
 std::int64_t NumActivations(const NetworkSpec& spec) {

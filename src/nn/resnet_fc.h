@@ -27,6 +27,16 @@ struct NetworkSpec {
 /// The network that a config asks for, for a puzzle.
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
+/// The size of a linear layer and its normalisation.
+struct DenseShape {
+  std::int64_t in, out;
+  Norm norm;
+};
+
+/// All layers in the order in which a row passes them: hidden layers (the stem first), both layers
+/// of each block, the output layer.
+std::vector<DenseShape> LayerShapes(const NetworkSpec& spec);
+
 /// Weights and biases of all its layers.
 std::int64_t NumParameters(const NetworkSpec& spec);
 

@@ -39,11 +39,13 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
       began_(began),
       device_(std::move(device)),
       device_description_(device_->description()),
+      stream_(device_->MainStream()),
       requests_(&stop),
       stop_(&requests_),
       time_(began) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (from != nullptr) {
     so_far_ = from->Counters();
     earlier_s_ = so_far_.wall_s;
@@ -114,6 +116,7 @@ void TrainRun::RevisePlan() {
 void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
   so_far_ = checkpoint.Counters();
   ForgetPlanFrom(so_far_.updates);
   unfinished_.reset();
@@ -136,6 +139,7 @@ RunCounters TrainRun::Counters() const {
 bool TrainRun::RunUpdate() {
   if (ended_) return false;
   const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (tracer_) tracer_->UpdateStarts(so_far_.updates);
   OrSave([this] { ValidateIfDue(); });  // also where a run goes on that was stopped in it
   parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
@@ -320,6 +324,7 @@ TrainingMark TrainRun::Mark() const {
 
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.TrainingEnds();
   if (end_ != RunEnd::kStopped && parts_->validator != nullptr) {
     OrSave([this] { Validate(); });

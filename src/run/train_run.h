@@ -136,8 +136,9 @@ class TrainRun {
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::string device_description_;
-  StopSignal requests_;  // to stop, by whomever
-  StopSignal stop_;      // those, and the time limit
+  const std::unique_ptr<Stream> stream_;  // of all that the calling thread does on the device
+  StopSignal requests_;                   // to stop, by whomever
+  StopSignal stop_;                       // those, and the time limit
   std::vector<TrainObserver*> observers_;
 
   TimeBooks time_;

@@ -5,7 +5,6 @@ namespace tandem {
 CurrentNet::CurrentNet(const ResNetFC& net, at::ScalarType type, Device& device,
                        TorchEvaluatorOptions options)
     : net_(net),
-      device_(device),
       stream_(device.MainStream()),
       frozen_(net.spec(), type, device.torch()),
       evaluator_(frozen_, device, net.spec(), options) {}
@@ -14,7 +13,6 @@ void CurrentNet::Evaluate(ConstRows inputs, std::span<float> values) {
   if (changed_) {
     const std::unique_ptr<StreamScope> scope = stream_->Enter();
     frozen_.CopyFrom(net_);
-    device_.Synchronize();  // evaluations run on another stream
     changed_ = false;
   }
   evaluator_.Evaluate(inputs, values);

@@ -26,7 +26,6 @@ class CurrentNet final : public Evaluator {
 
  private:
   const ResNetFC& net_;
-  Device& device_;
   std::unique_ptr<Stream> stream_;
   FrozenNet frozen_;
   TorchEvaluator evaluator_;

@@ -56,7 +56,6 @@ void TorchTrainer::PublishTarget() {
   const Span span(Phase::kPublish);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   target_->CopyFrom(net_);
-  device_.Synchronize();  // evaluations run on another stream
 }
 
 TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,

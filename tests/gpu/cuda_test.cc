@@ -139,6 +139,38 @@ TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_NEAR(values[0][i], values[1][i], 2e-3);
 }
 
+TEST_F(Cuda, TrainingHasAStreamOfItsOwn) {
+  const auto current = c10::cuda::getCurrentCUDAStream();
+  EXPECT_NE(current, c10::cuda::getDefaultCUDAStream());
+  const auto same = device_->MainStream()->Enter();
+  EXPECT_EQ(c10::cuda::getCurrentCUDAStream(), current);
+  for (int i = 0; i < 100; ++i) {  // more than a pool has
+    const auto other = device_->MakeStream()->Enter();
+    EXPECT_NE(c10::cuda::getCurrentCUDAStream(), current);
+  }
+}
+
+TEST_F(Cuda, AnEvaluationWaitsForTheLastCopyOfTheWeights) {
+  const NetworkSpec spec{.input = {.positions = 54, .depth = 6},
+                         .layers = {.width = 64, .blocks = 1, .norm = Norm::kBatch}};
+  ResNetFC net(spec, 1);
+  net.to(device_->torch());
+  FrozenNet frozen(spec, at::kFloat, device_->torch());
+  TorchEvaluator evaluator(frozen, *device_, spec, {.batch_rows = 100, .threads = 1});
+  const at::Tensor rows = at::randint(0, 6, {100, 54}, at::kByte);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 100, 54);
+  std::vector<float> values(100);
+  const c10::NoGradGuard no_grad;
+  net.output->weight.zero_();
+  for (const double estimate : {1.0, 2.0, 3.0}) {
+    KeepTheGpuBusy();
+    net.output->bias.fill_(estimate);
+    frozen.CopyFrom(net);  // runs late, on this thread's stream; the evaluator has another
+    evaluator.Evaluate(inputs, values);
+    EXPECT_EQ(values, std::vector<float>(100, static_cast<float>(estimate)));
+  }
+}
+
 TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
   const std::string async = Run({"pipeline.mode=async"}).weights_sha256;
   EXPECT_EQ(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256);

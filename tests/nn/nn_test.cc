@@ -24,10 +24,12 @@
 #include "nn/frozen_net.h"
 #include "nn/one_hot.h"
 #include "nn/optimizer.h"
+#include "nn/product_rate.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "nn/torch_evaluator.h"
 #include "support/pickles.h"
+#include "support/recorded_ops.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
@@ -70,6 +72,36 @@ TEST(ResNetFC, HasDeepCubeAsShapeAndSize) {
       1);
   // 324*5000 + 5000*1000 + 8*1000*1000 + 1000 weights, their biases, and 2 for each normalised unit
   EXPECT_EQ(net.NumParameters(), 14'621'000 + 14'001 + 2 * 14'000);
+}
+
+// Matrix products of an operator, as text: its floating-point operations.
+std::string FlopsOf(const at::RecordFunction& op) {
+  const std::string name = op.name();
+  if (name != "aten::mm" && name != "aten::addmm") return "";
+  const std::size_t first = name == "aten::mm" ? 0 : 1;
+  const at::Tensor& left = op.inputs()[first].toTensor();
+  const at::Tensor& right = op.inputs()[first + 1].toTensor();
+  return std::to_string(2 * left.size(0) * left.size(1) * right.size(1));
+}
+
+TEST(ResNetFC, CountsTheFlopsOfTheProductsThatAreComputed) {
+  constexpr std::int64_t kRows = 7;
+  const auto total = [](const RecordedOps& ops) {
+    double sum = 0;
+    for (const std::string& flops : ops.all()) sum += std::stod(flops);
+    return sum;
+  };
+  for (const std::int64_t stem : {0, 16}) {
+    NetworkSpec spec = SmallSpec(Norm::kBatch);
+    spec.layers.stem_width = stem;
+    ResNetFC net(spec, 1);
+    const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(kRows));
+    const RecordedOps ops(&FlopsOf);
+    const at::Tensor loss = net.Forward(features).mean();
+    EXPECT_EQ(total(ops), kRows * EvaluationFlop(spec));
+    loss.backward();
+    EXPECT_EQ(total(ops), kRows * TrainingFlop(spec));
+  }
 }
 
 TEST(ResNetFC, InitialWeightsAreAFunctionOfTheSeed) {
@@ -151,6 +183,13 @@ TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrainsOn) {
   EXPECT_TRUE(at::equal(frozen.Forward(rows), before));
   frozen.CopyFrom(*net);
   EXPECT_FALSE(at::equal(frozen.Forward(rows), before));
+}
+
+TEST_P(Frozen, IsMadeWithoutARandomNetwork) {
+  const RecordedOps ops;
+  const FrozenNet frozen(SmallSpec(GetParam()), at::kFloat, c10::kCPU);
+  EXPECT_EQ(ops.Count("aten::uniform_"), 0);
+  EXPECT_GT(ops.Count("aten::empty"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllNorms, Frozen,

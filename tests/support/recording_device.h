@@ -67,13 +67,18 @@ class RecordingSlot final : public TransferSlot {
   std::vector<at::Tensor> host_, device_;
 };
 
+class RecordingStream final : public Stream {
+ public:
+  std::unique_ptr<StreamScope> Enter() override { return std::make_unique<StreamScope>(); }
+};
+
 class RecordingDevice final : public Device {
  public:
   c10::Device torch() const override { return c10::kCPU; }
   std::string description() const override { return "recording"; }
   bool has_fast_bf16() const override { return false; }
-  std::unique_ptr<Stream> MainStream() override { return nullptr; }
-  std::unique_ptr<Stream> MakeStream() override { return nullptr; }
+  std::unique_ptr<Stream> MainStream() override { return std::make_unique<RecordingStream>(); }
+  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<RecordingStream>(); }
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
                                                        SlotOptions /*options*/) override {
@@ -83,9 +88,10 @@ class RecordingDevice final : public Device {
     }
     return slots;
   }
-  void Synchronize() override {}
+  void Synchronize() override { ++synchronizations; }
 
   SlotRecorder recorder;
+  int synchronizations = 0;
 };
 
 }  // namespace tandem

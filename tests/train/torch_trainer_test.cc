@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "generate/generator.h"
+#include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
+#include "train/current_net.h"
 #include "train/prefetch.h"
 
 namespace tandem {
@@ -58,6 +60,24 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   const at::Tensor loss = parts.trainer.Step(batch, 0.125);
   EXPECT_FLOAT_EQ(loss.item<float>(), (4.0F + 1.0F) / 2);
   EXPECT_FLOAT_EQ(parts.net.output->bias.item<float>(), 3.125F);
+}
+
+TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
+  const RingDomain ring(6);
+  const Schema schema = ExampleSchema(ring.spec());
+  RecordingDevice device;
+  ResNetFC net({.input = ring.spec().input, .layers = {.width = 8, .blocks = 1}}, 1);
+  FrozenNet target(net.spec(), at::kFloat, c10::kCPU);
+  PrefetchLoader loader(device, schema, {.batch_size = 4, .depth = 2, .seed = 1});
+  TorchTrainer trainer(net, &target, loader, device, {});
+  CurrentNet current(net, at::kFloat, device, {.batch_rows = 4, .threads = 1});
+  const DataBuffer rows(schema, 3);
+  std::vector<float> values(3);
+  trainer.PublishTarget();
+  current.Evaluate(rows.column(kInputColumn), values);
+  current.Changed();
+  current.Evaluate(rows.column(kInputColumn), values);
+  EXPECT_EQ(device.synchronizations, 0);
 }
 
 TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {

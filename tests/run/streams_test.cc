@@ -1,0 +1,78 @@
+// Work on a GPU is ordered by streams, so every operator of a run must be on a stream of the run's.
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "run/resolve.h"
+#include "run/train_run.h"
+#include "support/recorded_ops.h"
+#include "support/temp_folder.h"
+
+namespace tandem {
+namespace {
+
+thread_local int scopes = 0;  // that the thread is in
+
+class CountedScope final : public StreamScope {
+ public:
+  CountedScope() { ++scopes; }
+  ~CountedScope() override { --scopes; }
+};
+
+class CountedStream final : public Stream {
+ public:
+  std::unique_ptr<StreamScope> Enter() override { return std::make_unique<CountedScope>(); }
+};
+
+// The CPU with streams that know when a thread is on them.
+class StreamCountingDevice final : public Device {
+ public:
+  c10::Device torch() const override { return cpu_->torch(); }
+  std::string description() const override { return "cpu"; }
+  bool has_fast_bf16() const override { return false; }
+  std::unique_ptr<Stream> MainStream() override { return std::make_unique<CountedStream>(); }
+  std::unique_ptr<Stream> MakeStream() override { return std::make_unique<CountedStream>(); }
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       SlotOptions options) override {
+    const CountedScope scope;
+    return cpu_->MakeSlots(count, tensors, options);
+  }
+  void Synchronize() override {}
+
+ private:
+  std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
+};
+
+std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets) {
+  const TempFolder folder;
+  const auto device = std::make_shared<StreamCountingDevice>();
+  std::vector<Override> overrides;
+  for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+  const TrainConfig config =
+      ResolveAutos(ParseConfig("generate: {target: value_iteration, max_scramble: 8}\n"
+                               "network: {width: 16, blocks: 1, norm: batch}\n"
+                               "train: {batch_size: 20, iterations_per_update: 3, max_updates: 3}\n"
+                               "validation: {every_updates: 1, states: 20}\n",
+                               "small.yaml", overrides),
+                   *device);
+  const StopSignal stop;
+  const RecordedOps outside([](const at::RecordFunction& op) {
+    return scopes == 0 ? std::string(op.name()) : std::string();
+  });
+  TrainRun run(config, device, RunDirectory::Create(folder.path() / "run"), stop);
+  while (run.RunUpdate()) {
+  }
+  run.Finish();
+  return outside.all();
+}
+
+TEST(Streams, EveryOperatorOfARunIsOnAStream) {
+  const std::vector<std::string> none;
+  EXPECT_EQ(OpsOutsideStreams({"pipeline.mode=async"}), none);
+  EXPECT_EQ(OpsOutsideStreams({"pipeline.mode=sync_main", "generate.search=greedy",
+                               "replay.updates=1", "prefetch.enabled=false"}),
+            none);
+}
+
+}  // namespace
+}  // namespace tandem
