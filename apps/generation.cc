@@ -124,7 +124,7 @@ int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Doma
   const Share share = ParseShare(args.share);
   const auto generator = MakeGenerator(domain, config, asked);
   Announce(set, share, args);
-  const StopOnSignals signals;
+  const StopOnSignals signals(ClosedPipe::kStops);
   Reporter reporter;
   try {
     GenerateShards(*generator, set, args.out, share, signals.stop(),

@@ -9,42 +9,47 @@
 namespace tandem {
 namespace {
 
-constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
-constexpr time_t kPatience = 1;  // seconds
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+constexpr double kCopySeconds = 0.1;  // a copy of a request comes within this time
 
 std::atomic<StopSignal*> g_stop{nullptr};
 std::atomic<int> g_caught{0};
-std::atomic<time_t> g_caught_at{0};
+std::atomic<double> g_caught_at{0};  // seconds
+static_assert(std::atomic<double>::is_always_lock_free, "the handler must be async-signal-safe");
 
-time_t Now() {
+double Now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe, as is all that the handler does
-  return now.tv_sec;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-void OnSignal(int number) {
+void OnSignal(int number, siginfo_t* info, void* /*context*/) {
   if (g_caught.load() == 0) {
     g_caught_at.store(Now());  // before another signal can ask for it
     g_caught.store(number);
     if (StopSignal* stop = g_stop.load()) stop->Request();
-  } else if (Now() - g_caught_at.load() > kPatience) {
-    // Supervisors send one signal twice, to the program and its group; people who press Ctrl-C
-    // again later mean it.
+  } else if (number != SIGPIPE &&  // every line that is logged to a closed pipe raises SIGPIPE
+             IsNewRequest(info->si_code == SI_KERNEL, Now() - g_caught_at.load())) {
     _exit(128 + number);
   }
 }
 
 }  // namespace
 
-StopOnSignals::StopOnSignals() {
+bool IsNewRequest(bool from_terminal, double seconds_since_first) {
+  return from_terminal || seconds_since_first > kCopySeconds;
+}
+
+StopOnSignals::StopOnSignals(ClosedPipe closed_pipe) {
   g_caught.store(0);
   g_stop.store(&stop_);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler == SIG_IGN) continue;  // as under nohup
+    if (kSignals[i] == SIGPIPE && closed_pipe == ClosedPipe::kEndsProgram) continue;
     struct sigaction action {};
-    action.sa_handler = &OnSignal;
-    action.sa_flags = SA_RESTART;
+    action.sa_sigaction = &OnSignal;
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
     for (const int other : kSignals) sigaddset(&action.sa_mask, other);
     sigaction(kSignals[i], &action, nullptr);
   }

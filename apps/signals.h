@@ -8,11 +8,23 @@
 
 namespace tandem {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP sets the signal; another one, more than a
-/// second later, ends the program at once. Signals that were ignored stay so. One at a time.
+/// What a write to a pipe that nobody reads any more (SIGPIPE) does.
+enum class ClosedPipe {
+  kEndsProgram,  ///< the system's default, for programs whose output is the result
+  kStops         ///< the same as Ctrl-C, once: later writes to the pipe are lost
+};
+
+/// Whether a signal is a request of its own, and no copy of the one that came `seconds_since_first`
+/// earlier. A supervisor may send one request twice within milliseconds, to the program and to its
+/// group. A key that is pressed (`from_terminal`) is always a request.
+bool IsNewRequest(bool from_terminal, double seconds_since_first);
+
+/// While a `StopOnSignals` lives, the first SIGINT, SIGTERM or SIGHUP requests a stop, and the
+/// second one ends the program at once. Signals that were ignored stay ignored. At most one object
+/// lives at a time.
 class StopOnSignals {
  public:
-  StopOnSignals();
+  explicit StopOnSignals(ClosedPipe closed_pipe = ClosedPipe::kEndsProgram);
   ~StopOnSignals();
   StopOnSignals(const StopOnSignals&) = delete;
   StopOnSignals& operator=(const StopOnSignals&) = delete;
@@ -24,7 +36,7 @@ class StopOnSignals {
 
  private:
   StopSignal stop_;
-  std::array<struct sigaction, 3> before_{};
+  std::array<struct sigaction, 4> before_{};
 };
 
 }  // namespace tandem

@@ -1,0 +1,57 @@
+// Signals that end a program or ask it to stop.
+#include "apps/signals.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+// Longer than two copies of one request are apart.
+void WaitAsAPersonDoes() { std::this_thread::sleep_for(std::chrono::milliseconds(300)); }
+
+TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const StopOnSignals signals;
+        raise(SIGINT);
+        if (signals.stop().requested()) WaitAsAPersonDoes();
+        raise(SIGINT);
+        _exit(0);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const StopOnSignals signals(ClosedPipe::kStops);
+        raise(SIGPIPE);
+        WaitAsAPersonDoes();
+        raise(SIGPIPE);
+        _exit(signals.stop().requested() && signals.caught() == SIGPIPE ? 7 : 8);
+      },
+      testing::ExitedWithCode(7), "");
+  EXPECT_EXIT(
+      {
+        const StopOnSignals signals;
+        raise(SIGPIPE);
+        _exit(0);
+      },
+      testing::KilledBySignal(SIGPIPE), "");
+}
+
+TEST(IsNewRequest, IsNoCopyFromASupervisor) {
+  EXPECT_FALSE(IsNewRequest(/*from_terminal=*/false, 0.01));
+  EXPECT_TRUE(IsNewRequest(/*from_terminal=*/false, 0.5));
+  EXPECT_TRUE(IsNewRequest(/*from_terminal=*/true, 0.01));
+}
+
+}  // namespace
+}  // namespace tandem
