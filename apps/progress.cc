@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/terminal.h"
 #include "base/text.h"
+#include "run/verdict.h"
 
 namespace tandem {
 namespace {
@@ -27,16 +28,18 @@ double DoneShare(const Progress& progress) {
 std::string Describe(const Progress& progress) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
-  return fmt::format("{:3.0f} %  {} examples/s  loss {}  {} left", 100 * done,
-                     WithThousands(static_cast<long long>(rate)),
-                     progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
-                     HumanSeconds(progress.seconds * (1 - done) / done));
+  return fmt::format(
+      "{:3.0f} %  {} examples/s  loss {}{}  {} left", 100 * done,
+      WithThousands(static_cast<long long>(rate)),
+      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
+      progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
+      HumanSeconds(progress.seconds * (1 - done) / done));
 }
 
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(bool log_validation)
-    : terminal_(HasCursor(STDERR_FILENO)), log_validation_(log_validation) {}
+ProgressDisplay::ProgressDisplay(const TrainConfig& config)
+    : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
 
 void ProgressDisplay::OnIteration(const Progress& progress) {
   const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
@@ -47,16 +50,17 @@ void ProgressDisplay::OnIteration(const Progress& progress) {
 }
 
 void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport& report) {
-  if (!log_validation_) return;
-  const auto& errors = report.by_length;
-  const LengthError& middle = errors[errors.size() / 2];
-  LogInfo(
-      fmt::format("validation after update {}: {:.1f} % solved greedily; value error {:.2f}, at "
-                  "length {} {:.2f}, "
-                  "at {} {:.2f}, at {} {:.2f}",
-                  updates, 100 * report.solve_rate, report.value_error, errors.front().length,
-                  errors.front().value_error, middle.length, middle.value_error,
-                  errors.back().length, errors.back().value_error));
+  if (!config_.validation.log) return;
+  std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
+                                 100 * report.solve_rate);
+  if (const std::string error = DescribeError(report.value_error, config_); !error.empty()) {
+    const auto& errors = report.by_length;
+    const LengthError& middle = errors[errors.size() / 2];
+    line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
+                        errors.front().length, errors.front().value_error, middle.length,
+                        middle.value_error, errors.back().length, errors.back().value_error);
+  }
+  LogInfo(line);
 }
 
 void ProgressDisplay::Show(const Progress& progress) {

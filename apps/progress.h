@@ -10,8 +10,8 @@ namespace tandem {
 
 class ProgressDisplay final : public TrainObserver {
  public:
-  /// `log_validation`: a line for each validation.
-  explicit ProgressDisplay(bool log_validation);
+  /// With `validation.log` in the config of the run, shows a line for each validation.
+  explicit ProgressDisplay(const TrainConfig& config);
   ~ProgressDisplay() override { Close(); }
 
   void OnIteration(const Progress& progress) override;
@@ -24,7 +24,7 @@ class ProgressDisplay final : public TrainObserver {
   void Show(const Progress& progress);
 
   const bool terminal_;
-  const bool log_validation_;
+  const TrainConfig config_;
   Stopwatch since_shown_;
 };
 

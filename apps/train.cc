@@ -21,6 +21,7 @@
 #include "run/resolve.h"
 #include "run/resume.h"
 #include "run/train_run.h"
+#include "run/verdict.h"
 #include "shards/shard_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -92,6 +93,11 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
     WarnOfDifferences(set, c);
     WarnOfStrays(c.data.path, set.num_shards());
   }
+  if (HasGrowingTargets(c)) {
+    LogInfo(
+        "  loss      rises when targets grow, also while the network improves; judge by the share "
+        "solved");
+  }
   LogInfo(fmt::format("  folder    {}", out.string()));
   CheckLimits(plan, c);
 }
@@ -111,7 +117,10 @@ const char* Describe(RunEnd end) {
 void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
   const std::string loss =
-      summary.iterations > 0 ? fmt::format(", loss {:.4f}", summary.final_loss) : "";
+      summary.iterations > 0
+          ? fmt::format(", loss {:.4f}{}", summary.final_loss,
+                        HasGrowingTargets(config) ? " against growing targets" : "")
+          : "";
   LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
                       Describe(summary.end), Counted(summary.updates, "update"),
                       WithThousands(summary.examples), HumanSeconds(summary.wall_s),
@@ -124,21 +133,22 @@ void Report(const RunSummary& summary, const TrainConfig& config, const fs::path
   }
   LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
   if (summary.validation) {
-    LogInfo(fmt::format(
-        "validation: greedy descent solves {:.1f} % of fixed scrambles, value error {:.2f}; best "
-        "after update {}",
-        100 * summary.validation->solve_rate, summary.validation->value_error,
-        summary.best_update));
+    LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
+                        100 * summary.validation->solve_rate,
+                        config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
+                        DescribeError(summary.validation->value_error, config),
+                        summary.best_update));
   }
   if (summary.end == RunEnd::kStopped) {
     LogInfo(fmt::format("next: tandem train --resume {}", out.string()));
   } else {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }
+  LogInfo(DescribeLearning(summary, config));
 }
 
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
-  ProgressDisplay progress(run.config().validation.log);
+  ProgressDisplay progress(run.config());
   run.AddObserver(progress);
   while (run.RunUpdate()) {
   }
@@ -167,7 +177,7 @@ int TrainAnew(const TrainArgs& args) {
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const RunDirectory directory =
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
-  const StopOnSignals signals;
+  const StopOnSignals signals(ClosedPipe::kStops);
   try {
     return TrainIn(directory, asked, device, signals, began);
   } catch (const Stopped&) {
@@ -184,25 +194,17 @@ int Resume(const TrainArgs& args) {
   const Stopwatch began;
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
-  const TrainConfig asked = LoadConfig(directory.config(), args.overrides);
-  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
-  if (!asked.train.max_updates) {
-    throw InputError("train.max_updates: expected a number, since a run that goes on has begun");
-  }
-  CheckScheduleStays(LoadConfig(directory.config()), asked, directory.path());
   const Checkpoint checkpoint(directory.checkpoint());
+  const TrainConfig asked = ConfigToResume(directory, checkpoint, args.overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const RunCounters done = checkpoint.Counters();
   CheckSomethingIsLeft(asked, done, directory.path());
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  TrainConfig config = ResolveAutos(asked, *device);
-  const bool as_planned =
-      asked.train.max_updates == LoadConfig(directory.config()).train.max_updates;
-  config.train.follows_clock = done.follows_clock && as_planned;
-  const StopOnSignals signals;
+  const TrainConfig config = ResolveAutos(asked, *device);
+  const StopOnSignals signals(ClosedPipe::kStops);
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
   LogInfo(fmt::format("going on after update {} of {}", done.updates, *config.train.max_updates));
-  directory.KeepMetricsOf(done.updates);
   return Run(run, directory, signals);
 }
 

@@ -53,6 +53,10 @@ std::string WithThousands(long long value) {
   return digits;
 }
 
+double RoundedReal(double value) { return std::stod(fmt::format("{:.6g}", value)); }
+
+double RoundedSeconds(double seconds) { return std::round(seconds * 1e6) / 1e6; }
+
 std::string XmlEscaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

@@ -20,6 +20,11 @@ std::string XmlEscaped(std::string_view text);
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 
+/// `value` with six significant digits, and seconds with six decimals: JSON writes every digit that
+/// a number has.
+double RoundedReal(double value);
+double RoundedSeconds(double seconds);
+
 /// "850 ms", "12.3 s", "4 min 05 s", "2 h 03 min".
 std::string HumanSeconds(double seconds);
 

@@ -255,8 +255,13 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
               {{MetricsPlace::kCpu, "cpu"}, {MetricsPlace::kDevice, "device"}})},
       {"validation.log", "true: a line for each validation", Switch(c.validation.log)},
 
-      {"checkpoint.every_updates", "updates between checkpoints; the end always writes one",
+      {"checkpoint.every_updates",
+       "updates between checkpoints; the start and the end always write one",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
+      {"checkpoint.every_seconds",
+       "seconds of work that a kill may cost at most: an update after which the next one might "
+       "exceed this also writes a checkpoint; 0: no limit",
+       RealField{&c.checkpoint.every_seconds, 0, 1e9}},
 
       {"memory.allocated_limit_gib",
        "a run that would allocate more memory of the host than this is refused before it does; "

@@ -154,6 +154,7 @@ struct ValidationConfig {
 
 struct CheckpointConfig {
   std::int64_t every_updates = 100;
+  double every_seconds = 600;
 };
 
 struct DiagnoseConfig {

@@ -163,7 +163,7 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   if (times.transfer.wall_s > 0) lines.push_back(DescribeThread("transfer", times.transfer));
   if (times.worker_count > 0) {
     lines.push_back(DescribeThread(
-        fmt::format("{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
+        fmt::format("+{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
         times.workers));
   }
   return lines;

@@ -73,6 +73,7 @@ TensorDict ToDict(const RunCounters& c) {
   dict.insert("validate_s", c.validate_s);
   dict.insert("final_loss", c.final_loss);
   dict.insert("follows_clock", std::int64_t{c.follows_clock ? 1 : 0});
+  if (c.at_start) Insert(dict, "at_start", *c.at_start);
   if (c.validation) Insert(dict, "validation", *c.validation);
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
@@ -124,6 +125,7 @@ std::string Sha256Of(const TensorDict& run_state) {
 
 TensorDict ToDict(const RunState& state) {
   TensorDict dict = MakeTensorDict();
+  dict.insert("config", state.config);
   dict.insert("counters", ToDict(state.counters));
   if (state.position) dict.insert("position", ToDict(*state.position));
   dict.insert("target", ToDict(state.target));
@@ -202,11 +204,14 @@ RunCounters Checkpoint::Counters() const {
           .validate_s = counters.Real("validate_s"),
           .final_loss = counters.Real("final_loss"),
           .follows_clock = counters.Has("follows_clock") && counters.Count("follows_clock") != 0,
+          .at_start = ResultIn(counters, "at_start"),
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
           .best_update = counters.Count("best_update")};
 }
+
+std::string Checkpoint::Config() const { return RunStateIn(content_, file_).Text("config"); }
 
 std::optional<ShardPosition> Checkpoint::Position() const {
   const Entries state = RunStateIn(content_, file_);

@@ -7,7 +7,8 @@
 //     weights_sha256  of `model`
 //     model           the network's state dict
 //     resume          in checkpoint.pt alone: the RunState before the next update to do, which for
-//                     an update that was cut short is that update; and `sha256`, of all of it
+//                     an update that was cut short is that update; and `sha256`, of all of it.
+//                     Its `config` is the run's whole config as YAML
 #pragma once
 
 #include <cstdint>
@@ -38,6 +39,7 @@ struct RunCounters {
   double final_loss = 0;       ///< of the last update
   bool follows_clock = false;  ///< train.max_updates was auto, so the run revises its plan
 
+  std::optional<ValidationResult> at_start;    ///< before the first update
   std::optional<ValidationResult> validation;  ///< the last one
   std::optional<ValidationResult> best;
   std::int64_t validated_iterations = 0;  ///< iterations when that was
@@ -46,6 +48,7 @@ struct RunCounters {
 
 /// All that a run needs between two updates to go on as if it had never been away.
 struct RunState {
+  std::string config;  ///< YAML with every key, no `auto` left
   RunCounters counters;
   std::optional<ShardPosition> position;  ///< in the shards, if it reads any
   TargetState target;
@@ -78,6 +81,7 @@ class Checkpoint {
 
   /// Throws InputError if this is no checkpoint to go on from.
   RunCounters Counters() const;
+  std::string Config() const;  ///< as in RunState
   std::optional<ShardPosition> Position() const;
   TargetState Target() const;
 

@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "config/train_config.h"
 #include "run/checkpoint.h"
+#include "run/run_directory.h"
 
 namespace tandem {
 
@@ -15,13 +16,16 @@ namespace tandem {
 /// another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
-/// Throws InputError if the learning rate of the run in `folder`, whose config was `before`, falls
-/// up to a last update that is now another: the schedule would be another from update 0 on, and no
-/// config would give the run again.
-void CheckScheduleStays(const TrainConfig& before, const TrainConfig& asked,
-                        const std::filesystem::path& folder);
+/// The config with which the run in `directory` goes on from `checkpoint`: that of its config.yaml
+/// with `overrides`. If updates follow the clock, they are planned as they were at the checkpoint.
+/// Throws InputError if config.yaml was edited in a key that may not change, naming each key and
+/// both values; and if the learning rate falls up to a last update that is now another, since then
+/// no config would give the run again.
+TrainConfig ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
+                           const std::vector<Override>& overrides);
 
-/// Throws InputError if the run has done all that `config` lets it.
+/// Throws InputError if the run has done all that `config` lets it and its summary.json says so. A
+/// run that was killed before it wrote that has its end left to do.
 void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
                           const std::filesystem::path& folder);
 

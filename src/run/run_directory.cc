@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -27,6 +28,10 @@ namespace {
 
 bool IsReplay(std::string_view name) {
   return name.starts_with("replay-") && name.ends_with(".bin");
+}
+
+bool IsBestAside(std::string_view name) {
+  return name.starts_with("best-") && name.ends_with(".pt");
 }
 
 // "checkpoint.pt" of "checkpoint.pt.1234.partial", as AtomicFile calls what it writes aside; "" of
@@ -60,7 +65,29 @@ void RunDirectory::Lock() {
   }
 }
 
+// A killed program may have left the empty config.yaml, and files that a first checkpoint begins
+// with.
+bool RunDirectory::IsAbandonedClaim() const {
+  std::error_code failed;
+  if (!fs::is_regular_file(config(), failed) || !fs::is_empty(config(), failed)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, failed)) {
+    const std::string name = entry.path().filename().string();
+    const std::string_view whole = NameOfPartial(name);
+    const bool begun = whole == "checkpoint.pt" || whole == "config.yaml" || IsReplay(whole);
+    if (name != "config.yaml" && entry.path() != replay(0) && !begun) return false;
+  }
+  return !failed;
+}
+
 RunDirectory RunDirectory::Create(const fs::path& path) {
+  if (RunDirectory left(path); left.IsAbandonedClaim()) {
+    left.Lock();
+    if (left.IsAbandonedClaim()) {  // still, and nobody else holds the lock
+      left.RemovePartialFiles();
+      fs::remove(left.replay(0));
+      return left;
+    }
+  }
   MakeEmptyFolder(path);
   RunDirectory run(path);
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
@@ -82,7 +109,8 @@ void RunDirectory::Abandon() const {
 RunDirectory RunDirectory::Open(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
   const RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) RequireNoPipe(file);
+  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()})
+    RequireNoPipe(file);
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (!fs::exists(file)) {
@@ -115,12 +143,65 @@ void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
   if (!fs::exists(metrics())) return;
   std::istringstream old(ReadFile(metrics()));
   std::string kept, text;
-  while (std::getline(old, text)) {
+  for (int number = 1; std::getline(old, text); ++number) {
     const nlohmann::json line = ParseJsonOrDiscard(text);
-    if (!line.is_object() || line.value("update", updates) >= updates) break;
-    kept += text + "\n";
+    const auto update = line.is_object() ? line.find("update") : line.end();
+    if (update == line.end() || !update->is_number_integer()) {
+      LogWarning(fmt::format("{}:{}: expected a JSON object with `update`; the line is removed",
+                             metrics().string(), number));
+    } else if (update->get<std::int64_t>() < updates) {
+      kept += text + "\n";
+    }
   }
   WriteFileAtomically(metrics(), kept);
+}
+
+void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
+  if (!fs::exists(metrics())) return;
+  std::string lines = ReadFile(metrics());
+  if (!lines.ends_with('\n')) return;
+  const std::size_t before = lines.rfind('\n', lines.size() - 2);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  auto line = ParseJsonOrDiscard<nlohmann::ordered_json>(lines.substr(begin));
+  if (!line.is_object()) return;
+  line.update(more);
+  lines.replace(begin, std::string::npos, DumpJson(line) + "\n");
+  WriteFileAtomically(metrics(), lines);
+}
+
+void RunDirectory::SyncMetrics() const {
+  const int descriptor = ::open(metrics().c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return;
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) {
+    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(error)));
+  }
+}
+
+fs::path RunDirectory::best_aside(std::int64_t update) const {
+  return path_ / fmt::format("best-{}.pt", update);
+}
+
+void RunDirectory::SetBestAside(std::int64_t update) const {
+  if (fs::exists(best())) fs::rename(best(), best_aside(update));
+}
+
+void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const bool kept = update && entry.path() == best_aside(*update);
+    if (IsBestAside(entry.path().filename().string()) && !kept) fs::remove(entry.path());
+  }
+}
+
+void RunDirectory::BringBackBest(std::optional<std::int64_t> update) const {
+  if (!update) {
+    fs::remove(best());
+  } else if (fs::exists(best_aside(*update))) {
+    fs::rename(best_aside(*update), best());
+  }
+  KeepBestOf(std::nullopt);
 }
 
 fs::path RunDirectory::replay(std::int64_t next) const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "config/train_config.h"
@@ -22,8 +23,8 @@ std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 class RunDirectory {
  public:
   /// Makes the folder and its parents, and claims it by an empty config.yaml: of two runs that want
-  /// one folder, one is refused. Throws InputError if there is something that is not an empty
-  /// folder.
+  /// one folder, one is refused. A claim that a killed program left is taken over. Throws
+  /// InputError if there is something that is not an empty folder.
   static RunDirectory Create(const std::filesystem::path& path);
 
   /// Gives up a claim: the folder is removed if nothing but the empty config.yaml is in it.
@@ -55,13 +56,33 @@ class RunDirectory {
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;
 
-  /// Drops what metrics.jsonl holds of other updates than the first `updates`: of those that will
-  /// be done again.
+  /// Adds the entries of `more` to the last line of metrics.jsonl, if it has a line.
+  void AddToLastMetrics(const nlohmann::ordered_json& more) const;
+
+  /// Makes the lines of metrics.jsonl durable (fsync). Call before writing a checkpoint: it
+  /// presumes the lines of all updates before it.
+  void SyncMetrics() const;
+
+  /// Drops the lines of metrics.jsonl for updates from number `updates` on, which will be done
+  /// again. Also drops lines that are no JSON, with a warning.
   void KeepMetricsOf(std::int64_t updates) const;
+
+  /// Renames best.pt, the network after `update` updates, to best-N.pt. The state that the last
+  /// checkpoint holds may still count on it.
+  void SetBestAside(std::int64_t update) const;
+
+  /// Removes the networks that were set aside, but that of `update`.
+  void KeepBestOf(std::optional<std::int64_t> update) const;
+
+  /// Makes best.pt the network after `update` updates, if it was set aside, and removes the others.
+  /// Without `update`, removes best.pt too.
+  void BringBackBest(std::optional<std::int64_t> update) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
+  std::filesystem::path best_aside(std::int64_t update) const;
+  bool IsAbandonedClaim() const;
   void Lock();
   void RemovePartialFiles() const;
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "pipeline/fill_thread.h"
 #include "shards/shard_pipeline.h"
 #include "tandem/error.h"
@@ -17,24 +18,31 @@
 namespace tandem {
 namespace {
 
-// JSON would show every digit of a nanosecond's fraction.
-double Rounded(double seconds) { return std::round(seconds * 1e6) / 1e6; }
-
 nlohmann::ordered_json PhasesOf(const PhaseTimes& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
-    const double seconds = Rounded(times[phase]);
+    const double seconds = RoundedSeconds(times[phase]);
     if (phase != Phase::kUnnamed && seconds > 0) json[std::string(PhaseName(phase))] = seconds;
   }
   return json;
 }
 
 nlohmann::ordered_json ToJson(const PhaseTimes& times) {
-  nlohmann::ordered_json json = {{"wall_s", Rounded(times.wall_s)}};
-  if (times.synchronize_s > 0) json["synchronize_s"] = Rounded(times.synchronize_s);
+  nlohmann::ordered_json json = {{"wall_s", RoundedSeconds(times.wall_s)}};
+  if (times.synchronize_s > 0) json["synchronize_s"] = RoundedSeconds(times.synchronize_s);
   json["phases"] = PhasesOf(times);
   return json;
+}
+
+void AddFlat(const std::string& thread, const PhaseTimes& times, nlohmann::ordered_json& json) {
+  constexpr double kLeastShare = 0.01;
+  for (std::size_t i = 0; i < kNumPhases; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    const double seconds = std::round(times[phase] * 1e3) / 1e3;
+    if (phase == Phase::kUnnamed || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
+    json[fmt::format("{}_{}_s", thread, PhaseName(phase))] = seconds;
+  }
 }
 
 // Not waiting for rows. What the prefetch thread and the device make it wait for is training too.
@@ -94,9 +102,20 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   if (times.disk.wall_s > 0) json[kDiskThread] = ToJson(times.disk);
   if (times.transfer.wall_s > 0) json[kTransferThread] = ToJson(times.transfer);
   json["workers"] = {{"count", times.worker_count},
-                     {"wall_s", Rounded(times.workers.wall_s)},
-                     {"busy_s", Rounded(times.workers.Work())},
+                     {"wall_s", RoundedSeconds(times.workers.wall_s)},
+                     {"busy_s", RoundedSeconds(times.workers.Work())},
                      {"phases", PhasesOf(times.workers)}};
+  return json;
+}
+
+nlohmann::ordered_json FlatJson(const ThreadTimes& times) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  AddFlat(kMainThread, times.main, json);
+  AddFlat(kGeneratorThread, times.generator, json);
+  AddFlat(kPrefetchThread, times.prefetch, json);
+  AddFlat(kDiskThread, times.disk, json);
+  AddFlat(kTransferThread, times.transfer, json);
+  AddFlat("workers", times.workers, json);
   return json;
 }
 
@@ -104,12 +123,12 @@ nlohmann::ordered_json ToJson(const GpuTimes& times) {
   nlohmann::ordered_json streams = nlohmann::ordered_json::object();
   for (const auto& [number, stream] : times.streams) {
     streams[std::to_string(number)] = {
-        {"kernels_s", Rounded(stream.kernels_s)},
-        {"copies_s", Rounded(stream.copies_s)},
-        {"idle_s", Rounded(times.traced_s - stream.kernels_s - stream.copies_s)}};
+        {"kernels_s", RoundedSeconds(stream.kernels_s)},
+        {"copies_s", RoundedSeconds(stream.copies_s)},
+        {"idle_s", RoundedSeconds(times.traced_s - stream.kernels_s - stream.copies_s)}};
   }
-  return {{"traced_s", Rounded(times.traced_s)},
-          {"busy_s", Rounded(times.busy_s)},
+  return {{"traced_s", RoundedSeconds(times.traced_s)},
+          {"busy_s", RoundedSeconds(times.busy_s)},
           {"streams", std::move(streams)}};
 }
 

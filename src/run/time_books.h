@@ -27,6 +27,10 @@ struct ThreadTimes {
 /// The threads that have a track, by name, with the seconds of each phase that took any.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
+/// The same as one flat object: "main_forward_s" and so on, in milliseconds' precision, for phases
+/// that took at least a hundredth of their thread's time.
+nlohmann::ordered_json FlatJson(const ThreadTimes& times);
+
 /// What a GPU did in the updates that were traced.
 struct GpuTimes {
   struct Stream {

@@ -185,15 +185,35 @@ void Tracer::Finish() {
 }
 
 void Tracer::Start() {
-  if (device_.torch().is_cuda()) kernels_.emplace();
+  try {
+    if (device_.torch().is_cuda()) kernels_.emplace();
+  } catch (const std::exception& error) {
+    GiveUp(error);
+    return;
+  }
   recording_since_ = Clock::now();
   timeline_.Record(true, device_.Ranges());
   state_ = State::kRecording;
 }
 
+void Tracer::GiveUp(const std::exception& error) {
+  kernels_.reset();
+  state_ = State::kWritten;
+  LogWarning(
+      fmt::format("{}: no trace: {}; the run goes on without it", path_.string(), error.what()));
+}
+
 void Tracer::Write() {
   timeline_.Record(false);
   state_ = State::kWritten;
+  try {
+    WriteTrace();
+  } catch (const std::exception& error) {
+    GiveUp(error);
+  }
+}
+
+void Tracer::WriteTrace() {
   Json trace = ChromeTrace(timeline_);
   if (kernels_) AddKernelsTo(trace);
   const std::string text = DumpJson(trace) + "\n";

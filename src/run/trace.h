@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -16,7 +17,8 @@
 namespace tandem {
 
 /// With diagnose.trace: records updates [trace_from, trace_from + trace_updates) and writes the
-/// file when they are done. Used by the main thread.
+/// file when they are done. A trace that cannot be recorded or written is a warning: training goes
+/// on. Used by the main thread.
 class Tracer {
  public:
   /// Records from here on if `next_update` is the first to be traced, so that the cold start is in
@@ -44,6 +46,8 @@ class Tracer {
  private:
   void Start();
   void Write();
+  void WriteTrace();
+  void GiveUp(const std::exception& error);
   void AddKernelsTo(nlohmann::ordered_json& trace);
 
   enum class State : std::uint8_t { kWaiting, kRecording, kWritten };

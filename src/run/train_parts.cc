@@ -180,7 +180,8 @@ std::int64_t TrainRun::Parts::NumEvaluated() const {
 }
 
 RunState TrainRun::Parts::State(const RunCounters& counters) const {
-  return {.counters = counters,
+  return {.config = {},
+          .counters = counters,
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,
           .target = pipeline != nullptr ? pipeline->target() : TargetState{},
           .model = StateDictOf(net),

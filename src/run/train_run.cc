@@ -21,7 +21,8 @@ namespace tandem {
 namespace {
 
 RunState CopyOf(const RunState& state) {
-  return {.counters = state.counters,
+  return {.config = state.config,
+          .counters = state.counters,
           .position = state.position,
           .target = state.target,
           .model = CloneOf(state.model),
@@ -62,7 +63,14 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   }
   MakeParts(from);
   if (tracer_ && parts_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
-  if (directory_) SaveConfig();
+  if (!directory_) return;
+  if (from != nullptr) {
+    DropWhatCameAfter();
+  } else {
+    SaveCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
+  }
+  // The checkpoint holds the config too, so a run that is killed between the two files can go on.
+  SaveConfig();
 }
 
 TrainRun::~TrainRun() = default;
@@ -78,6 +86,7 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 }
 
 void TrainRun::MakeParts(const Checkpoint* from) {
+  if (from != nullptr) CheckReplayCanBeRead();
   if (parts_) evaluated_rows_ += parts_->NumEvaluated();
   parts_.reset();  // stops what works in the background
   parts_ = std::make_unique<Parts>(WithoutOverlapIfTimed(config_), device_, stop_, from);
@@ -113,7 +122,33 @@ void TrainRun::RevisePlan() {
   if (directory_) SaveConfig();
 }
 
+void TrainRun::CheckReplayCanBeRead() const {
+  if (directory_ || config_.replay.updates == 0) return;
+  throw InputError(
+      "a run with replay but without a folder cannot go back to a checkpoint: the rows that replay "
+      "held then are in files of that folder; give the run a folder, or set replay.updates to 0");
+}
+
+// Leaves in the folder what the run of `so_far_` had there, so that no file is ahead of it.
+void TrainRun::DropWhatCameAfter() {
+  directory_->KeepMetricsOf(so_far_.updates);
+  std::filesystem::remove(directory_->summary());
+  directory_->BringBackBest(BestUpdate());
+  if (!so_far_.best) return;
+  const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
+  try {
+    if (Checkpoint(directory_->best()).iterations() == iterations) return;
+    LogWarning(fmt::format("{}: expected the network after update {}", directory_->best().string(),
+                           so_far_.best_update));
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+  LogWarning("the next validation counts as the best and writes best.pt again");
+  so_far_.best.reset();
+}
+
 void TrainRun::RewindTo(const Checkpoint& checkpoint) {
+  CheckReplayCanBeRead();
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -124,7 +159,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
   MakeParts(&checkpoint);
-  if (directory_) directory_->KeepMetricsOf(so_far_.updates);
+  if (directory_) DropWhatCameAfter();
 }
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
@@ -136,16 +171,31 @@ RunCounters TrainRun::Counters() const {
   return counters;
 }
 
+RunState TrainRun::State() const {
+  RunState state = parts_->State(Counters());
+  state.config = ToYaml(WithAbsolutePaths(config_));
+  return state;
+}
+
+std::optional<std::int64_t> TrainRun::BestUpdate() const {
+  return so_far_.best ? std::optional(so_far_.best_update) : std::nullopt;
+}
+
 bool TrainRun::RunUpdate() {
+  // A run that goes on may have been killed when only its summary was missing.
+  if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
   if (ended_) return false;
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (tracer_) tracer_->UpdateStarts(so_far_.updates);
-  OrSave([this] { ValidateIfDue(); });  // also where a run goes on that was stopped in it
-  parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
+  OrSave([this] {
+    ValidateAtStart();
+    ValidateIfDue();  // also where a run goes on that was stopped in it
+  });
   KeepState();
   OrSave([this] { RevisePlan(); });
   try {
+    parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
     const Section section("update", so_far_.updates);
     if (RunPipelineUpdate()) unfinished_.reset();
   } catch (...) {
@@ -164,7 +214,7 @@ bool TrainRun::RunUpdate() {
 void TrainRun::KeepState() {
   if (!directory_) return;
   const Span span(Phase::kKeepState);
-  unfinished_ = CopyOf(parts_->State(Counters()));
+  unfinished_ = CopyOf(State());
 }
 
 // What was trained is kept if `action`, between updates, fails.
@@ -203,7 +253,9 @@ void TrainRun::OnIteration(std::int64_t iteration) {
       .examples = so_far_.examples + of_update * parts_->batch_size,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
-      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt};
+      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
+      .solve_rate =
+          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
 }
 
@@ -251,12 +303,30 @@ void TrainRun::Record(const UpdateRecord& record) {
                                           std::exchange(report_, std::nullopt), time_.TakeTimes()));
     // Finish writes the last one.
     const bool last = so_far_.updates == *config_.train.max_updates;
-    if (whole && !last && so_far_.updates % config_.checkpoint.every_updates == 0) {
+    if (whole && !last && CheckpointIsDue(record.seconds)) {
       unfinished_.reset();
       SaveCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
     }
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+}
+
+// Between two checkpoints lies at least an update.
+bool TrainRun::CheckpointIsDue(double update_s) const {
+  if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
+  const double limit = config_.checkpoint.every_seconds;
+  return limit > 0 && since_saved_.Seconds() + update_s > limit;
+}
+
+// Whether the run learns is judged against this.
+void TrainRun::ValidateAtStart() {
+  if (parts_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kSetUp);
+  try {
+    so_far_.at_start = parts_->validator->Validate(parts_->net, requests_);
+  } catch (const Stopped&) {
+  }
 }
 
 void TrainRun::ValidateIfDue() {
@@ -269,44 +339,51 @@ void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kValidation);
+  ValidationReport report;
   try {
-    report_ = parts_->validator->Validate(parts_->net, requests_);
+    report = parts_->validator->Validate(parts_->net, requests_);
   } catch (const Stopped&) {
     return;
   }
-  so_far_.validation = *report_;
-  so_far_.validated_iterations = so_far_.iterations;
-  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
-  if (so_far_.best && !IsBetter(*so_far_.validation, *so_far_.best, config_.validation.best_by)) {
-    return;
+  const bool best = !so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by);
+  if (best && directory_) {
+    if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
+    const StateDict model = StateDictOf(parts_->net);
+    WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
+                    /*resume=*/nullptr);
   }
-  so_far_.best = so_far_.validation;
-  so_far_.best_update = so_far_.updates;
-  if (!directory_) return;
-  const StateDict model = StateDictOf(parts_->net);
-  WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
-                  /*resume=*/nullptr);
+  if (best) {
+    so_far_.best = report;
+    so_far_.best_update = so_far_.updates;
+  }
+  so_far_.validation = report;
+  so_far_.validated_iterations = so_far_.iterations;
+  report_ = std::move(report);
+  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
 }
 
-void TrainRun::SaveCheckpoint(const std::string& weights_sha256) const {
+void TrainRun::SaveCheckpoint(const std::string& weights_sha256) {
   const Span span(Phase::kCheckpoint);
-  const RunCounters counters = Counters();
-  const RunState state = unfinished_ ? *unfinished_ : parts_->State(counters);
-  Save(state, counters, StateDictOf(parts_->net), weights_sha256);
+  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(parts_->net), weights_sha256);
 }
 
-// The checkpoint names what replay must hold to go on from it, so that is there before it is.
+// The checkpoint presumes the lines of the metrics and the rows of replay, so both are on disk
+// before it. Files of earlier checkpoints go only after it.
 void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
-                    const std::string& weights_sha256) const {
+                    const std::string& weights_sha256) {
   const std::int64_t next = state.counters.updates;
+  directory_->SyncMetrics();
   if (parts_->replay != nullptr) WriteReplay(directory_->replay(next), *parts_->replay, next);
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, weights_sha256,
                   &state);
+  since_saved_ = Stopwatch();
   if (parts_->replay != nullptr) directory_->KeepReplayOf(next);
+  directory_->KeepBestOf(state.counters.best ? std::optional(state.counters.best_update)
+                                             : std::nullopt);
 }
 
 // After a failure, which may have left anything in the network: as it was before the update.
-void TrainRun::SaveUnfinished() const {
+void TrainRun::SaveUnfinished() {
   if (!unfinished_) return;
   try {
     Save(*unfinished_, unfinished_->counters, unfinished_->model,
@@ -332,6 +409,7 @@ RunSummary TrainRun::Finish() {
       LogWarning("the last validation was stopped: its result is missing");
     }
   }
+  if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));
   if (breakdown_) breakdown_->Finish();
   RunSummary summary;
   const Span span(Phase::kCheckpoint);

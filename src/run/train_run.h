@@ -27,11 +27,12 @@ namespace tandem {
 /// How far a run is, for people who wait.
 struct Progress {
   std::int64_t iterations_done = 0;
-  std::int64_t iterations = 0;  ///< of the whole run
-  std::int64_t examples = 0;    ///< rows trained on
-  double seconds = 0;           ///< since the run began
-  double max_seconds = 0;       ///< the time limit; 0: none
-  std::optional<double> loss;   ///< of the last update, once there is one
+  std::int64_t iterations = 0;       ///< of the whole run
+  std::int64_t examples = 0;         ///< rows trained on
+  double seconds = 0;                ///< since the run began
+  double max_seconds = 0;            ///< the time limit; 0: none
+  std::optional<double> loss;        ///< of the last update, once there is one
+  std::optional<double> solve_rate;  ///< of the last validation, once there is one
 };
 
 /// Sees a run from the main thread. Whoever throws ends the run.
@@ -68,10 +69,11 @@ struct RunSummary : RunCounters {
 class TrainRun {
  public:
   /// `config` has no `auto` left (ResolveAutos, ResolveMaxUpdates) and `device` is the one it
-  /// names. Without `directory`, nothing is written. The run ends early when `stop`, which must
-  /// outlive it, is set; the time limit counts from `began`. With `from`, goes on where that
-  /// checkpoint of a run of the same config was, time included; it and what replay held are in
-  /// `directory`. Throws InputError if they do not fit.
+  /// names. Without `directory`, nothing is written; with it, a first checkpoint is. The run ends
+  /// early when `stop`, which must outlive it, is set; the time limit counts from `began`. With
+  /// `from`, goes on where that checkpoint of a run of the same config was, time included; it and
+  /// what replay held are in `directory`, where all that came after it is removed. Throws
+  /// InputError if they do not fit.
   TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
            std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
            const Checkpoint* from = nullptr);
@@ -88,8 +90,9 @@ class TrainRun {
   /// Goes back to a checkpoint of this run, or of one of the same config, as if nothing had come
   /// after it: background work is stopped and what it has made is dropped, and all that the run
   /// works with is made anew, so that the same updates follow. Only the time that was spent stays
-  /// so. Where there is replay, what it held then must still be in the folder. Throws InputError if
-  /// the checkpoint does not fit, after which the run can only be destroyed.
+  /// so. Where there is replay, what it held then must still be in the folder; without a folder,
+  /// throws InputError and changes nothing. Throws InputError if the checkpoint does not fit, after
+  /// which the run can only be destroyed.
   void RewindTo(const Checkpoint& checkpoint);
 
   /// Ends the run after the iteration in hand. Safe in a signal handler and from any thread.
@@ -109,7 +112,11 @@ class TrainRun {
   struct Parts;
 
   void MakeParts(const Checkpoint* from);
+  void CheckReplayCanBeRead() const;
   RunCounters Counters() const;
+  RunState State() const;
+  void DropWhatCameAfter();
+  std::optional<std::int64_t> BestUpdate() const;
   std::int64_t EndOfTracedEpochs() const;
   void OnIteration(std::int64_t iteration);
   void TrainingStarts();
@@ -123,12 +130,14 @@ class TrainRun {
   void Record(const UpdateRecord& record);
   void OrSave(const std::function<void()>& action);
   void ValidateIfDue();
+  void ValidateAtStart();
   void Validate();
-  void SaveUnfinished() const;
+  void SaveUnfinished();
   void Save(const RunState& state, const RunCounters& counters, const StateDict& model,
-            const std::string& weights_sha256) const;
+            const std::string& weights_sha256);
   TrainingMark Mark() const;
-  void SaveCheckpoint(const std::string& weights_sha256) const;
+  bool CheckpointIsDue(double update_s) const;
+  void SaveCheckpoint(const std::string& weights_sha256);
 
   TrainConfig config_;  // its plan alone changes
   UpdatePacer pacer_;
@@ -147,6 +156,7 @@ class TrainRun {
   RunCounters so_far_;
   std::optional<ValidationReport> report_;  // not yet in the metrics
   double earlier_s_ = 0;                    // wall time before this run went on with another
+  Stopwatch since_saved_;                   // the last checkpoint
   TrainingMark began_training_;             // of the parts below
   std::int64_t trained_rows_ = 0;           // by this object, as the next
   std::int64_t evaluated_rows_ = 0;         // by parts that are gone

@@ -25,9 +25,21 @@ class Train(CliTest):
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(summary["schema"], 1)
         self.assertEqual(summary["examples"], 2000)
-        self.assertAlmostEqual(summary["examples_per_s"], 2000 / summary["wall_s"], places=3)
+        self.assertAlmostEqual(summary["examples_per_s"] * summary["wall_s"] / 2000, 1, places=4)
         self.assertRegex(summary["weights_sha256"], "^[0-9a-f]{64}$")
         self.assertEqual(len((run / "metrics.jsonl").read_text().splitlines()), 4)
+
+    def test_the_last_line_says_whether_the_network_learns(self):
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", self.folder / "run")
+        self.assertRegex(log.splitlines()[-1], "^the network .*before training")
+        self.assertNotIn("growing targets", log)
+        _, log = self.run_tandem("train", config, "--out", self.folder / "growing", "--set",
+                                 "generate.target=value_iteration", "--set",
+                                 "validation.every_updates=0")
+        self.assertIn("against growing targets", log)
+        self.assertIn("  loss      rises when targets grow", log)
+        self.assertIn("validation.every_updates is 0", log.splitlines()[-1])
 
     def test_the_saved_config_gives_the_same_weights(self):
         run = self.train_small("--seed", 5, "--mode", "sequential")
@@ -212,6 +224,34 @@ class Resume(CliTest):
         self.assertEqual(first["updates"], 6)
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
 
+    def test_an_edited_config_is_refused(self):
+        run = self.train_small()
+        config = run / "config.yaml"
+        saved = config.read_text()
+        for key, before, after in (("optimizer.learning_rate", "learning_rate: 0.001",
+                                    "learning_rate: 0.002"),
+                                   ("seed", "seed: 1", "seed: 5"),
+                                   ("train.batch_size", "batch_size: 100", "batch_size: 50")):
+            edited = saved.replace(f"{before}\n", f"{after}\n", 1)
+            self.assertNotEqual(edited, saved)
+            config.write_text(edited)
+            _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6",
+                                       code=2)
+            self.assertIn(f"{key} is {after.split()[1]} and was {before.split()[1]}", error)
+        config.write_text(saved.replace("workers: ", "workers: 1 # "))
+        self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6")
+
+    def test_a_run_killed_before_its_summary_is_finished(self):
+        run = self.train_small()
+        summary = json.loads((run / "summary.json").read_text())
+        (run / "summary.json").unlink()
+        (run / "config.yaml").write_text("")  # a kill can leave the empty claim
+        self.run_tandem("train", "--resume", run)
+        again = json.loads((run / "summary.json").read_text())
+        self.assertEqual(again["weights_sha256"], summary["weights_sha256"])
+        _, error = self.run_tandem("train", "--resume", run, code=2)
+        self.assertIn("has done all its 4 updates", error)
+
     def test_a_schedule_that_has_fallen_does_not_rise_again(self):
         for schedule in ("linear", "cosine"):
             config = self.write("small.yaml", SMALL)
@@ -266,6 +306,17 @@ class Signals(CliTest):
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)
+
+    def test_a_closed_pipe_keeps_a_checkpoint(self):
+        config = self.write("long.yaml", SMALL)
+        run = self.folder / "run"
+        program = subprocess.Popen(
+            [TANDEM, "train", config, "--out", run, "--set", "train.max_updates=1000000", "--set",
+             "validation.log=true", "--set", "validation.every_updates=1"], stderr=subprocess.PIPE)
+        program.stderr.readline()
+        program.stderr.close()
+        self.assertEqual(program.wait(timeout=60), 128 + signal.SIGPIPE)
+        self.assertEqual(json.loads((run / "summary.json").read_text())["ended_by"], "stopped")
 
     def test_ctrl_c_keeps_a_checkpoint(self):
         self.stop_with(signal.SIGINT, 130)

@@ -1,10 +1,14 @@
 // Runs that are stopped, killed or fail, and go on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -17,6 +21,25 @@
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+
+namespace {
+
+std::mutex g_synced_mutex;
+std::vector<std::string> g_synced;  // names of the files that were synced, in order
+
+}  // namespace
+
+// Stands in for the C library's, whose calls nothing else can see.
+extern "C" int fsync(int descriptor) {
+  std::error_code unknown;
+  const auto file =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), unknown);
+  {
+    const std::lock_guard lock(g_synced_mutex);
+    g_synced.push_back(file.filename().string());
+  }
+  return static_cast<int>(syscall(SYS_fsync, descriptor));
+}
 
 namespace tandem {
 namespace {
@@ -71,7 +94,6 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
     const RunDirectory directory = RunDirectory::Reopen(folder_);
     const Checkpoint checkpoint(directory.checkpoint());
     TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
-    directory.KeepMetricsOf(checkpoint.Counters().updates);
     while (run.RunUpdate()) {
     }
     return run.Finish();
@@ -138,6 +160,22 @@ TEST_P(Resume, AKilledRunGoesOnFromItsLastCheckpoint) {
   ExpectTheSame(GoOn());
 }
 
+TEST_P(Resume, ARunKilledInItsFirstUpdateGoesOn) {
+  const fs::path copy = temp_.path() / "copy";
+  RunInterrupted(1, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
+  fs::remove_all(folder_);
+  fs::rename(copy, folder_);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  ExpectTheSame(GoOn());
+}
+
+TEST_P(Resume, ARunKilledBeforeItsSummaryIsFinished) {
+  RunInterrupted(-1, [](TrainRun&) {});
+  fs::remove(folder_ / "summary.json");
+  ExpectTheSame(GoOn());
+  EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["updates"], 7);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Resume,
     testing::Values(
@@ -153,6 +191,87 @@ INSTANTIATE_TEST_SUITE_P(
                                  "generate.search_iterations=20", "replay.updates=2"}));
 
 class InFolder : public Resume {};
+
+TEST_P(InFolder, AResumedRunLeavesNoStaleSummary) {
+  RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
+  EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
+  const RunDirectory directory = RunDirectory::Reopen(folder_);
+  const Checkpoint checkpoint(directory.checkpoint());
+  const TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+  EXPECT_FALSE(fs::exists(folder_ / "summary.json"));
+}
+
+TEST_P(InFolder, AFailureToMakeLargerBatchesLosesNoUpdate) {
+  TrainConfig config = Config();
+  config.train.batch_size = 100'000;  // which the slots of the prefetch ring hold 64 times
+  config.train.iterations_per_update = 1;
+  config.train.batch_doubles_every = 1;
+  config.prefetch.depth = 64;
+  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  EXPECT_TRUE(run.RunUpdate());
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit tight{.rlim_cur = static_cast<rlim_t>(pages * getpagesize()) + (100 << 20),
+                     .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_AS, &tight);
+  EXPECT_ANY_THROW(run.RunUpdate());
+  setrlimit(RLIMIT_AS, &before);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 1);
+}
+
+class OftenSaved : public Resume {};
+
+TEST_P(OftenSaved, ALongUpdateIsFollowedByACheckpoint) {
+  RunInterrupted(12, [&](TrainRun& run) {
+    EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+    run.RequestStop();
+  });
+}
+
+TEST_P(OftenSaved, MetricsAreOnDiskBeforeACheckpointPresumesThem) {
+  {
+    const std::lock_guard lock(g_synced_mutex);
+    g_synced.clear();
+  }
+  RunInterrupted(-1, [](TrainRun&) {});
+  const std::lock_guard lock(g_synced_mutex);
+  std::vector<std::string> of_both;
+  for (const std::string& name : g_synced) {
+    if (name == "metrics.jsonl") of_both.push_back(name);
+    if (name.starts_with("checkpoint.pt")) of_both.emplace_back("checkpoint.pt");
+  }
+  std::vector<std::string> expected = {"checkpoint.pt"};  // before the first update
+  for (int update = 0; update < 7; ++update) {
+    expected.insert(expected.end(), {"metrics.jsonl", "checkpoint.pt"});
+  }
+  EXPECT_EQ(of_both, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(One, OftenSaved,
+                         testing::Values(std::vector<std::string>{
+                             "checkpoint.every_seconds=1e-9", "checkpoint.every_updates=1000"}));
+
+class BestByError : public Resume {};
+
+TEST_P(BestByError, TheBestNetworkIsNotAheadOfAResumedRun) {
+  const fs::path copy = temp_.path() / "copy";
+  RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
+  EXPECT_FALSE(fs::exists(folder_ / "best-2.pt"));
+  const RunDirectory directory = RunDirectory::Reopen(copy);
+  const Checkpoint checkpoint(directory.checkpoint());
+  EXPECT_EQ(checkpoint.Counters().updates, 3);
+  EXPECT_EQ(checkpoint.Counters().best_update, 2);
+  EXPECT_EQ(Checkpoint(directory.best()).iterations(), 20);
+  const TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+  EXPECT_EQ(Checkpoint(directory.best()).iterations(), 10);
+  EXPECT_FALSE(fs::exists(copy / "best-2.pt"));
+}
+
+INSTANTIATE_TEST_SUITE_P(One, BestByError,
+                         testing::Values(std::vector<std::string>{"validation.best_by=value_error",
+                                                                  "optimizer.schedule=constant"}));
 
 class WithReplay : public Resume {};
 
@@ -209,6 +328,7 @@ void ReadAll(const fs::path& file, const TrainConfig& config) {
   const Checkpoint checkpoint(file);
   checkpoint.LoadModel(net, domain->spec().name);
   checkpoint.Counters();
+  checkpoint.Config();
   checkpoint.Position();
   checkpoint.Target();
   checkpoint.LoadState({}, {}, {});
@@ -234,6 +354,7 @@ TEST_P(InFolder, AMalformedCheckpointIsNamedWithTheEntry) {
            {{}, "model"},
            {{}, "weights_sha256"},
            {{}, "resume"},
+           {{"resume"}, "config"},
            {{"resume"}, "counters"},
            {{"resume"}, "target"},
            {{"resume"}, "sha256"},

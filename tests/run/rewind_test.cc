@@ -141,6 +141,21 @@ TEST(RewindSyncMain, StopsASearchThatWaitsForAnAnswer) {
   EXPECT_EQ(run.Finish().updates, 7);
 }
 
+TEST(RewindWithoutFolder, RefusesToReadReplayThatIsNowhere) {
+  const TempFolder temp;
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal never;
+  const TrainConfig config =
+      ResolveAutos(ParseConfig(kSmall, "small.yaml", {ParseOverride("replay.updates=2")}), *device);
+  const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
+  TrainRun kept(config, device, directory, never);
+  kept.RunUpdate();
+  const Checkpoint checkpoint(directory.checkpoint());
+  TrainRun run(config, device, std::nullopt, never);
+  EXPECT_THROW(run.RewindTo(checkpoint), InputError);
+  EXPECT_TRUE(run.RunUpdate());
+}
+
 class BatchSchedule : public testing::Test {
  protected:
   TrainConfig Config(std::vector<std::string> sets) const {

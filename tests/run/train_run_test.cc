@@ -124,6 +124,53 @@ TEST_F(InFolder, LeavesEverythingThatTheRunWas) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);
 }
 
+TEST_F(InFolder, TheLinesOfMetricsAreShortAndFlat) {
+  RunToTheEnd({"generate.target=value_iteration", "validation.every_updates=0"},
+              RunDirectory::Create(folder_));
+  std::ifstream metrics(folder_ / "metrics.jsonl");
+  std::string line;
+  while (std::getline(metrics, line)) {
+    EXPECT_LT(line.size(), 1000) << line;
+    EXPECT_EQ(line.find('{', 1), std::string::npos) << line;
+  }
+}
+
+TEST_F(InFolder, TheLastLineOfMetricsHoldsTheLastValidation) {
+  const RunSummary summary = RunToTheEnd({"validation.every_updates=4", "validation.states=20"},
+                                         RunDirectory::Create(folder_));
+  std::ifstream metrics(folder_ / "metrics.jsonl");
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(metrics, line);) lines.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(lines.size(), 6);
+  EXPECT_EQ(lines[5]["update"], 5);
+  EXPECT_EQ(lines[5]["solve_rate"], summary.validation->solve_rate);
+  EXPECT_TRUE(lines[5].contains("walk_length_error"));
+  EXPECT_TRUE(lines[3].contains("solve_rate"));
+  EXPECT_FALSE(lines[4].contains("solve_rate"));
+}
+
+TEST_F(InFolder, AGarbageLineCostsNoOtherLineOfTheMetrics) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  WriteFileAtomically(run.metrics(),
+                      "{\"update\": 0}\n\1garbage\n{\"update\": 1}\n{\"update\": \"x\"}\n[]\n"
+                      "{\"update\": 2}\n{\"update\": 3}\n{\"upd");
+  testing::internal::CaptureStderr();
+  run.KeepMetricsOf(3);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("metrics.jsonl:2: expected a JSON object"),
+            std::string::npos);
+  EXPECT_EQ(ReadFile(run.metrics()), "{\"update\": 0}\n{\"update\": 1}\n{\"update\": 2}\n");
+}
+
+TEST_F(InFolder, AClaimThatAKilledProgramLeftIsTakenOver) {
+  fs::create_directories(folder_);
+  WriteFileAtomically(folder_ / "config.yaml", "");
+  WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
+  RunDirectory::Create(folder_);
+  EXPECT_FALSE(fs::exists(folder_ / "checkpoint.pt.4711.partial"));
+  WriteFileAtomically(folder_ / "config.yaml", "seed: 3\n");
+  EXPECT_THROW(RunDirectory::Create(folder_), InputError);
+}
+
 TEST_F(InFolder, TheSavedConfigGivesTheSameRunAgain) {
   const RunSummary first = RunToTheEnd({"seed=9"}, RunDirectory::Create(folder_));
   const std::shared_ptr<Device> device = OpenDevice("cpu");

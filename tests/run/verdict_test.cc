@@ -1,0 +1,75 @@
+// What a run says about whether it learns.
+#include "run/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+
+namespace tandem {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TrainConfig Config(const std::string& yaml = "validation: {states: 100}\n") {
+  return ParseConfig(yaml, "test.yaml");
+}
+
+RunCounters Rates(double at_start, double now, double best) {
+  RunCounters run;
+  run.at_start = {.solve_rate = at_start, .value_error = 10};
+  run.validation = {.solve_rate = now, .value_error = 9.9};
+  run.best = {.solve_rate = best, .value_error = 9.9};
+  run.best_update = 7;
+  return run;
+}
+
+TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
+  EXPECT_EQ(DescribeLearning(Rates(0.04, 0.465, 0.465), Config()),
+            "the network is learning: greedy descent solves 46.5 % of the validation states, and "
+            "solved 4.0 % before training");
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.05, 0.05), Config()),
+              StartsWith("the network shows no sign of learning yet"));
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.1, 0.6), Config()),
+              AllOf(StartsWith("the network was learning and has got worse"),
+                    HasSubstr("60.0 % after update 7")));
+  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.2, 0.2), Config()),
+              StartsWith("the network has got worse"));
+  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.9, 0.9), Config()),
+              StartsWith("the network solves about as many states as before"));
+}
+
+TEST(Verdict, CountsALowerErrorWhereWalkLengthsAreTheTarget) {
+  RunCounters run = Rates(0.04, 0.05, 0.05);
+  run.validation->value_error = 3;
+  EXPECT_THAT(DescribeLearning(run, Config()),
+              HasSubstr("the error against walk lengths fell from 10.00 to 3.00"));
+  EXPECT_THAT(DescribeLearning(run, Config("generate: {target: value_iteration}\n")),
+              HasSubstr("no sign of learning"));
+}
+
+TEST(Verdict, SaysWhenNothingIsKnown) {
+  EXPECT_THAT(DescribeLearning({}, Config("validation: {every_updates: 0}\n")),
+              HasSubstr("unknown, since validation.every_updates is 0"));
+  EXPECT_THAT(DescribeLearning({}, Config()), HasSubstr("before its first validation"));
+}
+
+TEST(Verdict, NamesTheErrorByWhatItIsMeasuredAgainst) {
+  EXPECT_EQ(DescribeError(2.488, Config()), ", error against walk lengths 2.49");
+  EXPECT_EQ(DescribeError(2.488, Config("generate: {target: value_iteration}\n")), "");
+  const TrainConfig file = Config("validation: {file: states.jsonl}\n");
+  EXPECT_EQ(DescribeError(2.488, file), ", error against optimal lengths 2.49");
+  EXPECT_EQ(ErrorKey(file), "value_error");
+  EXPECT_EQ(ErrorKey(Config()), "walk_length_error");
+}
+
+TEST(Verdict, KnowsWhoseTargetsGrow) {
+  EXPECT_FALSE(HasGrowingTargets(Config()));
+  EXPECT_TRUE(HasGrowingTargets(Config("generate: {target: capped_value_iteration}\n")));
+  EXPECT_FALSE(HasGrowingTargets(
+      Config("generate: {target: value_iteration}\ndata: {source: shards, path: x}\n")));
+}
+
+}  // namespace
+}  // namespace tandem
