@@ -10,7 +10,8 @@
 namespace tandem {
 namespace {
 
-// Puzzles are many or their steps are large, so each is a task.
+// A TBB task for each index. Fine-grained tasks pay off here: either there are many puzzles, or
+// each puzzle's step is large.
 template <class Work>
 void ForEach(std::size_t size, const Work& work) {
   ForRanges(size, 1, [&](std::size_t first, std::size_t count) {
@@ -23,10 +24,12 @@ void ForEach(std::size_t size, const Work& work) {
 AStar::AStar(const Domain& domain, Evaluator& evaluator, AStarOptions options)
     : domain_(domain), options_(options), expander_(domain, evaluator, options.evaluate_rows) {
   if (!(options.weight >= 0) || std::isinf(options.weight)) {
-    throw Error(fmt::format("the weight of A* is {}, expected at least 0", options.weight));
+    throw Error(
+        fmt::format("A*: weight is {}; expected a finite number of at least 0", options.weight));
   }
   if (options.batch == 0 || options.instances == 0) {
-    throw Error("A* needs a batch and a number of instances of at least 1");
+    throw Error(fmt::format("A*: batch is {} and instances is {}; expected both to be at least 1",
+                            options.batch, options.instances));
   }
 }
 
@@ -88,7 +91,7 @@ void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
   }
   std::span<const float> estimates = expander_.Estimate(expander_.children(), fresh_, stop);
   for (std::size_t i = 0, at = 0; i < running.size(); ++i) {
-    first_state_[i] = at;  // from here on: where its estimates begin
+    first_state_[i] = at;  // reused: from here on the index of the puzzle's first estimate
     at += running[i].tree->fresh().size();
   }
   ForEach(running.size(), [&](std::size_t i) {

@@ -1,4 +1,4 @@
-// Batched weighted A*.
+// Batched weighted A* search over many puzzles.
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,39 @@
 
 namespace tandem {
 
-/// Expands the states of least weight * cost + estimate first, up to `batch` of each puzzle at a
-/// time and many puzzles in lock step: one expansion of all that is popped, one evaluation of all
-/// new states among their children. Each state is estimated once, and goals count 0.
+/// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
+/// expands the states with the least weight * cost + estimate first, up to `batch` states of each
+/// puzzle per step. Many puzzles advance in lock step: each step makes one expansion of all popped
+/// states and one evaluation of all new states among their children. Each state is evaluated once.
+/// The estimate of a goal is 0.
 ///
-/// A search begins with one state at a time. Its batch grows to a tenth of the states that it has
-/// expanded, so an easy puzzle costs few states and a hard one fills the evaluator's batches.
+/// A search starts with one state per step. Its batch then grows to a tenth of the states that it
+/// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's batches.
 ///
-/// A search keeps the cheapest solution met and ends once no open state could lead to a cheaper one
-/// by its value; a closed state to which a cheaper path is found is opened again. So, where
-/// estimates are admissible (never above the true cost-to-go), whatever the batch:
-///   - with a weight of 1 or more, the solution is one of least cost;
-///   - with a smaller one, its cost is at most 1 / weight times the least;
-///   - with weight 0, greedy best-first search, it is whatever solution is met first.
-/// The order is that of 32-bit floats: "least" is meant to within their rounding.
+/// A search keeps the cheapest solution found so far. It ends when no open state has a value below
+/// weight * cost of that solution. If a cheaper path to a closed state is found, the state is
+/// opened again. If the estimates are admissible (never above the true cost-to-go), these bounds
+/// hold for every batch size:
+///   - weight >= 1: the solution has the least cost;
+///   - 0 < weight < 1: its cost is at most 1 / weight times the least;
+///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
+/// Values are 32-bit floats, so "least" holds up to their rounding.
 ///
-/// States are told apart by all their bytes. Results depend on neither the number of threads nor
-/// (but for the evaluator's own rounding) on what else is searched at the time; time limits aside.
+/// States are compared by all their bytes. Without time limits, results do not depend on the number
+/// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
+/// rounding may depend on its batch.
 class AStar final : public Search {
  public:
-  /// `domain` and `evaluator` must outlive this. Throws Error if the options make no sense.
+  /// `domain` and `evaluator` must outlive this. Throws Error if the weight is negative, infinite
+  /// or NaN, or if `batch` or `instances` is 0.
   AStar(const Domain& domain, Evaluator& evaluator, AStarOptions options);
 
-  /// Puzzles begin in the order of `starts` and end in any order.
+  /// Puzzles start in the order of `starts` and finish in any order.
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
 
  private:
   struct Running {
-    std::size_t number;  // of the puzzle, among the starts
+    std::size_t number;  // index of the puzzle in `starts`
     std::unique_ptr<AStarTree> tree;
   };
 
@@ -53,14 +58,14 @@ class AStar final : public Search {
   const AStarOptions options_;
   Expander expander_;
 
-  // Of the step in hand, over all puzzles.
-  std::vector<std::size_t> first_state_;  // by puzzle: where its states begin
+  // Buffers of the current step, over all puzzles.
+  std::vector<std::size_t> first_state_;  // for each puzzle, the index of its first state
   std::vector<std::uint8_t> states_;
   std::vector<std::uint32_t> fresh_;
 };
 
-/// The most memory that the search of one puzzle takes for so many nodes, as a rule: states that
-/// are opened twice take 12 bytes more.
+/// An upper bound on the memory, in bytes, of one puzzle's search with `nodes` nodes, provided that
+/// no state is opened twice: each time that a state is opened again can take 12 more bytes.
 std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec);
 
 }  // namespace tandem

@@ -5,15 +5,15 @@
 namespace tandem {
 namespace {
 
-// The index of nodes is memory far away: asked for this many children ahead, it is there in time.
-constexpr std::size_t kAhead = 12;
+// Lookups in the node index miss the cache. Prefetching this many children ahead hides the latency.
+constexpr std::size_t kPrefetchDistance = 12;
 
-// A batch is at most this part of the states expanded before it. States that one at a time would
-// not have expanded are then at most about as large a part of all, while hard puzzles still reach
-// full batches within a hundred steps.
+// A batch is at most the number of states expanded before it divided by kGrowth. The states that a
+// search with batch 1 would not have expanded then make up about the same share of all states at
+// most, and hard puzzles still reach full batches within a hundred steps.
 constexpr std::int64_t kGrowth = 10;
 
-// Also turns the negative zero, which an open list cannot order, into 0.
+// Also turns negative zero, which OpenList cannot order, into 0.
 float AtLeastZero(float estimate) { return estimate > 0 ? estimate : 0; }
 
 }  // namespace
@@ -39,8 +39,8 @@ void AStarTree::Pop() {
     ended_ = Ended::kTimeLimit;
   }
   if (ended_) return;
-  const std::size_t most = BatchNow();
-  while (popped_.size() < most && !open_.empty() && Promising(open_.least())) {
+  const std::size_t batch = CurrentBatch();
+  while (popped_.size() < batch && !open_.empty() && CanImprove(open_.least())) {
     const std::uint32_t node = open_.Pop();
     if (nodes_[node].closed != 0) continue;
     nodes_[node].closed = 1;
@@ -50,14 +50,14 @@ void AStarTree::Pop() {
   if (popped_.empty()) ended_ = goal_ ? Ended::kSolved : Ended::kExhausted;
 }
 
-std::size_t AStarTree::BatchNow() const {
+std::size_t AStarTree::CurrentBatch() const {
   const auto grown = static_cast<std::size_t>(std::max<std::int64_t>(expanded_ / kGrowth, 1));
   return std::min(grown, options_.batch);
 }
 
-// Whether to look for something better than the solution found through a node of this value. A
-// goal's own value is weight times its cost, since its estimate is 0.
-bool AStarTree::Promising(float value) const {
+// Whether a node of this value may lead to a better solution than the one found. A goal's own value
+// is weight * cost, since its estimate is 0.
+bool AStarTree::CanImprove(float value) const {
   return !goal_ || value < options_.weight * goal_->cost;
 }
 
@@ -75,13 +75,14 @@ void AStarTree::Receive(const Children& step, std::size_t first) {
   fresh_.clear();
   first_fresh_ = static_cast<std::uint32_t>(nodes_.size());
   for (std::size_t i = 0; i < num_children; ++i) {
-    if (i + kAhead < num_children) nodes_.Prefetch(hashes[i + kAhead]);
+    if (i + kPrefetchDistance < num_children) nodes_.Prefetch(hashes[i + kPrefetchDistance]);
     if (step.unchanged()[first + i] != 0) continue;
-    Meet(step, first + i, popped_[i / num_actions], static_cast<Action>(i % num_actions));
+    AddChild(step, first + i, popped_[i / num_actions], static_cast<Action>(i % num_actions));
   }
 }
 
-void AStarTree::Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action) {
+void AStarTree::AddChild(const Children& step, std::size_t child, std::uint32_t parent,
+                         Action action) {
   const float cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= goal_->cost) return;
   if (step.is_goal()[child] != 0) {
@@ -92,7 +93,7 @@ void AStarTree::Meet(const Children& step, std::size_t child, std::uint32_t pare
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
   if (known != NodeTable::kNone) {
-    Improve(known, parent, action, cost);
+    LowerCost(known, parent, action, cost);
   } else if (options_.max_nodes != 0 && nodes_.size() >= options_.max_nodes) {
     full_ = true;
   } else {
@@ -101,22 +102,22 @@ void AStarTree::Meet(const Children& step, std::size_t child, std::uint32_t pare
   }
 }
 
-// Re-opens what was closed: its descendants must hear of the cheaper path.
-void AStarTree::Improve(std::uint32_t node, std::uint32_t parent, Action action, float cost) {
+// Opens a closed node again, because the cheaper path also makes its descendants cheaper.
+void AStarTree::LowerCost(std::uint32_t node, std::uint32_t parent, Action action, float cost) {
   NodeTable::Node& known = nodes_[node];
   if (cost >= known.cost) return;
   known.cost = cost;
   known.parent = parent & 0x7FFFFFFFU;
   nodes_.action(node) = action;
-  if (node >= first_fresh_) return;  // opened once it has its estimate
-  if (options_.weight == 0) return;  // costs do not matter to the order
+  if (node >= first_fresh_) return;  // SetEstimates will open it
+  if (options_.weight == 0) return;  // the order does not depend on costs
   known.closed = 0;
   Open(node);
 }
 
 void AStarTree::Open(std::uint32_t node) {
   const float value = ValueOf(nodes_[node]);
-  if (Promising(value)) open_.Push(value, node);
+  if (CanImprove(value)) open_.Push(value, node);
 }
 
 void AStarTree::SetEstimates(std::span<const float> estimates) {
@@ -146,7 +147,7 @@ SearchResult AStarTree::Result() const {
   if (goal_) {
     result.actions = PathTo(goal_->parent);
     result.actions.push_back(goal_->action);
-    // The path may have become cheaper since its goal was met.
+    // A cheaper path to the goal's parent may have been found since the goal was.
     result.cost = CostOf(spec_, result.actions);
   } else if (!result.solved) {
     result.best = {.actions = PathTo(nearest_), .estimate = nodes_[nearest_].estimate};

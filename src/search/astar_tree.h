@@ -1,4 +1,4 @@
-// The A* search of one puzzle: what it knows between the steps that many puzzles take together.
+// The state of one puzzle's A* search between the steps that many puzzles take together.
 #pragma once
 
 #include <cstddef>
@@ -16,44 +16,50 @@
 
 namespace tandem {
 
+/// AStarOptions are the options of A*, for AStar and AStarTree.
 struct AStarOptions {
-  float weight = 1;           ///< of the path's cost in weight * cost + estimate; 0 and up
-  std::size_t batch = 1;      ///< most states of one puzzle expanded at a time; a search begins
+  float weight = 1;           ///< factor of the path cost in weight * cost + estimate; >= 0
+  std::size_t batch = 1;      ///< most states of one puzzle that a step expands; a search starts
                               ///< with one and widens as it grows
-  std::size_t instances = 1;  ///< puzzles searched at a time
-  std::size_t max_nodes = 0;  ///< different states stored for one puzzle; 0: no limit
-  double max_seconds = 0;     ///< for one puzzle, looked at once a step; 0: no limit
+  std::size_t instances = 1;  ///< puzzles searched at the same time
+  std::size_t max_nodes = 0;  ///< limit on distinct states stored per puzzle; 0: no limit
+  double max_seconds = 0;     ///< time limit per puzzle, checked once per step; 0: no limit
   std::size_t evaluate_rows =
-      EvaluateConfig{}.batch_rows;  ///< states that the evaluator gets at once
+      EvaluateConfig{}.batch_rows;  ///< most states per call of the evaluator
 };
 
-/// One puzzle's search, in steps of three calls: Pop, Receive, SetEstimates. Different trees may be
-/// used by different threads at once.
+/// AStarTree holds the A* search of one puzzle. Each step is three calls, in this order: Pop,
+/// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
 class AStarTree {
  public:
-  /// `spec` and `options` must outlive this. The clock of `max_seconds` starts here.
+  /// `spec` and `options` must outlive this. The time limit `max_seconds` starts here.
   AStarTree(const DomainSpec& spec, const AStarOptions& options,
             std::span<const std::uint8_t> start, bool start_is_goal);
 
-  /// Must come first, unless the start is a goal. Negative estimates count as 0, here and later.
+  /// Sets the estimate of the start state. Must be called before the first step unless the start is
+  /// a goal. Negative estimates count as 0, here and in SetEstimates.
   void SetStartEstimate(float estimate);
 
-  /// Once true, the calls of a step do nothing.
+  /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return ended_.has_value(); }
 
   /// Chooses the states to expand next, or ends the search.
   void Pop();
 
-  /// The states chosen, the cheapest known path to each, and a copy of them.
+  /// The number of states that Pop chose.
   std::size_t num_popped() const { return popped_.size(); }
+  /// The actions of the cheapest known path from the start to popped state i.
   std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
+  /// Copies the popped states to `into`, which has num_popped() rows.
   void CopyPopped(Rows into) const;
 
-  /// Takes in their children: those that `step` has from number `first` on.
+  /// Adds the children of the popped states. They are the num_popped() * num_actions children of
+  /// `step` from index `first` on.
   void Receive(const Children& step, std::size_t first);
 
-  /// Those of the children, by their numbers in `step`, that must be estimated: the new ones.
+  /// The children that were stored for the first time, as indices into `step`. They need estimates.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
+  /// Sets the estimates of fresh(), in that order.
   void SetEstimates(std::span<const float> estimates);
 
   /// Requires ended().
@@ -69,10 +75,10 @@ class AStarTree {
   float ValueOf(const NodeTable::Node& node) const {
     return options_.weight * node.cost + node.estimate;
   }
-  std::size_t BatchNow() const;
-  bool Promising(float value) const;
-  void Meet(const Children& step, std::size_t child, std::uint32_t parent, Action action);
-  void Improve(std::uint32_t node, std::uint32_t parent, Action action, float cost);
+  std::size_t CurrentBatch() const;
+  bool CanImprove(float value) const;
+  void AddChild(const Children& step, std::size_t child, std::uint32_t parent, Action action);
+  void LowerCost(std::uint32_t node, std::uint32_t parent, Action action, float cost);
   void Open(std::uint32_t node);
   std::vector<Action> PathTo(std::uint32_t node) const;
 
@@ -81,18 +87,18 @@ class AStarTree {
   const Stopwatch watch_;
 
   NodeTable nodes_;
-  OpenList open_;              // a node stands in it again each time that its value falls
-  std::optional<Goal> goal_;   // the cheapest met; goals are not among nodes_
-  std::uint32_t nearest_ = 0;  // of least estimate
-  bool full_ = false;          // a state was dropped for want of room
+  OpenList open_;              // a node is pushed again each time its value falls
+  std::optional<Goal> goal_;   // the cheapest goal found; goals are not stored in nodes_
+  std::uint32_t nearest_ = 0;  // the node with the least estimate
+  bool full_ = false;          // a state was dropped because of max_nodes
   std::optional<Ended> ended_;
   std::int64_t generated_ = 0;
   std::int64_t expanded_ = 0;
 
-  // Of the step in hand.
+  // The current step.
   std::vector<std::uint32_t> popped_;
   std::vector<std::uint32_t> fresh_;
-  std::uint32_t first_fresh_ = 0;  // the node of fresh_[0]; the others follow
+  std::uint32_t first_fresh_ = 0;  // node of fresh_[0]; fresh_[i] is node first_fresh_ + i
 };
 
 }  // namespace tandem

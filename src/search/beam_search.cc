@@ -53,7 +53,7 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
       Keep(Choose(stop));
     }
   }
-  Account(result);
+  FinishResult(result);
   return result;
 }
 
@@ -73,7 +73,7 @@ bool BeamSearch::MarkKept(std::uint32_t child) {
   return expander_.unchanged()[child] == 0 && kept_.insert(expander_.hashes()[child]).second;
 }
 
-// The first of equals.
+// Ties go to the lower index.
 std::optional<std::size_t> BeamSearch::CheapestGoal() const {
   std::optional<std::size_t> cheapest;
   for (std::size_t i = 0; i < expander_.is_goal().size(); ++i) {
@@ -88,7 +88,8 @@ float BeamSearch::CostTo(std::size_t child) const {
   return costs_[step.parent] + domain_.spec().action_costs[step.action];
 }
 
-// The children in the order in which equal ones are looked at, of which the first is kept.
+// The children by path cost, ties by index. Of equal children, NewChildren keeps the first in this
+// order.
 std::vector<std::uint32_t> BeamSearch::CheapestFirst() const {
   std::vector<std::uint32_t> order(expander_.expanded().size());
   std::iota(order.begin(), order.end(), 0U);
@@ -98,8 +99,8 @@ std::vector<std::uint32_t> BeamSearch::CheapestFirst() const {
   return order;
 }
 
-// The cheapest of each group of equal children, less those kept before, in the order of their
-// numbers.
+// The children whose states were not kept before, in ascending order. Of equal children only the
+// cheapest is included.
 std::vector<std::uint32_t> BeamSearch::NewChildren() {
   const std::span<const std::uint64_t> hashes = expander_.hashes();
   const std::span<const std::uint8_t> unchanged = expander_.unchanged();
@@ -116,7 +117,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return fresh;
 }
 
-// The `width` new children of least cost and estimate.
+// The `width` new children with the least sum of path cost and estimate.
 std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
   std::vector<std::uint32_t> candidates = NewChildren();
   if (candidates.size() <= options_.width) return candidates;
@@ -168,7 +169,7 @@ BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
           .action = static_cast<Action>(child % num_actions)};
 }
 
-// The actions to a state that is `step` away from one kept at `depth`.
+// The actions to the state that `step` leads to from a state kept at `depth`.
 std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
   std::vector<Action> actions = {step.action};
   while (depth-- > 0) {
@@ -179,8 +180,8 @@ std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
   return actions;
 }
 
-// What follows from how the search ended.
-void BeamSearch::Account(SearchResult& result) const {
+// Fills in the fields of `result` that follow from how the search ended.
+void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
   const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
   result.bytes =

@@ -1,4 +1,4 @@
-// Beam search with a learned heuristic.
+// Beam search guided by a learned cost-to-go.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -17,21 +17,22 @@
 
 namespace tandem {
 
+/// BeamOptions are the options of BeamSearch and QBeamSearch.
 struct BeamOptions {
   std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth
-  std::size_t max_length = SearchConfig{}.max_length;  ///< depth to give up at
-  double max_seconds = 0;  ///< for one puzzle, looked at once a depth; 0: no limit
+  std::size_t max_length = SearchConfig{}.max_length;  ///< depth at which to give up
+  double max_seconds = 0;  ///< time limit per puzzle, checked once per depth; 0: no limit
   std::size_t evaluate_rows =
-      EvaluateConfig{}.batch_rows;  ///< states that the evaluator gets at once
+      EvaluateConfig{}.batch_rows;  ///< most states per call of the evaluator
 };
 
-/// Keeps, at each depth, the `width` states of least cost and estimated cost-to-go among all
-/// children of the depth before; a state that was kept at an earlier depth, or stands twice in this
-/// one, is dropped, and so is what an action makes that does not apply, a copy of the parent. Ends
-/// at the first depth with a goal, with the cheapest there. States are told apart by 64-bit hashes:
-/// with a million states kept, the chance that any two collide is about 3e-8.
+/// BeamSearch expands all kept states of one depth and keeps the `width` children with the least
+/// sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an earlier depth,
+/// and children equal to their parent (the result of an action that does not apply). It ends at the
+/// first depth that has a goal and returns the cheapest goal of that depth. States are compared by
+/// 64-bit hashes: with a million states kept, the chance that any two collide is about 3e-8.
 ///
-/// Solves one puzzle after the other.
+/// Puzzles are solved one after another.
 class BeamSearch : public Search {
  public:
   /// `domain` and `evaluator` must outlive this.
@@ -40,8 +41,8 @@ class BeamSearch : public Search {
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
 
  protected:
-  /// Which children of the frontier to keep, in the order of their numbers. Tells NoteEstimate the
-  /// least cost-to-go among them, where it is known.
+  /// Returns the children of the frontier to keep, in ascending order. If it evaluates them, it
+  /// passes each kept child and its estimate to NoteEstimate.
   virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
 
   const Domain& domain() const { return domain_; }
@@ -49,24 +50,26 @@ class BeamSearch : public Search {
   Expander& expander() { return expander_; }
   ConstRows frontier() const;
 
-  /// By how much the path to a state of the frontier costs more than the cheapest to any: 0 for all
-  /// where all actions cost the same.
+  /// The path cost of a frontier state minus the least path cost in the frontier. It is 0 for every
+  /// state if all actions cost the same.
   float Excess(std::size_t parent) const { return costs_[parent] - least_cost_; }
 
-  /// Keeps a child from being chosen again, and says whether it was not yet.
+  /// Marks a child as kept. Returns false if it equals its parent or its state was already kept.
   bool MarkKept(std::uint32_t child);
 
-  /// Remembers the child if none of a lower estimate was seen, in case no solution is found.
+  /// Remembers the child if its estimate is the least so far. SearchResult::best reports it if no
+  /// solution is found.
   void NoteEstimate(std::uint32_t child, float estimate);
 
  private:
-  // How a kept state came about: the index of its parent among those kept one depth before.
+  // The last step of the path to a kept state.
   struct Step {
-    std::uint32_t parent;
+    std::uint32_t parent;  // index among the states kept one depth before
     Action action;
   };
 
-  // A state of least estimate, as the child of a state `depth` steps from the start.
+  // The state with the least estimate, as the child of a state that is `depth` steps from the
+  // start.
   struct Nearest {
     float estimate;
     std::size_t depth;
@@ -82,21 +85,21 @@ class BeamSearch : public Search {
   void Keep(const std::vector<std::uint32_t>& children);
   Step StepTo(std::size_t child) const;
   std::vector<Action> PathTo(std::size_t depth, Step step) const;
-  void Account(SearchResult& result) const;
+  void FinishResult(SearchResult& result) const;
 
   const Domain& domain_;
   const BeamOptions options_;
 
   const bool costs_differ_;
-  std::vector<std::uint8_t> frontier_;    // the states of this depth
-  std::vector<float> costs_;              // of the paths to them
-  float least_cost_ = 0;                  // of these
-  std::vector<std::vector<Step>> steps_;  // by depth, beginning with depth 1
+  std::vector<std::uint8_t> frontier_;    // the states of the current depth
+  std::vector<float> costs_;              // path costs of the frontier states
+  float least_cost_ = 0;                  // minimum of costs_
+  std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   absl::flat_hash_set<std::uint64_t> kept_;
   std::optional<Nearest> nearest_;
 
   Expander expander_;
-  absl::flat_hash_set<std::uint64_t> seen_;  // among the children of the frontier
+  absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
 };
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 256;  // states that one task takes
+constexpr std::size_t kGrain = 256;  // states per TBB task
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows st
   return values;
 }
 
-// Slices, so that a stop need not wait for the whole, and the inputs stay in cache.
+// Works in slices so that a stop takes effect quickly and the inputs stay in cache.
 template <class Encode, class Evaluate>
 std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
                                           const StopSignal& stop, const Encode& encode,

@@ -1,4 +1,4 @@
-// What every search asks of the simulator and of the network, for many states at once.
+// Batched expansion and evaluation of states, shared by all searches.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace tandem {
 
-/// Expands a batch of states and estimates those children that a search chooses. All that it
-/// returns stays valid until the next call of the same method; memory is kept for the next.
+/// Expander expands a batch of states and evaluates the children that a search chooses. A returned
+/// span stays valid until the next call of the same method; the memory is reused.
 ///
-/// Expansion and encoding use the TBB threads of the arena it is called in; the evaluator is called
-/// from the calling thread, so never call Estimate inside a TBB task.
+/// Not thread-safe. Expansion and encoding use the TBB threads of the caller's arena. The evaluator
+/// is called on the calling thread and may block, so never call Estimate inside a TBB task.
 class Expander {
  public:
   /// `domain` and `evaluator` must outlive this. The evaluator gets at most `evaluate_rows` states
-  /// at once; a multiple of its own batches costs nothing.
+  /// per call. A multiple of the evaluator's own batch size is as fast as one large call.
   Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows);
 
-  /// Makes the children of `states`, which may be anything but the children of the last call.
+  /// Makes the children of `states`. `states` must not lie in children(), which is overwritten.
   void Expand(ConstRows states);
 
-  /// All that is known of them; the four that follow are its parts.
+  /// The children that Expand made. The four accessors below return parts of it.
   const Children& expanded() const { return children_; }
   ConstRows children() const { return children_.rows(); }
   std::span<const std::uint8_t> is_goal() const { return children_.is_goal(); }
@@ -39,13 +39,14 @@ class Expander {
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                   const StopSignal& stop);
 
-  /// What `q_net` says of every action in every state: num_actions values for each. Throws as
-  /// Estimate.
+  /// The Q values from `q_net` for every action in every state: num_actions values per state.
+  /// Throws like Estimate.
   std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
                                          const StopSignal& stop);
 
  private:
-  // Calls encode(first, inputs) and evaluate(inputs, values) slice by slice; `width` values a row.
+  // Calls encode(first, inputs) and evaluate(inputs, values) for one slice after another. Each row
+  // has `width` values.
   template <class Encode, class Evaluate>
   std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
                                   const Encode& encode, const Evaluate& evaluate);
@@ -55,7 +56,7 @@ class Expander {
   const std::size_t evaluate_rows_;
 
   Children children_;
-  std::vector<std::uint8_t> inputs_;  // of one evaluation
+  std::vector<std::uint8_t> inputs_;  // encoded states of one slice
   std::vector<float> values_;
 };
 

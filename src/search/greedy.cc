@@ -8,13 +8,13 @@
 namespace tandem {
 namespace {
 
-// Those that have not arrived: which start each is, and where it has come to.
+// The descents that have not reached a goal yet.
 struct Walkers {
-  std::vector<std::size_t> starts;
-  std::vector<std::uint8_t> states;
+  std::vector<std::size_t> starts;   // index of each walker's start
+  std::vector<std::uint8_t> states;  // current state of each walker
 };
 
-std::vector<std::uint32_t> ChildrenWorthAsking(const Expander& expander) {
+std::vector<std::uint32_t> ChangedChildren(const Expander& expander) {
   std::vector<std::uint32_t> chosen;
   for (std::size_t i = 0; i < expander.unchanged().size(); ++i) {
     if (expander.unchanged()[i] == 0) chosen.push_back(static_cast<std::uint32_t>(i));
@@ -22,20 +22,20 @@ std::vector<std::uint32_t> ChildrenWorthAsking(const Expander& expander) {
   return chosen;
 }
 
-// For each parent its child of least cost and estimate, the first of equals; nothing where none was
-// asked.
+// For each parent, the child with the least sum of action cost and estimate; ties go to the lower
+// index. Nothing if none of the parent's children was evaluated.
 std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, const DomainSpec& spec,
-                                                       std::span<const std::uint32_t> asked,
+                                                       std::span<const std::uint32_t> evaluated,
                                                        std::span<const float> estimates) {
   const auto num_actions = static_cast<std::size_t>(spec.num_actions());
   const float least_cost = *std::ranges::min_element(spec.action_costs);
   std::vector<std::optional<std::uint32_t>> best(parents);
   std::vector<float> least(parents, std::numeric_limits<float>::infinity());
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    const std::size_t parent = asked[i] / num_actions;
-    const float value = estimates[i] + (spec.action_costs[asked[i] % num_actions] - least_cost);
+  for (std::size_t i = 0; i < evaluated.size(); ++i) {
+    const std::size_t parent = evaluated[i] / num_actions;
+    const float value = estimates[i] + (spec.action_costs[evaluated[i] % num_actions] - least_cost);
     if (!best[parent] || value < least[parent]) {
-      best[parent] = asked[i];
+      best[parent] = evaluated[i];
       least[parent] = value;
     }
   }
@@ -53,33 +53,33 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
   std::vector<std::uint8_t> is_goal(starts.size());
   domain.IsGoal(starts, is_goal);
   Walkers walkers;
-  const auto go_on = [&](Walkers& to, std::size_t start, std::span<const std::uint8_t> state) {
+  const auto add = [&](Walkers& to, std::size_t start, std::span<const std::uint8_t> state) {
     to.starts.push_back(start);
     to.states.insert(to.states.end(), state.begin(), state.end());
   };
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (is_goal[i] != 0) taken[i] = 0;
-    if (is_goal[i] == 0 && most_actions[i] > 0) go_on(walkers, i, starts[i]);
+    if (is_goal[i] == 0 && most_actions[i] > 0) add(walkers, i, starts[i]);
   }
 
   Expander expander(domain, evaluator, evaluate_rows);
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
     expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));
-    const std::vector<std::uint32_t> asked = ChildrenWorthAsking(expander);
-    const auto best = BestChildren(walkers.starts.size(), domain.spec(), asked,
-                                   expander.Estimate(expander.children(), asked, stop));
-    Walkers left;
+    const std::vector<std::uint32_t> evaluated = ChangedChildren(expander);
+    const auto best = BestChildren(walkers.starts.size(), domain.spec(), evaluated,
+                                   expander.Estimate(expander.children(), evaluated, stop));
+    Walkers remaining;
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
       const std::size_t start = walkers.starts[i];
       const auto goals = expander.is_goal().subspan(i * num_actions, num_actions);
       if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
         taken[start] = step;
       } else if (best[i] && step < most_actions[start]) {
-        go_on(left, start, expander.children()[*best[i]]);
+        add(remaining, start, expander.children()[*best[i]]);
       }
     }
-    walkers = std::move(left);
+    walkers = std::move(remaining);
   }
   return taken;
 }

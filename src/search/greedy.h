@@ -1,4 +1,4 @@
-// Greedy descent: how far a heuristic leads without any search.
+// Greedy descent: follow the estimates without search.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace tandem {
 
-/// From each start, takes the action whose cost and whose child's estimate are least together,
-/// again and again; all starts in lock step. Returns how many actions led to a goal, nothing where
-/// most_actions[i] did not suffice. `evaluate_rows` and threads as Expander; throws as
-/// Expander::Estimate.
+/// From each start, repeatedly takes the action with the least sum of its cost and its child's
+/// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
+/// i of the result is the number of actions from start i to a goal, or nothing if more than
+/// most_actions[i] would be needed. `evaluate_rows` and the use of threads are those of Expander;
+/// throws like Expander::Estimate.
 std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
                                                          std::size_t evaluate_rows,
                                                          ConstRows starts,

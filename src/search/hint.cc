@@ -10,17 +10,17 @@
 namespace tandem {
 namespace {
 
-// `rest` is by action: what the network says of the way from its child.
+// rest[a] is the estimated cost-to-go of the child of action a.
 Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> rest) {
   Hint hint;
   float least = std::numeric_limits<float>::infinity();
   for (std::size_t a = 0; a < rest.size(); ++a) {
-    if (expander.unchanged()[a] != 0) continue;  // as where it does not apply
-    const float left = expander.is_goal()[a] != 0 ? 0.0F : std::max(rest[a], 0.0F);
-    if (spec.action_costs[a] + left >= least) continue;
-    least = spec.action_costs[a] + left;
+    if (expander.unchanged()[a] != 0) continue;  // the action does not apply
+    const float to_go = expander.is_goal()[a] != 0 ? 0.0F : std::max(rest[a], 0.0F);
+    if (spec.action_costs[a] + to_go >= least) continue;
+    least = spec.action_costs[a] + to_go;
     hint.action = static_cast<Action>(a);
-    hint.rest = left;
+    hint.rest = to_go;
   }
   hint.estimate = least;
   return hint;

@@ -1,4 +1,4 @@
-// What a network says of one state: how far the goal is, and which action to take.
+// Hints for one state from a network: the estimated cost-to-go and the best action.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,21 @@
 
 namespace tandem {
 
+/// Hint is the advice of a network for one state.
 struct Hint {
-  float estimate = 0;            ///< of the cost-to-go; 0 in a goal
-  std::optional<Action> action;  ///< the best; nothing in a goal, or where no action applies
-  float rest = 0;                ///< the estimate of what remains after that action
+  float estimate = 0;            ///< estimated cost-to-go of the state; 0 in a goal
+  std::optional<Action> action;  ///< the best action; nothing in a goal or if no action applies
+  float rest = 0;                ///< estimated cost-to-go after that action
 };
 
-/// Asks a V net about the state and its children: the best action is that of least cost and
-/// estimate of the child, the first of equals. Actions that do not apply do not count; goals are
-/// known to be 0, and no estimate counts less. Throws as Expander::Estimate.
+/// Evaluates the state and its children with a V net. The best action has the least sum of its cost
+/// and its child's estimate; ties go to the first action. Actions that leave the state unchanged
+/// are ignored. The estimate of a goal is 0, and negative estimates count as 0. Throws like
+/// Expander::Estimate.
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state);
 
-/// Asks a Q net about the state, once. As HintByStates in all else; the estimate is that of the
-/// best action.
+/// Evaluates the state once with a Q net. The estimate of the state is the action's cost plus
+/// `rest` of the best action. In all else it is like HintByStates.
 Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state);
 
 }  // namespace tandem

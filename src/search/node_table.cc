@@ -24,7 +24,7 @@ std::size_t NodeTable::bytes() const {
 
 std::size_t NodeTable::BytesFor(std::size_t nodes, std::size_t state_size) {
   const std::size_t chunks = (nodes + kChunk - 1) / kChunk;
-  // GrowIndex leaves at least half of the slots taken.
+  // GrowIndex leaves at least half of the slots in use.
   const std::size_t slots = std::max(kFirstSlots, 2 * nodes);
   return chunks * (sizeof(Chunk) + sizeof(std::unique_ptr<Chunk>) + kChunk * state_size) +
          slots * sizeof(Slot);
@@ -45,7 +45,10 @@ std::uint32_t NodeTable::Find(std::span<const std::uint8_t> state, std::uint64_t
 void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Node node,
                     Action action) {
   if (size_ == kMostNodes) {
-    throw Error(fmt::format("a search met {} states, more than it can number", kMostNodes));
+    throw Error(
+        fmt::format("A*: one puzzle's search holds {} states, the most that it can store; "
+                    "set a limit with search.max_nodes",
+                    kMostNodes));
   }
   if (size_ % kChunk == 0) {
     std::unique_ptr<Chunk> chunk(new Chunk);
@@ -68,7 +71,7 @@ void NodeTable::Put(Slot slot) {
   index_[at] = slot;
 }
 
-// By half: between a half and three quarters of the slots are taken.
+// Grows the index by half, so that between a half and three quarters of its slots are in use.
 void NodeTable::GrowIndex() {
   std::vector<Slot> old(index_.size() + index_.size() / 2, Slot{.tag = 0, .node = kNone});
   old.swap(index_);

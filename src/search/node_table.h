@@ -1,4 +1,4 @@
-// The states that a best-first search has met, and how it came to them.
+// The states that a best-first search has found, with the cheapest known path to each.
 #pragma once
 
 #include <array>
@@ -12,19 +12,21 @@
 
 namespace tandem {
 
-/// Numbers different states from 0 on, in the order in which they were added, and finds the number
-/// of a state. A 64-bit hash tells where to look, and all bytes are compared: states are never
-/// mistaken for each other.
+/// NodeTable stores distinct states as nodes 0, 1, 2, ... in the order in which they were added,
+/// and finds the node of a state. A 64-bit hash locates the slot, and then all bytes are compared,
+/// so two states are never confused.
 ///
-/// A node takes the state's bytes, 14 more for how it came about, and 11 to 16 in the index. Memory
-/// grows with the nodes, and nothing but the index, a sixth of the whole, is ever copied to grow.
+/// A node takes the bytes of its state, 14 bytes for its path, and 11 to 16 bytes in the index.
+/// When the table grows, only the index (about a sixth of the memory) is copied.
+///
+/// Not thread-safe: calls of const methods may overlap with each other, but not with other calls.
 class NodeTable {
  public:
   struct Node {
-    float cost;                 ///< of the cheapest path found
-    float estimate;             ///< of the cost-to-go
-    std::uint32_t parent : 31;  ///< the node before, on that path
-    std::uint32_t closed : 1;   ///< expanded since its cost last changed
+    float cost;                 ///< cost of the cheapest path found so far
+    float estimate;             ///< estimated cost-to-go
+    std::uint32_t parent : 31;  ///< previous node on that path
+    std::uint32_t closed : 1;   ///< 1 if expanded since `cost` last changed
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -34,19 +36,20 @@ class NodeTable {
 
   std::size_t size() const { return size_; }
 
-  /// Of memory held.
+  /// The memory in use, in bytes.
   std::size_t bytes() const;
 
-  /// The most that so many nodes take.
+  /// An upper bound on the memory, in bytes, for `nodes` nodes.
   static std::size_t BytesFor(std::size_t nodes, std::size_t state_size);
 
   /// The node of `state`, or kNone. `hash` is HashState(state).
   std::uint32_t Find(std::span<const std::uint8_t> state, std::uint64_t hash) const;
 
-  /// Adds a state that is not there yet, as node number size(). Throws Error at kMostNodes.
+  /// Adds a state as node size(). Requires that the state is not in the table. Throws Error if the
+  /// table already holds kMostNodes nodes.
   void Add(std::span<const std::uint8_t> state, std::uint64_t hash, Node node, Action action);
 
-  /// Asks for the memory that Find and Add will look at; a hint, for a few states ahead.
+  /// Prefetches the index slot that Find and Add will read. Call it a few states ahead.
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&index_[Home(Tag(hash))]); }
 
   std::span<const std::uint8_t> state(std::uint32_t node) const {
@@ -56,23 +59,23 @@ class NodeTable {
   const Node& operator[](std::uint32_t node) const {
     return chunks_[node / kChunk]->nodes[node % kChunk];
   }
-  /// The last action of the cheapest path found.
+  /// The last action of the cheapest path found so far.
   Action& action(std::uint32_t node) { return chunks_[node / kChunk]->actions[node % kChunk]; }
   Action action(std::uint32_t node) const { return chunks_[node / kChunk]->actions[node % kChunk]; }
 
  private:
-  static constexpr std::uint32_t kChunk = 256;  // nodes whose memory is allocated together
+  static constexpr std::uint32_t kChunk = 256;  // nodes per allocation
 
-  // Not initialised: every row is written before it is read.
+  // Not initialised, because every row is written before it is read.
   struct Chunk {                             // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::unique_ptr<std::uint8_t[]> states;  // NOLINT(modernize-avoid-c-arrays): sized at run time
     std::array<Node, kChunk> nodes;
     std::array<Action, kChunk> actions;
   };
 
-  // The index is open addressing with linear probing. A tag is half of the state's hash: it tells
-  // most other states apart without a look at their bytes, and where the slot moves to when the
-  // index grows, so that growing never looks at states either.
+  // The index uses open addressing with linear probing. A tag is the upper half of a state's hash.
+  // It has two uses: most mismatches are rejected without reading the state's bytes, and a slot's
+  // new position is known when the index grows, so that growing never reads states.
   struct Slot {
     std::uint32_t tag;
     std::uint32_t node;
@@ -80,7 +83,7 @@ class NodeTable {
 
   static std::uint32_t Tag(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 
-  // Slots are in the order of their tags, so growing runs through memory from front to back.
+  // Slots are ordered by tag, so growing the index reads and writes memory sequentially.
   std::size_t Home(std::uint32_t tag) const { return (tag * index_.size()) >> 32; }
   std::size_t Next(std::size_t slot) const { return slot + 1 == index_.size() ? 0 : slot + 1; }
 

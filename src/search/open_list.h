@@ -1,4 +1,4 @@
-// The nodes that a best-first search has yet to expand, least value first.
+// The open list of a best-first search.
 #pragma once
 
 #include <algorithm>
@@ -10,27 +10,28 @@
 
 namespace tandem {
 
-/// A heap of nodes with values of at least 0. Among equal values the node of the highest number
-/// comes first: as a rule the one furthest from the start.
+/// OpenList is a priority queue of nodes by value, least value first. Values must be at least 0.
+/// Among equal values the node with the highest number comes first; it is usually the one furthest
+/// from the start.
 class OpenList {
  public:
   bool empty() const { return heap_.empty(); }
   std::size_t bytes() const { return heap_.capacity() * sizeof(std::uint64_t); }
 
-  /// The most that so many take.
+  /// An upper bound on the memory, in bytes, for `nodes` entries.
   static std::size_t BytesFor(std::size_t nodes) { return Grown(nodes) * sizeof(std::uint64_t); }
 
-  /// Requires !empty().
+  /// The least value. Requires !empty().
   float least() const { return std::bit_cast<float>(static_cast<std::uint32_t>(heap_[0] >> 32)); }
 
-  /// Requires value >= 0, and not the negative zero.
+  /// Requires value >= 0 and not negative zero.
   void Push(float value, std::uint32_t node) {
     if (heap_.size() == heap_.capacity()) heap_.reserve(Grown(heap_.size()));
     heap_.push_back(Key(value, node));
     std::ranges::push_heap(heap_, std::greater());
   }
 
-  /// Removes and returns the node of least value. Requires !empty().
+  /// Removes and returns the node with the least value. Requires !empty().
   std::uint32_t Pop() {
     std::ranges::pop_heap(heap_, std::greater());
     const auto node = ~static_cast<std::uint32_t>(heap_.back());
@@ -41,8 +42,8 @@ class OpenList {
  private:
   static std::size_t Grown(std::size_t size) { return size * 3 / 2 + 64; }
 
-  // Floats that are not negative are in the order of their bits, so one comparison of whole numbers
-  // does for value and node.
+  // Non-negative floats compare like their bit patterns, so one integer comparison orders by value
+  // and then by node.
   static std::uint64_t Key(float value, std::uint32_t node) {
     return std::uint64_t{std::bit_cast<std::uint32_t>(value)} << 32 | ~node;
   }

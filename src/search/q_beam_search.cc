@@ -12,14 +12,15 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     ranked[i] = {values[i] + Excess(i / num_actions), static_cast<std::uint32_t>(i)};
   }
-  // As many of the best as are still wanted, again and again, since some are not new.
+  // Take as many of the best children as are still needed, and repeat, since some of them are
+  // duplicates.
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
   while (chosen.size() < options().width && best != ranked.end()) {
     const auto wanted = static_cast<std::ptrdiff_t>(options().width - chosen.size());
     const auto end = best + std::min(wanted, ranked.end() - best);
     std::nth_element(best, end, ranked.end());
-    std::sort(best, end);  // so that of equal children it is always the same one that is kept
+    std::sort(best, end);  // decides which of several equal children is kept
     for (; best != end; ++best) {
       if (!MarkKept(best->second)) continue;
       chosen.push_back(best->second);

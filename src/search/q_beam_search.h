@@ -1,14 +1,13 @@
-// Beam search with a Q net.
+// Beam search guided by a Q net.
 #pragma once
 
 #include "search/beam_search.h"
 
 namespace tandem {
 
-/// Ranks the children of the frontier by what a Q net says of the actions that lead to them: one
-/// evaluation for each state kept instead of one for each child, so a beam of the same cost is
-/// wider by about the number of actions. The `width` of least estimate are kept; the rest is as in
-/// BeamSearch.
+/// QBeamSearch is BeamSearch with a Q net: it ranks the children of the frontier by the Q values of
+/// the actions that lead to them. It evaluates once per kept state instead of once per child, so at
+/// the same cost the beam can be wider by about the number of actions.
 class QBeamSearch final : public BeamSearch {
  public:
   /// `domain` and `q_net` must outlive this.

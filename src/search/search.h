@@ -1,4 +1,4 @@
-// What all searches have in common.
+// The interface of all searches and their results.
 #pragma once
 
 #include <cstddef>
@@ -15,64 +15,69 @@ namespace tandem {
 
 /// Why a search ended.
 enum class Ended {
-  kSolved,       ///< with a solution that the search would not improve on
-  kExhausted,    ///< every state that it may look at has been looked at
-  kLengthLimit,  ///< at the depth to give up at
-  kNodeLimit,
-  kTimeLimit,
+  kSolved,       ///< a solution was found that the search cannot improve
+  kExhausted,    ///< no states are left to expand
+  kLengthLimit,  ///< the maximum depth was reached
+  kNodeLimit,    ///< the maximum number of stored states was reached
+  kTimeLimit,    ///< the time limit was reached
 };
 
-/// For messages and files: "solved", "exhausted", "length limit", "node limit", "time limit".
+/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit" or
+/// "time limit".
 const char* Name(Ended ended);
 
-/// How far a search came that found no solution: to the state of least estimate.
+/// Partial is the best path of a search that found no solution. It leads to the state with the
+/// least estimate.
 struct Partial {
   std::vector<Action> actions;  ///< from the start
-  float cost = 0;               ///< of these actions
-  float estimate = 0;           ///< the cost-to-go from there, as the evaluator sees it
+  float cost = 0;               ///< cost of `actions`
+  float estimate = 0;           ///< estimated cost-to-go of the state they lead to
 };
 
+/// SearchResult is the outcome of the search of one puzzle.
 struct SearchResult {
   bool solved = false;
   Ended ended = Ended::kExhausted;
   std::vector<Action> actions;  ///< from the start to a goal, if solved
-  float cost = 0;               ///< of these actions
+  float cost = 0;               ///< cost of `actions`
 
-  /// Where no solution was found and anything was estimated.
+  /// Set if no solution was found and at least one state was evaluated.
   std::optional<Partial> best;
 
   std::int64_t nodes = 0;     ///< states generated
-  std::int64_t expanded = 0;  ///< states whose children were generated, each time counted
-  std::int64_t stored = 0;    ///< different states kept in memory at the end
-  std::int64_t bytes = 0;     ///< of memory, for the states stored
-  double seconds = 0;         ///< from its start to its end, others' work between them included
+  std::int64_t expanded = 0;  ///< expansions; a state that is expanded twice counts twice
+  std::int64_t stored = 0;    ///< distinct states in memory at the end
+  std::int64_t bytes = 0;     ///< memory of the stored states, in bytes
+  double seconds = 0;         ///< wall time, including work on puzzles solved at the same time
 };
 
-/// A way to look for solutions. One call at a time; memory is kept for the next.
+/// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
+/// call.
 ///
-/// Uses the TBB threads of the arena it is called in; the evaluator is called between, from the
-/// calling thread.
+/// A search uses the TBB threads of the caller's arena. It calls the evaluator on the calling
+/// thread, never inside a TBB task.
 class Search {
  public:
-  /// Called from the calling thread as each puzzle ends, with its number among the starts.
+  /// Called on the thread that called SolveAll when a puzzle ends. `number` is the index of the
+  /// puzzle in `starts`.
   using Done = std::function<void(std::size_t number, SearchResult result)>;
 
   virtual ~Search() = default;
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  /// Looks for a solution from each start. Throws Stopped once `stop` is reached; puzzles that are
-  /// not done by then are given up. Throws Error if an estimate is not a number.
+  /// Searches for a solution from each start. Throws Stopped once `stop` is reached; puzzles that
+  /// have not ended by then are given up. Throws Error if an estimate is NaN.
   virtual void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) = 0;
 
-  /// The same for one start.
+  /// Searches for a solution from one start and returns its result.
   SearchResult Solve(std::span<const std::uint8_t> start, const StopSignal& stop);
 
  protected:
   Search() = default;
 };
 
-/// What a sequence of actions costs.
+/// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);
 
 }  // namespace tandem
