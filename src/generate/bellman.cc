@@ -53,9 +53,9 @@ void Lookahead::Evaluate(Expanded& batch) const {
 }
 
 void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float> label) const {
-  // A child by an action that does not apply is a copy of its parent. It is backed up like the
-  // others: staying costs, so it is never the best under the true cost-to-go, which is thus still
-  // the fixed point, and masks need not be asked for.
+  // The child of an action that does not apply is a copy of its parent, and is backed up like any
+  // other child. Since the action costs something, it is never the best under the true cost-to-go.
+  // The true cost-to-go therefore remains the fixed point, and no action masks are needed.
   const std::size_t num_actions = spec_.num_actions();
   const auto backup = [&](std::size_t action) {
     const std::size_t child = i * num_actions + action;
@@ -63,16 +63,16 @@ void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float>
                                              ? 0.0F
                                              : std::max(batch.child_values[child], 0.0F));
   };
-  const float most = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
+  const float bound = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
-      const float there = spec_.action_costs[action];
-      const float back = UndoCost(spec_, static_cast<Action>(action));
-      label[action] = std::min(backup(action), most + there + back);
+      const float cost = spec_.action_costs[action];
+      const float undo_cost = UndoCost(spec_, static_cast<Action>(action));
+      label[action] = std::min(backup(action), bound + cost + undo_cost);
     }
     return;
   }
-  float best = most;
+  float best = bound;
   for (std::size_t action = 0; action < num_actions; ++action) {
     best = std::min(best, backup(action));
   }

@@ -1,4 +1,4 @@
-// Bellman backups: states, their children, and what the network says of these.
+// Bellman backups: states, their children, and the network's estimates of the children.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace tandem {
 
-/// A batch of states on their way to their labels. Memory is kept for the next batch.
+/// Expanded holds a batch of states together with their children and the network's estimates of
+/// the children. Its memory is reused for the next batch.
 struct Expanded {
   explicit Expanded(const Domain& domain) : children(domain) {}
 
@@ -23,37 +24,39 @@ struct Expanded {
     return {states.data(), size(), size() > 0 ? states.size() / size() : 0};
   }
 
-  // Of each state.
+  // One element, or one row of bytes, per state.
   std::vector<std::uint8_t> states;
   std::vector<std::uint8_t> is_goal;
-  std::vector<float>
-      bounds;  ///< no cost-to-go is more: what the way back to a goal costs, infinite
-               ///< where an action on the way that led here cannot be undone
+  /// Upper bound on the cost-to-go: the cost of undoing the path from a goal to the state. Infinite
+  /// if that path has an action that cannot be undone.
+  std::vector<float> bounds;
 
-  // Of each child, by the numbers that `children` gives them.
+  // One element, or one row, per child, in the order of `children`.
   Children children;
-  std::vector<std::uint8_t> child_inputs;
-  std::vector<float> child_values;  ///< the network's estimates
+  std::vector<std::uint8_t> child_inputs;  ///< encoded for the network
+  std::vector<float> child_values;         ///< the network's estimates
 };
 
-/// Makes and estimates the children of states: all that a backup needs, and what steers a search.
+/// Lookahead expands states and evaluates their children. Backups and the searches of generators
+/// both work on the result.
 class Lookahead {
  public:
-  /// Both must outlive this.
+  /// `domain` and `network` must outlive this.
   Lookahead(const Domain& domain, Evaluator& network) : domain_(domain), network_(network) {}
 
-  /// The memory of a batch of so many.
+  /// The memory, in bytes, of a batch of `states` states.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
 
-  /// Makes room for so many states.
+  /// Makes room for `states` states.
   void Resize(Expanded& batch, std::size_t states) const;
 
-  /// For states first, first + 1, ..., whose bytes are there: whether they are goals, their
-  /// children and what the network reads of these. Several threads may do so for different states.
+  /// Fills in is_goal, children and child_inputs for `count` states from index `first` on. Their
+  /// bytes must already be in `batch.states`. Several threads may call this at once for different
+  /// states.
   void Expand(Expanded& batch, std::size_t first, std::size_t count) const;
 
-  /// Asks the network about all children at once. As Evaluator::Evaluate; throws Error that names
-  /// the state if an estimate is not a number.
+  /// Evaluates all children in one call of the network. Blocks and throws like Evaluator::Evaluate.
+  /// Also throws Error that names the state if an estimate is NaN.
   void Evaluate(Expanded& batch) const;
 
  private:
@@ -61,25 +64,26 @@ class Lookahead {
   Evaluator& network_;
 };
 
-/// Labels states with their Bellman backups, the least over all actions of the action's cost plus
-/// the network's estimate for the child; goals, and children that are goals, count 0 and no
-/// estimate counts less (Agostinelli et al., "Solving the Rubik's cube with deep reinforcement
-/// learning and search", Nature Machine Intelligence 2019).
+/// BellmanLabels labels states with their Bellman backups (Agostinelli et al., "Solving the Rubik's
+/// cube with deep reinforcement learning and search", Nature Machine Intelligence 2019). The label
+/// of a state is the minimum over all actions of the action's cost plus the network's estimate of
+/// the child. The label of a goal is 0, the estimate of a child that is a goal is 0, and negative
+/// estimates count as 0.
 ///
-/// For a Q net each action keeps its own backup instead of the least: Q-learning with all actions
-/// of a state at once.
+/// For a Q net the label has one backup per action instead of their minimum: Q-learning for all
+/// actions of a state at once.
 ///
-/// The way back to the goal that a state came from, where every action can be undone, is a bound of
-/// its cost-to-go from above that needs no network. Labels that are capped by it begin at least as
-/// near the truth as walk lengths, and a network that estimates too much cannot drive itself
-/// further up. A Q net's labels are capped by the action, the way back, and the bound.
+/// If `capped`, a label is at most the state's bound (Expanded::bounds). The bound needs no
+/// network. It makes labels at least as accurate as walk lengths from the start, and keeps a
+/// network that overestimates from pushing its own labels up further. For a Q net the cap of an
+/// action is the sum of its cost, the cost of undoing it, and the state's bound.
 class BellmanLabels {
  public:
   /// `spec` must outlive this.
   BellmanLabels(const DomainSpec& spec, Head head, bool capped)
       : spec_(spec), head_(head), capped_(capped) {}
 
-  /// Writes the label of state i of a batch that was evaluated: TargetWidth floats.
+  /// Writes the label of state i of an evaluated batch. `label` has TargetWidth floats.
   void Write(const Expanded& batch, std::size_t i, std::span<float> label) const;
 
  private:

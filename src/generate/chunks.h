@@ -6,14 +6,14 @@
 
 namespace tandem {
 
-/// A range of rows of a fill: `first` counts from 0 within it.
+/// Chunk is a range of rows of a fill.
 struct Chunk {
-  std::int64_t first = 0;
+  std::int64_t first = 0;  ///< index of the first row, counted from 0 in each fill
   std::int64_t rows = 0;
 };
 
-/// Chunks depend on the number of rows alone, so what the network is shown at once does not depend
-/// on the number of workers.
+/// Chunks divides `rows` rows into chunks of `chunk_rows` rows; the last one may be shorter. The
+/// number of workers plays no part, so the network sees the same batches with any number of them.
 class Chunks {
  public:
   Chunks(std::int64_t rows, std::int64_t chunk_rows) : rows_(rows), chunk_rows_(chunk_rows) {}

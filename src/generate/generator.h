@@ -1,4 +1,4 @@
-// What fills a buffer with examples.
+// The interface of the generators, which fill buffers with training examples.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,40 @@
 
 namespace tandem {
 
-/// Floats in the label of a row: one, the state's cost-to-go; for a Q net one for each action, its
-/// cost plus the child's cost-to-go (also in a goal, which needs no action).
+/// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
+/// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
+/// goal.
 std::size_t TargetWidth(const DomainSpec& spec, Head head);
 
-/// The columns of an example: what the network reads, and what it is to learn.
+/// The columns of a training example: the network's input and its target.
 inline constexpr std::size_t kInputColumn = 0;
 inline constexpr std::size_t kTargetColumn = 1;
 Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV);
 
-/// Names global rows of buffer `update`: several processes that are asked for ranges of their own
-/// make together what one would. Labels by a network are the same to the last bit if the ranges
-/// are, since sums depend on what is evaluated together.
+/// FillRequest is a range of the global rows of one buffer. Several processes that fill different
+/// ranges produce together the same rows as one process that fills them all. Labels from a network
+/// are bit-identical only if the ranges are the same, because rounding depends on which rows are
+/// evaluated together.
 struct FillRequest {
-  std::int64_t update = 0;
-  std::int64_t first_row = 0;
+  std::int64_t update = 0;     ///< number of the update that the buffer is for, from 0
+  std::int64_t first_row = 0;  ///< global row, from 0 in each update
   std::int64_t rows = 0;
 };
 
-/// Makes examples. The rows are a function of the generator's options, the request and, where
-/// asks_network(), the target network's weights: neither of threads nor of time.
+/// Generator produces training examples. The rows are a function of the generator's options, the
+/// request and, if asks_network(), the target network's weights. They depend neither on the number
+/// of threads nor on timing.
 class Generator {
  public:
   virtual ~Generator() = default;
 
-  /// Whether the labels come from the target network.
+  /// Whether the rows depend on a network.
   virtual bool asks_network() const = 0;
 
-  /// Writes the requested rows into rows [0, request.rows) of `out`, whose schema is
-  /// ExampleSchema. Blocks; one call at a time, from any one thread. Throws Stopped once `stop` is
-  /// reached, and what the domain or the network throws.
+  /// Writes the requested rows to rows [0, request.rows) of `out`. Its schema is ExampleSchema, or
+  /// StateSchema if the generator was made to leave its rows unlabelled. Blocks until done. Only
+  /// one call at a time, from any thread. Throws Stopped once `stop` is reached, and whatever the
+  /// domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
 };
 

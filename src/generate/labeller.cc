@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 64;  // states that one task takes
+constexpr std::size_t kGrain = 64;  // states per TBB task
 
 }  // namespace
 

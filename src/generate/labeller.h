@@ -1,4 +1,4 @@
-// Labels for states that were kept without.
+// Labels states that were stored without labels.
 #pragma once
 
 #include <array>
@@ -16,27 +16,29 @@
 
 namespace tandem {
 
-/// Makes examples of states by the target network as it is at the time.
+/// Labeller turns stored states into training examples with the target network's current weights.
 class Labeller {
  public:
   virtual ~Labeller() = default;
 
-  /// Writes row i of `states`, whose schema is StateSchema, into row i of `examples`, whose schema
-  /// is ExampleSchema. Blocks; calls `between` on the calling thread every now and then. Throws
-  /// Stopped once `stop` is reached, and what the domain, the network or `between` throws.
+  /// Labels row i of `states` (StateSchema) and writes it to row i of `examples` (ExampleSchema).
+  /// Blocks until done. Calls `between` on the calling thread once per chunk, before the chunk is
+  /// evaluated. Throws Stopped once `stop` is reached, and whatever the domain, the network or
+  /// `between` throws.
   virtual void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
                      const std::function<void()>& between) = 0;
 };
 
+/// LabellerOptions are the options of BellmanLabeller.
 struct LabellerOptions {
   Head head = Head::kV;
-  bool capped = false;  ///< a label is at most the row's bound
+  bool capped = false;  ///< cap each label with the row's bound (see BellmanLabels)
   std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
   int workers = 1;
 };
 
-/// Labels with Bellman backups, chunk by chunk: while the target network evaluates one chunk's
-/// children, the workers expand the next (Turns).
+/// BellmanLabeller labels states with Bellman backups, chunk by chunk. While the target network
+/// evaluates the children of one chunk, the workers expand the next chunk (see Turns).
 class BellmanLabeller final : public Labeller {
  public:
   /// `domain` and `target_network` must outlive this.

@@ -1,4 +1,4 @@
-// The generator that a config asks for.
+// Creates the generator that a config selects.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,14 @@
 
 namespace tandem {
 
-/// Who a generator asks, and what for.
+/// AskedNetwork is the network that a generator queries, and whether its estimates label the rows.
 struct AskedNetwork {
-  Evaluator* network = nullptr;  ///< null only where config.generate.target is walk_length
-  bool labels = true;            ///< what it says labels the rows; if not, they are of StateSchema
+  Evaluator* network = nullptr;  ///< may be null only if config.generate.target is walk_length
+  bool labels = true;            ///< false: the rows stay unlabelled and have StateSchema
 };
 
-/// `config.generate.workers` is a number; `domain` and the network must outlive the result.
+/// Creates the generator for `config`. `config.generate.workers` must be a number, not auto.
+/// `domain` and the network must outlive the result.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const TrainConfig& config,
                                          AskedNetwork asked);
 

@@ -1,4 +1,4 @@
-// How the states of a generator become rows of a buffer.
+// Writes the states of a generator to the rows of a buffer, with or without labels.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,26 @@
 
 namespace tandem {
 
-/// The columns of a state that is labelled only when it is trained on: its bytes, and a bound of
-/// its cost-to-go from above (Expanded::bounds).
+/// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
+/// bytes and an upper bound on its cost-to-go (Expanded::bounds).
 inline constexpr std::size_t kStateColumn = 0;
 inline constexpr std::size_t kBoundColumn = 1;
 Schema StateSchema(const DomainSpec& spec);
 
-/// Writes what is known of a state before its children are evaluated, and after. Different rows may
-/// be written by different threads at once.
+/// RowWriter writes state i of a batch to one row of a buffer, in two calls. Several threads may
+/// write different rows at once.
 class RowWriter {
  public:
   virtual ~RowWriter() = default;
+  /// Writes the columns that are known before the children are evaluated.
   virtual void WriteState(const Expanded& batch, std::size_t i, DataBuffer& out,
                           std::size_t row) const = 0;
+  /// Writes the label. Requires that the children of the batch were evaluated.
   virtual void WriteLabel(const Expanded& batch, std::size_t i, DataBuffer& out,
                           std::size_t row) const = 0;
 };
 
-/// Rows of ExampleSchema.
+/// ExampleWriter writes labelled rows (ExampleSchema).
 class ExampleWriter final : public RowWriter {
  public:
   /// `domain` must outlive this.
@@ -40,10 +42,10 @@ class ExampleWriter final : public RowWriter {
  private:
   const Domain& domain_;
   const BellmanLabels labels_;
-  const std::size_t width_;  // of a label
+  const std::size_t width_;  // floats per label
 };
 
-/// Rows of StateSchema.
+/// StateWriter writes unlabelled rows (StateSchema).
 class StateWriter final : public RowWriter {
  public:
   void WriteState(const Expanded& batch, std::size_t i, DataBuffer& out,

@@ -47,11 +47,12 @@ class GreedyRollout final : public StateSearch {
 
   const DomainSpec& spec_;
   const double epsilon_;
-  std::optional<Action> back_;   // leads straight back
-  std::vector<Action> choices_;  // of the step in hand
+  std::optional<Action> back_;   // the action that undoes the last one
+  std::vector<Action> choices_;  // actions to choose from in the current step
 };
 
-// A* of one puzzle, one state at a step. It never ends by a goal: its caller starts it anew then.
+// A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new
+// search when one is reached.
 class AStarSearch final : public StateSearch {
  public:
   AStarSearch(const DomainSpec& spec, float weight) : spec_(spec), options_{.weight = weight} {}
@@ -59,7 +60,7 @@ class AStarSearch final : public StateSearch {
   void Begin(const Expanded& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
     tree_ = std::make_unique<AStarTree>(spec_, options_, batch.rows()[i], /*start_is_goal=*/false);
-    tree_->SetStartEstimate(0);  // whatever it is: nothing else is open
+    tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }
 

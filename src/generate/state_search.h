@@ -1,4 +1,4 @@
-// Searches as generators run them: one state expanded at a step, and everything in lock step.
+// Searches whose states become training examples: one state per step, many searches in lock step.
 #pragma once
 
 #include <cstddef>
@@ -11,33 +11,37 @@
 
 namespace tandem {
 
+/// StateSearchOptions are the options of the searches that MakeStateSearch creates.
 struct StateSearchOptions {
   GenerateSearch method = GenerateSearch::kNone;
-  double epsilon = 0;  ///< of greedy rollouts
-  float weight = 1;    ///< of A*
+  double epsilon = 0;  ///< greedy rollouts: probability of a random action
+  float weight = 1;    ///< A*: factor of the path cost (AStarOptions::weight)
 };
 
-/// Says which state to expand next; whoever calls it makes the children and asks the network. State
-/// i of a batch is one search's: others may go on beside it, on other threads.
+/// StateSearch decides which state to expand next. Its caller expands the states and evaluates
+/// their children. Each search owns one state of a batch, number i, and touches no other, so
+/// several threads may advance different searches of a batch at once.
 class StateSearch {
  public:
   virtual ~StateSearch() = default;
 
-  /// Starts at state i, whose bytes and bound are there. What was before is forgotten.
+  /// Starts a new search from state i, whose bytes and bound must be set, and discards the previous
+  /// search.
   virtual void Begin(const Expanded& batch, std::size_t i) = 0;
 
-  /// Puts the state to expand next, with its bound, in the place of state i, whose children were
-  /// evaluated and are no goals. False if there is none.
+  /// Replaces state i and its bound with the next state to expand. Requires that the children of
+  /// state i were evaluated and that none of them is a goal. Returns false, and leaves state i
+  /// unchanged, if there is no next state.
   virtual bool Next(Expanded& batch, std::size_t i, Random random) = 0;
 };
 
-/// The search that `options` ask for; null for kNone. `spec` must outlive it.
+/// Creates the search that `options` selects; null for kNone. `spec` must outlive the result.
 ///
-/// A greedy rollout steps to the child of least cost and estimate, the first of equals; with
-/// probability `epsilon` to any, so that it leaves the circles into which a poor network leads it.
-/// Like a random walk, it steps straight back only out of a dead end.
+/// A greedy rollout steps to the child with the least sum of action cost and estimate; ties go to
+/// the first action. With probability `epsilon` it takes a random action instead, because a poor
+/// network leads it in circles. Like a random walk, it undoes its last action only in a dead end.
 ///
-/// A* expands the open state of least weight * cost + estimate.
+/// A* expands the open state with the least weight * cost + estimate.
 std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec,
                                              const StateSearchOptions& options);
 

@@ -1,4 +1,4 @@
-// The order of work where workers prepare what a network is then asked.
+// A two-stage loop: workers prepare one turn while a network evaluates the turn before it.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -12,19 +12,20 @@
 
 namespace tandem {
 
-/// Workers prepare turn i + 1 while the calling thread has the network evaluate turn i. One of the
-/// workers is the calling thread, which joins the others when its evaluation is done; so with a
-/// single worker the two take turns.
+/// Turns runs a loop in which workers prepare turn i + 1 while the calling thread evaluates turn i.
+/// The calling thread counts as one of the workers and helps to prepare once its evaluation is
+/// done. With a single worker, preparation and evaluation therefore alternate.
 class Turns {
  public:
   explicit Turns(int workers) : arena_(workers) {}
 
-  /// For each turn i: prepare(i), in the arena, and then ask(i), on the calling thread. prepare(i)
-  /// starts when ask(i - 2) has returned and runs beside ask(i - 1); so two sets of memory do, one
-  /// for the even turns and one for the odd. Throws what these throw, and Stopped once `stop` is
-  /// reached.
-  template <class Prepare, class Ask>
-  void Run(std::int64_t count, const StopSignal& stop, const Prepare& prepare, const Ask& ask) {
+  /// For each turn i, calls prepare(i) in the arena and then evaluate(i) on the calling thread.
+  /// prepare(i) starts after evaluate(i - 2) has returned and runs at the same time as
+  /// evaluate(i - 1), so two sets of memory are enough: one for even turns and one for odd turns.
+  /// Throws Stopped once `stop` is reached, and whatever `prepare` or `evaluate` throws.
+  template <class Prepare, class Evaluate>
+  void Run(std::int64_t count, const StopSignal& stop, const Prepare& prepare,
+           const Evaluate& evaluate) {
     Timeline* const timeline = Timeline::Current();
     tbb::task_group preparation;
     const auto start_preparing = [&](std::int64_t i) {
@@ -54,9 +55,9 @@ class Turns {
       if (stop.Reached()) throw Stopped();
       start_preparing(i + 1);
       try {
-        ask(i);
+        evaluate(i);
       } catch (...) {
-        finish_preparing();  // it writes into what the caller's frame refers to
+        finish_preparing();  // the tasks refer to objects of this frame and of the caller
         throw;
       }
     }

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 64;  // states that one task takes
+constexpr std::size_t kGrain = 64;  // states per TBB task
 
 std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
                                             const ValueIterationOptions& options) {
@@ -19,7 +19,7 @@ std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
   return std::make_unique<ExampleWriter>(domain, options.head, options.capped);
 }
 
-// Whether a search has come to a goal, or next to one.
+// Whether state i is a goal or a neighbour of one.
 bool ReachedGoal(const Expanded& batch, std::size_t i) {
   const std::size_t num_actions = batch.children.size() / batch.size();
   const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
@@ -29,11 +29,11 @@ bool ReachedGoal(const Expanded& batch, std::size_t i) {
 
 }  // namespace
 
-// The rows that a fill is asked for, and where its instances' states belong.
+// One call of Fill: its request, its output, and the mapping from instances and steps to rows.
 struct ValueIterationGenerator::Filling {
   const FillRequest& request;
   DataBuffer& out;
-  const std::int64_t steps;  // of an instance
+  const std::int64_t steps;  // per instance
 
   std::int64_t first_instance() const { return request.first_row / steps; }
   std::int64_t instances() const {
@@ -46,8 +46,8 @@ struct ValueIterationGenerator::Filling {
     return (first_instance() + instance) * steps + group.step;
   }
 
-  // Nothing where the state is not asked for: the first and the last instance may begin before the
-  // rows of the request or end behind them.
+  // Nothing if the row is outside the request: the first instance may start before the requested
+  // rows, and the last may end after them.
   std::optional<std::size_t> RowInFill(const Group& group, std::size_t i) const {
     const std::int64_t row = GlobalRow(group, i) - request.first_row;
     if (row < 0 || row >= request.rows) return std::nullopt;
@@ -67,10 +67,10 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
   const Filling fill{.request = request, .out = out, .steps = options_.search_iterations};
-  // Two chunks at least, so that one can be expanded while the other is evaluated.
+  // At least two chunks, so that one can be expanded while the other is evaluated.
   const std::int64_t half = (fill.instances() + 1) / 2;
   const Chunks chunks(fill.instances(), std::clamp<std::int64_t>(half, 1, options_.chunk_rows));
-  // Chunks go in pairs; where the last has no partner, every second turn has nothing to do.
+  // Chunks are processed in pairs. If the last chunk has no partner, every second turn is empty.
   const std::int64_t pairs = (chunks.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
     Group& group = groups_[turn % 2];
@@ -105,7 +105,7 @@ void ValueIterationGenerator::Expand(const Filling& fill, Group& group) const {
   });
 }
 
-// Puts the next state of instance i in its place.
+// Replaces the state of instance i with its next state, by the search or by a new scramble.
 void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::size_t i) const {
   Expanded& batch = group.batch;
   StateSearch* search = group.searches[i].get();  // null without a search
@@ -113,8 +113,8 @@ void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::si
     return Random(options_.seed, purpose, static_cast<std::uint64_t>(fill.request.update),
                   static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
   };
-  const bool goes_on = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
-  if (goes_on && search->Next(batch, i, random(Purpose::kRollout))) return;
+  const bool continues = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
+  if (continues && search->Next(batch, i, random(Purpose::kRollout))) return;
   batch.bounds[i] =
       Scramble(domain_, random(Purpose::kScramble), options_.max_scramble, batch.rows()[i]);
   if (search != nullptr) search->Begin(batch, i);

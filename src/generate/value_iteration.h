@@ -1,4 +1,4 @@
-// Targets by approximate value iteration, on scrambles or on the states of searches from them.
+// Examples by approximate value iteration, on scrambled states or on states met by searches.
 #pragma once
 
 #include <array>
@@ -17,32 +17,35 @@
 
 namespace tandem {
 
+/// ValueIterationOptions are the options of ValueIterationGenerator.
 struct ValueIterationOptions {
   Head head = Head::kV;
-  bool capped = false;  ///< a label is at most the cost of the way that led to the state
+  bool capped = false;  ///< cap each label with the cost of undoing the path that led to the state
   std::uint64_t seed = 0;
   std::int64_t max_scramble =
-      GenerateConfig{}.max_scramble;  ///< walks have a length uniform in 0..max_scramble
+      GenerateConfig{}.max_scramble;  ///< scramble lengths are uniform in 0..max_scramble
   std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
   int workers = 1;
 
   StateSearchOptions search;
-  std::int64_t search_iterations = 1;  ///< states in a row that are one search's
+  std::int64_t search_iterations = 1;  ///< consecutive rows that one instance produces
 
-  bool labelled = true;  ///< rows are of ExampleSchema; if not, of StateSchema
+  bool labelled = true;  ///< true: rows have ExampleSchema; false: StateSchema
 };
 
-/// Expands states and labels each with its Bellman backup (BellmanLabels). They are the ends of
-/// random walks and, with a search, the states that it comes to from there: what steers it is what
-/// labels them, so a step costs one evaluation.
+/// ValueIterationGenerator labels states with their Bellman backups (BellmanLabels). Without a
+/// search, the states are ends of random walks. With one, they also include the states that the
+/// search visits from there. One evaluation of a state's children both labels the state and guides
+/// the search.
 ///
-/// Global row r is step (r mod search_iterations) of instance r / search_iterations. An instance
-/// that has expanded a goal or a neighbour of one, or finds nothing left to expand, starts anew
-/// from another scramble, that of its next row; so without a search each row is a scramble. All
-/// random numbers of a row are keyed by its number.
+/// Global row r is step (r mod search_iterations) of instance r / search_iterations. If an instance
+/// has expanded a goal or a neighbour of a goal, or has no state left to expand, its next row is a
+/// new scramble and a new search starts there. Without a search every row is a new scramble. All
+/// random numbers of a row are keyed by the row's number.
 ///
-/// Chunks of up to `chunk_rows` instances go through in lock step: one evaluation for a step of
-/// them all, while the workers update and expand another chunk (Turns).
+/// Instances are processed in chunks of up to `chunk_rows`. The instances of a chunk advance in
+/// lock step, with one evaluation per step. Meanwhile the workers advance and expand another chunk
+/// (see Turns).
 class ValueIterationGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this.
@@ -52,13 +55,13 @@ class ValueIterationGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
-  // Instances in lock step, and the step they are at.
+  // The instances of one chunk, which advance in lock step.
   struct Group {
     explicit Group(const Domain& domain) : batch(domain) {}
 
-    Chunk instances;  // of the fill
+    Chunk instances;  // counted from 0 in each fill
     std::int64_t step = 0;
-    Expanded batch;  // a state for each instance
+    Expanded batch;  // one state per instance
     std::vector<std::unique_ptr<StateSearch>> searches;
   };
 

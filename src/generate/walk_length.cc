@@ -17,10 +17,10 @@ constexpr std::int64_t kBlockRows = 512;
 
 }  // namespace
 
-// Goes from row to row, from one walk to the next.
+// Iterates over the prefixes of all walks, in the order of their rows.
 class WalkLengthGenerator::Prefixes {
  public:
-  // The walk that `row` lies in is taken from its start, up to before that row.
+  // Starts just before `row`: the walk that contains it is replayed from its start up to there.
   Prefixes(const WalkLengthGenerator& generator, std::int64_t update, std::int64_t row)
       : domain_(generator.domain_),
         options_(generator.options_),
@@ -62,10 +62,9 @@ WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, WalkLengthOptions
     : domain_(domain), options_(options), arena_(options.workers) {
   if (options.head == Head::kQ && domain.spec().inverse_actions.empty()) {
     throw InputError(
-        "generate.target walk_length knows of no other action than the one that leads back, and " +
+        "generate.target: walk_length with network.head q needs actions that can be undone, and " +
         domain.spec().name +
-        " has actions that cannot be undone: with network.head q, expected generate.target "
-        "value_iteration");
+        " has some that cannot; set generate.target to value_iteration, or network.head to v");
   }
 }
 
@@ -82,7 +81,7 @@ void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
   });
 }
 
-// In blocks, so that walking and encoding can be told apart while the states stay in cache.
+// Works in blocks, so that walking and encoding are timed separately while states stay in cache.
 void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
                                     DataBuffer& out) const {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);

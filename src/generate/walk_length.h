@@ -1,4 +1,4 @@
-// Targets by walk length: what DeepCubeA's successors without a target network train on.
+// Examples labelled by the length of a random walk, without a target network.
 #pragma once
 
 #include <oneapi/tbb/task_arena.h>
@@ -10,6 +10,7 @@
 
 namespace tandem {
 
+/// WalkLengthOptions are the options of WalkLengthGenerator.
 struct WalkLengthOptions {
   Head head = Head::kV;
   std::uint64_t seed = 0;
@@ -18,19 +19,20 @@ struct WalkLengthOptions {
   int workers = 1;
 };
 
-/// Every prefix of a random walk is an example, labelled with its cost, which bounds the true
-/// cost-to-go from above (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube",
-/// TMLR 2023, trains on all prefixes; Chervov et al., "CayleyPy", 2025, on walk lengths).
+/// WalkLengthGenerator makes one example of every prefix of a random walk from a goal. The label is
+/// the cost of undoing the prefix, which is an upper bound on the true cost-to-go. Training on all
+/// prefixes follows Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023;
+/// training on walk lengths follows Chervov et al., "CayleyPy", 2025.
 ///
-/// For a Q net, the walk may be taken as one step longer by every action but the one that leads
-/// back, which makes it one shorter: the label of action a is its cost plus the length of that
-/// walk.
+/// For a Q net, the label of an action is its cost plus the cost of the way back from its child.
+/// The action that undoes the last step shortens the walk by that step. Every other action makes
+/// the walk one step longer.
 ///
-/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length, whatever the
-/// chunks.
+/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length. It does not depend
+/// on how the rows are split into chunks.
 class WalkLengthGenerator final : public Generator {
  public:
-  /// `domain` must outlive this. Throws InputError for a Q net of a domain whose actions have no
+  /// `domain` must outlive this. Throws InputError for a Q net if the domain's actions have no
   /// inverses.
   WalkLengthGenerator(const Domain& domain, WalkLengthOptions options);
 
