@@ -99,7 +99,7 @@ void OpenFile::Read(std::int64_t offset, std::span<std::byte> to) const {
     const ssize_t count = ::pread(descriptor_, to.data(), to.size(), offset);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) Fail();
-    if (count == 0) throw Error("it is torn: the file ends too soon");
+    if (count == 0) throw Error("the file ends too soon");
     to = to.subspan(static_cast<std::size_t>(count));
     offset += count;
   }

@@ -17,7 +17,7 @@ std::string Compress(std::span<const std::byte> bytes) {
   const std::size_t size =
       ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), kLevel);
   if (ZSTD_isError(size) != 0) {
-    throw Error(fmt::format("cannot compress: {}", ZSTD_getErrorName(size)));
+    throw Error(fmt::format("cannot compress a chunk: {}", ZSTD_getErrorName(size)));
   }
   frame.resize(size);
   return frame;
@@ -31,7 +31,7 @@ void Decompress(std::string_view frame, std::span<std::byte> to) {
     throw Error(fmt::format("it cannot be decompressed: {}", ZSTD_getErrorName(size)));
   }
   if (size != to.size()) {
-    throw Error(fmt::format("it holds {} bytes, expected {}", size, to.size()));
+    throw Error(fmt::format("it decompresses to {} bytes, expected {}", size, to.size()));
   }
 }
 

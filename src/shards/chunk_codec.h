@@ -1,4 +1,4 @@
-// How chunks are compressed.
+// Compression of chunks (Zstandard).
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,14 @@
 
 namespace tandem {
 
-/// `bytes` as a Zstandard frame.
+/// Compresses `bytes` into one Zstandard frame.
 std::string Compress(std::span<const std::byte> bytes);
 
-/// The most bytes that a frame of so many may have.
+/// The largest possible size of the frame that Compress makes of `bytes` bytes.
 std::size_t MostCompressedBytes(std::size_t bytes);
 
-/// The inverse. Throws Error that says what is wrong if `frame` does not hold to.size() bytes.
+/// Decompresses `frame` into `to`. Throws Error if the frame is damaged or does not hold exactly
+/// to.size() bytes.
 void Decompress(std::string_view frame, std::span<std::byte> to);
 
 }  // namespace tandem

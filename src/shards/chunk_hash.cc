@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-// A task takes a tenth of a millisecond.
+// Makes a task of about a tenth of a millisecond.
 constexpr std::size_t kPartsATask = 2;
 
 std::size_t PartsOf(std::size_t bytes) { return (bytes + kHashedBytes - 1) / kHashedBytes; }

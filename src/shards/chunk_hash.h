@@ -8,15 +8,15 @@
 
 namespace tandem {
 
-/// Parts of a chunk that are hashed by themselves, so that several threads can read and check it. A
-/// part stays in the processor's cache in between.
+/// A chunk is hashed in parts of this many bytes, so that several threads can read and hash it. A
+/// part is small enough to stay in the processor's cache between reading and hashing.
 inline constexpr std::size_t kHashedBytes = 256 << 10;
 
-/// The hash of the hashes of the parts of `bytes`, as digits.
+/// The hash of a chunk, as hexadecimal digits: the hash of the hashes of its parts.
 std::string ChunkHash(std::span<const std::byte> bytes);
 
-/// The same of what `read` puts there: it is called for each part, with the place where that
-/// begins, on any of TBB's threads and in any order. Throws what it throws.
+/// Reads a chunk into `bytes` and returns its ChunkHash. Calls `read` once for each part, with the
+/// part's offset and its memory, on any TBB thread and in any order. Throws whatever `read` throws.
 std::string ChunkHash(std::span<std::byte> bytes,
                       const std::function<void(std::size_t, std::span<std::byte>)>& read);
 

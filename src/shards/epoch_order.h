@@ -1,4 +1,4 @@
-// The order in which training goes through a set of shards.
+// The order in which training reads a set of shards.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace tandem {
 
-/// Epochs follow each other without end, and each takes every chunk once, in an order of its own:
-/// step s is a chunk of epoch s / num_chunks. Within a chunk, rows come in an order of their own
-/// too (ShuffleRows). All of it is a function of the set and the seed. Used by one thread.
+/// EpochOrder gives the order of an endless sequence of epochs. Each epoch reads every chunk once,
+/// in its own random order; step s reads one chunk of epoch s / num_chunks. The rows of a chunk are
+/// shuffled too (ShuffleRows). The order is a function of the set and the seed. Not thread-safe.
 class EpochOrder {
  public:
   EpochOrder(const ShardSetSpec& set, std::uint64_t seed);
@@ -19,10 +19,10 @@ class EpochOrder {
   std::int64_t EpochOf(std::int64_t step) const { return step / num_chunks_; }
   std::int64_t ChunkOf(std::int64_t step);
 
-  /// Where row `row` of the endless sequence is: `row` rows come before it.
+  /// Finds row `row` of the endless sequence, counted from 0.
   struct Place {
     std::int64_t step = 0;
-    std::int64_t row = 0;  ///< of the chunk's rows, in their shuffled order
+    std::int64_t row = 0;  ///< position in the shuffled order of the chunk's rows
   };
   Place Find(std::int64_t row);
 
@@ -32,11 +32,11 @@ class EpochOrder {
   const ShardSetSpec set_;
   const std::uint64_t seed_;
   const std::int64_t num_chunks_;
-  std::int64_t epoch_ = -1;  // whose order `chunks_` is
-  std::vector<std::int64_t> chunks_;
+  std::int64_t epoch_ = -1;           // the epoch that chunks_ belongs to
+  std::vector<std::int64_t> chunks_;  // the chunks in that epoch's order
 };
 
-/// Writes the numbers of a chunk's rows in the order in which an epoch takes them.
+/// Writes the indices of a chunk's rows in the order in which an epoch reads them.
 void ShuffleRows(std::span<std::int32_t> rows, std::uint64_t seed, std::int64_t epoch,
                  std::int64_t chunk);
 

@@ -30,17 +30,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// No update of a run has this number, so a run that also generates makes other rows from its seed.
+// No update of a run has this number. A run with the same seed that generates its own rows
+// therefore generates different ones.
 constexpr std::int64_t kNoUpdate = -1;
 
-// Makes one shard after the other from chunks that come in order, on a thread of its own.
+// Writes shards on its own thread, one after another. Chunks must arrive in order.
 class BackgroundWriter {
  public:
   BackgroundWriter(fs::path folder, const ShardSetSpec& set)
       : folder_(std::move(folder)), set_(set), thread_("writer") {}
 
-  // Writes `rows`, which must not change before the result is there: the bytes of the shard that
-  // the chunk ends, if it ends one.
+  // Writes `rows`, which must not change until the result is ready. The result is the size of the
+  // shard's file if the chunk is its last, and 0 otherwise.
   std::future<std::int64_t> Write(std::int64_t chunk, const DataBuffer& rows) {
     const auto task = std::make_shared<std::packaged_task<std::int64_t()>>(
         [this, chunk, &rows] { return WriteNow(chunk, rows); });
@@ -52,7 +53,7 @@ class BackgroundWriter {
   std::int64_t WriteNow(std::int64_t chunk, const DataBuffer& rows) {
     const std::int64_t shard = chunk / set_.chunks_per_shard;
     if (chunk == set_.FirstChunk(shard)) writer_.emplace(folder_, set_, shard);
-    if (!writer_) throw Error("the chunk before could not be written");
+    if (!writer_) throw Error("an earlier chunk of this shard could not be written");
     try {
       writer_->Add(rows);
       if (chunk + 1 < set_.EndChunk(shard)) return 0;
@@ -60,20 +61,21 @@ class BackgroundWriter {
       writer_.reset();
       return bytes;
     } catch (...) {
-      writer_.reset();  // or the next chunk would be taken for this one
+      writer_.reset();  // the shard lacks a chunk, so its next chunks must fail too
       throw;
     }
   }
 
   const fs::path folder_;
   const ShardSetSpec& set_;
-  std::optional<ShardWriter> writer_;  // of the shard in hand; the thread's own
-  Worker thread_;                      // last: it uses everything above
+  std::optional<ShardWriter> writer_;  // of the current shard; used only by thread_
+  Worker thread_;                      // declared last, because it uses the members above
 };
 
-// Whether the shard is there. One that is torn or another's, or whose header is damaged, is made
-// anew; what is altered within shows only when all of it is read (`tandem shards`).
-bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
+// Whether the shard exists and need not be generated. A shard that is incomplete, has a damaged
+// header or belongs to another number is generated again. Altered bytes inside a chunk are not
+// noticed here; that takes reading the whole file (`tandem shards`).
+bool IsComplete(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
   RequireNoPipe(path);  // the writer would wait for a reader
@@ -81,22 +83,23 @@ bool IsThere(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard
     const ShardHeader header = ReadHeader(path);
     if (header.set != set) {
       throw InputError(
-          fmt::format("{} is of another set than is asked for: {}; name another folder, "
-                      "or go on as that was begun",
+          fmt::format("{} belongs to a different set: {}. Use another folder, or the arguments "
+                      "that the set was started with.",
                       path.string(), DescribeDifference(header.set, set)));
     }
     if (header.shard != shard) {
       throw DamagedShard(fmt::format("{} holds shard {} of the set", path.string(), header.shard));
     }
     if (std::cmp_greater_equal(fs::file_size(path), header.file_bytes())) return true;
-    throw DamagedShard(fmt::format("{} is torn", path.string()));
+    throw DamagedShard(fmt::format("{} is incomplete", path.string()));
   } catch (const DamagedShard& damage) {
-    LogWarning(fmt::format("{}; it is made anew", damage.what()));
+    LogWarning(fmt::format("{}; generating it again", damage.what()));
     return false;
   }
 }
 
-// Before a long wait for the disk to be full. How far rows can be compressed is not known.
+// Checks for free disk space now rather than fail hours later. Does nothing if the set is
+// compressed, because the size of compressed rows is not known in advance.
 void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
                const std::vector<std::int64_t>& shards) {
   if (set.compression != Compression::kNone) return;
@@ -108,39 +111,41 @@ void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
   }
   const auto room = static_cast<double>(fs::space(folder).available);
   if (needed <= room) return;
-  throw InputError(fmt::format("{} more are to be made, but the disk of {} has room for {}",
-                               HumanBytes(needed), folder.string(), HumanBytes(room)));
+  throw InputError(fmt::format(
+      "{}: the missing shards need {}, but the disk has only {} free. Free some space, or generate "
+      "fewer examples.",
+      folder.string(), HumanBytes(needed), HumanBytes(room)));
 }
 
-// A file that is written aside of a shard: "shard-000000.tandem.PID.partial".
-struct Aside {
-  std::string shard;  // the name of the file that it would become
-  pid_t writer = 0;
+// An unfinished shard, as AtomicFile names it: "shard-000000.tandem.PID.partial".
+struct PartialFile {
+  std::string shard;  // the file's name once it is complete
+  pid_t writer = 0;   // the process that writes it
 };
 
-std::optional<Aside> AsideOf(std::string_view name) {
+std::optional<PartialFile> ParsePartialName(std::string_view name) {
   constexpr std::string_view kSuffix = ".partial";
   if (!name.ends_with(kSuffix)) return std::nullopt;
   name.remove_suffix(kSuffix.size());
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
-  Aside aside{.shard = std::string(name.substr(0, dot))};
+  PartialFile partial{.shard = std::string(name.substr(0, dot))};
   const char* end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + dot + 1, end, aside.writer);
-  if (error != std::errc() || at != end || aside.writer <= 0) return std::nullopt;
-  return aside;
+  const auto [at, error] = std::from_chars(name.data() + dot + 1, end, partial.writer);
+  if (error != std::errc() || at != end || partial.writer <= 0) return std::nullopt;
+  return partial;
 }
 
-// What processes left behind that were killed.
+// Removes unfinished shards that killed processes left behind.
 void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& shards) {
   std::unordered_set<std::string> names;
   for (const std::int64_t shard : shards) {
     names.insert(ShardPath(folder, shard).filename().string());
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const auto aside = AsideOf(entry.path().filename().string());
-    if (!aside || !names.contains(aside->shard)) continue;
-    if (::kill(aside->writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
+    const auto partial = ParsePartialName(entry.path().filename().string());
+    if (!partial || !names.contains(partial->shard)) continue;
+    if (::kill(partial->writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
   }
 }
 
@@ -152,13 +157,13 @@ std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
   return rows;
 }
 
-// The shards of the share that are not there; counts the rows of the others.
+// Returns the shards of the share that must be generated, and counts the rows in `progress`.
 std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set, Share share,
                                        GenerateProgress& progress) {
   std::vector<std::int64_t> missing;
   for (std::int64_t i = share.index; i < set.num_shards(); i += share.count) {
     progress.rows += RowsOf(set, i);
-    if (IsThere(folder, set, i)) {
+    if (IsComplete(folder, set, i)) {
       progress.rows_found += RowsOf(set, i);
     } else {
       missing.push_back(i);
@@ -167,12 +172,13 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
   return missing;
 }
 
-// A buffer that is filled and written in turns.
+// A buffer that is filled with a chunk, then written, then filled with another.
 struct Slot {
   std::unique_ptr<DataBuffer> rows;
   std::future<std::int64_t> written;
 
-  // Of `count` rows: the last chunk may have fewer than the others.
+  // Returns a buffer of exactly `count` rows. The last chunk of a set may have fewer than the
+  // others.
   DataBuffer& Buffer(const Schema& schema, std::int64_t count) {
     if (rows == nullptr || static_cast<std::int64_t>(rows->rows()) != count) {
       rows = std::make_unique<DataBuffer>(schema, static_cast<std::size_t>(count));
@@ -195,7 +201,8 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
   if (config.generate.target != Target::kWalkLength) {
-    // Sums differ in their last bits with what is evaluated together, and by how many threads.
+    // The rounding of a network's estimates depends on which rows are evaluated together and on the
+    // number of threads.
     for (const char* key : {"generate.search", "generate.search_iterations",
                             "generate.search_epsilon", "generate.search_weight",
                             "generate.chunk_rows", "evaluate.batch_rows", "evaluate.precision"}) {
@@ -206,7 +213,8 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
       keys.emplace_back("evaluate.threads");
       if (!instruction_set.empty()) set.made_by["instruction_set"] = instruction_set;
     }
-    set.made_by["device"] = on_cpu ? "cpu" : "cuda";  // whichever: processes may have one each
+    // No device number, so that each process may use its own GPU.
+    set.made_by["device"] = on_cpu ? "cpu" : "cuda";
     set.made_by["weights_sha256"] = weights_sha256;
   }
   for (const std::string& key : keys) set.made_by[key] = ValueText(config, key);
@@ -218,13 +226,15 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
                     const std::function<void(const GenerateProgress&)>& progress) {
   if (set.num_shards() > kMaxShards) {
     throw InputError(
-        fmt::format("{} shards, expected at most {}: put more rows into a chunk, or "
-                    "more chunks into a shard",
+        fmt::format("the set would have {} shards, expected at most {}; use more rows per chunk "
+                    "(--chunk-rows) or more chunks per shard (--shard-chunks)",
                     WithThousands(set.num_shards()), WithThousands(kMaxShards)));
   }
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+  if (error) {
+    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
   GenerateProgress done;
   const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
   RemoveLeftovers(folder, shards);
@@ -232,7 +242,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   CheckRoom(folder, set, shards);
 
   std::array<Slot, 2> slots;
-  BackgroundWriter writer(folder, set);  // after what it reads from
+  BackgroundWriter writer(folder, set);  // declared after slots, because it reads from them
   const auto await = [&](Slot& slot) {
     if (!slot.written.valid()) return;
     done.bytes += slot.written.get();

@@ -21,13 +21,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
 constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
 
-// No more than these is generated, and within them nothing overflows.
+// Upper limits of a set. Within them no size computation overflows.
 constexpr std::int64_t kMostExamples = std::int64_t{1} << 50;
 constexpr std::int64_t kMostChunksOfAShard = std::int64_t{1} << 20;
 constexpr double kMostBytesOfAShard = 0x1p62;
@@ -43,15 +43,15 @@ Json ToJson(const Schema& schema) {
   return columns;
 }
 
-// JSON's numbers may be fractions, negative, or larger than any type.
+// Numbers in JSON may be fractions, negative, or too large for any integer type.
 std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std::int64_t most) {
   const Json& value = json.at(key);
   if (value.is_number_unsigned() && std::cmp_greater_equal(value.get<std::uint64_t>(), least) &&
       std::cmp_less_equal(value.get<std::uint64_t>(), most)) {
     return value.get<std::int64_t>();
   }
-  throw Error(fmt::format("its header says `{}: {}`, expected {} to {}", key, DumpJson(value),
-                          least, most));
+  throw Error(fmt::format("the header has `{}: {}`, expected {} to {}", key, DumpJson(value), least,
+                          most));
 }
 
 Compression CompressionIn(const Json& json) {
@@ -59,20 +59,23 @@ Compression CompressionIn(const Json& json) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     if (name == NameOf(compression)) return compression;
   }
-  throw Error(fmt::format("its header says `compression: {}`, expected none or zstd", name));
+  throw Error(fmt::format("the header has `compression: {}`, expected none or zstd", name));
 }
 
 Schema SchemaIn(const Json& json) {
   Schema schema;
   for (const Json& column : json) {
     const auto type = column.at("type").get<std::string>();
-    if (type != "uint8" && type != "float32") throw Error(fmt::format("a column is of {}", type));
+    if (type != "uint8" && type != "float32") {
+      throw Error(
+          fmt::format("the header has a column of type {}, expected uint8 or float32", type));
+    }
     schema.columns.push_back(
         {.name = column.at("name"),
          .type = type == "uint8" ? ElementType::kUint8 : ElementType::kFloat32,
          .width = static_cast<std::size_t>(NumberIn(column, "width", 1, INT32_MAX))});
   }
-  if (schema.columns.empty()) throw Error("its header speaks of no columns");
+  if (schema.columns.empty()) throw Error("the header lists no columns");
   return schema;
 }
 
@@ -97,12 +100,12 @@ ShardSetSpec SpecIn(const Json& json) {
                    .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMostChunksOfAShard),
                    .compression = CompressionIn(json)};
   if (set.num_shards() > kMaxShards) {
-    throw Error(fmt::format("its header speaks of {} shards, expected at most {}", set.num_shards(),
-                            kMaxShards));
+    throw Error(fmt::format("the header describes a set of {} shards, expected at most {}",
+                            set.num_shards(), kMaxShards));
   }
   if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
       kMostBytesOfAShard) {
-    throw Error("its header speaks of more bytes in a shard than there can be");
+    throw Error("the header describes shards that are larger than a file can be");
   }
   return set;
 }
@@ -117,7 +120,7 @@ Json ToJson(const ShardHeader& header) {
   return json;
 }
 
-// With the longest numbers that may stand in it.
+// The header's size if every number in it had its greatest possible length.
 std::int64_t HeaderBytes(ShardHeader header) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   for (StoredChunk& chunk : header.chunks) {
@@ -128,18 +131,18 @@ std::int64_t HeaderBytes(ShardHeader header) {
   return (static_cast<std::int64_t>(bytes) + kPage - 1) / kPage * kPage;
 }
 
-// Of a header that begins with `text`.
-std::int64_t BytesSaidIn(std::string_view text) {
+// The size of the header, as stated in its first two lines. `text` may be just the start of it.
+std::int64_t StatedHeaderBytes(std::string_view text) {
   const std::string preamble = Preamble();
   if (!text.starts_with(preamble)) {
-    throw Error(fmt::format("it does not begin with `tandem shard {}`", kShardSchema));
+    throw Error(fmt::format("the file does not begin with `tandem shard {}`", kShardSchema));
   }
   text = text.substr(preamble.size(), kSizeDigits);
   std::int64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (error != std::errc() || end != text.data() + text.size() || bytes < kPage ||
       bytes % kPage != 0 || bytes > kMostHeaderBytes) {
-    throw Error("its header is damaged");
+    throw Error("the header is damaged: its size is not valid");
   }
   return bytes;
 }
@@ -155,16 +158,16 @@ ShardHeader HeaderIn(std::string_view text) {
     }
     return header;
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("its header makes no sense: {}", error.what()));
+    throw Error(fmt::format("the header is not valid: {}", error.what()));
   }
 }
 
-// Of a header of so many bytes.
+// Checks that the chunks follow the header without gaps and have possible sizes.
 void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
   const ShardSetSpec& set = header.set;
   const std::int64_t first = set.FirstChunk(header.shard);
   if (std::ssize(header.chunks) != set.EndChunk(header.shard) - first) {
-    throw Error(fmt::format("its header speaks of shard {} with {} chunks, expected {}",
+    throw Error(fmt::format("the header describes shard {} with {} chunks, expected {}",
                             header.shard, header.chunks.size(),
                             set.EndChunk(header.shard) - first));
   }
@@ -173,13 +176,13 @@ void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
   for (std::int64_t i = 0; i < std::ssize(header.chunks); ++i) {
     const StoredChunk& chunk = header.chunks[static_cast<std::size_t>(i)];
     if (chunk.offset != end) {
-      throw Error(fmt::format("its header says that chunk {} begins at {}, expected {}", i,
+      throw Error(fmt::format("the header says that chunk {} begins at {}, expected {}", i,
                               chunk.offset, end));
     }
     const std::size_t plain = set.BytesOfChunk(first + i);
     const auto most = static_cast<std::int64_t>(compressed ? MostCompressedBytes(plain) : plain);
     if (chunk.bytes < (compressed ? 1 : most) || chunk.bytes > most) {
-      throw Error(fmt::format("its header says that chunk {} has {} bytes, expected {}{}", i,
+      throw Error(fmt::format("the header says that chunk {} has {} bytes, expected {}{}", i,
                               chunk.bytes, compressed ? "1 to " : "", most));
     }
     end += chunk.bytes;
@@ -234,10 +237,10 @@ std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& he
     return differ("the number of examples", there.examples, here.examples);
   }
   if (there.chunk_rows != here.chunk_rows) {
-    return differ("the rows of a chunk", there.chunk_rows, here.chunk_rows);
+    return differ("the number of rows per chunk", there.chunk_rows, here.chunk_rows);
   }
   if (there.chunks_per_shard != here.chunks_per_shard) {
-    return differ("the chunks of a shard", there.chunks_per_shard, here.chunks_per_shard);
+    return differ("the number of chunks per shard", there.chunks_per_shard, here.chunks_per_shard);
   }
   return differ("the compression", NameOf(there.compression), NameOf(here.compression));
 }
@@ -258,12 +261,15 @@ std::string FormatHeader(const ShardHeader& header) {
 }
 
 ShardHeader ParseHeader(std::string_view text) {
-  if (std::ssize(text) != BytesSaidIn(text)) throw Error("its header is torn");
+  if (std::ssize(text) != StatedHeaderBytes(text)) {
+    throw Error(
+        fmt::format("the header has {} bytes, expected {}", text.size(), StatedHeaderBytes(text)));
+  }
   const std::string_view hashed = text.substr(0, text.size() - kHashDigits - 1);
   Hash hash;
   hash.Add(hashed);
   if (text.substr(hashed.size()) != hash.Hex() + '\n') {
-    throw Error("its header is not what was written: the hash is another");
+    throw Error("the header is damaged: its hash does not match its contents");
   }
   ShardHeader header = HeaderIn(hashed.substr(Preamble().size() + kSizeDigits));
   CheckChunks(header, std::ssize(text));
@@ -275,13 +281,13 @@ ShardHeader ReadHeader(const std::filesystem::path& path) {
     const OpenFile file(path);
     std::string text(kPage, '\0');
     const auto read = [&](std::int64_t from, std::int64_t to) {
-      if (to > file.size()) throw Error("its header is torn: the file ends in it");
+      if (to > file.size()) throw Error("the file is incomplete: it ends inside the header");
       text.resize(static_cast<std::size_t>(to));
       file.Read(from,
                 std::as_writable_bytes(std::span(text)).subspan(static_cast<std::size_t>(from)));
     };
     read(0, kPage);
-    read(kPage, std::max(kPage, BytesSaidIn(text)));
+    read(kPage, std::max(kPage, StatedHeaderBytes(text)));
     return ParseHeader(text);
   } catch (const Error& error) {
     throw DamagedShard(fmt::format("{}: {}", path.string(), error.what()));

@@ -1,14 +1,14 @@
-// A shard: a file with some of a set of examples. Sets are folders of files shard-000000.tandem and
-// so on.
+// The file format of shards. A set of examples is a folder of files shard-000000.tandem,
+// shard-000001.tandem and so on; each is a shard. A shard starts with a header:
 //
 //     tandem shard 2              kShardSchema
-//     header 8192                 bytes of the header, a multiple of 4096: ten digits
-//     {"domain": "cube3", ...}    the rest as JSON, and blanks up to the last line
-//     32 hexadecimal digits       XXH3's 128-bit hash of the header before them
+//     header 8192                 size of the header in bytes, a multiple of 4096, as ten digits
+//     {"domain": "cube3", ...}    ShardHeader as JSON, padded with blanks up to the last line
+//     32 hexadecimal digits       128-bit XXH3 hash of the header up to here
 //
-// Then the chunks, end to end. A chunk is the memory of a DataBuffer: column after column, each
-// from a multiple of 64 bytes on, so that a map of an uncompressed file can be used as it lies. The
-// header holds the offset, the bytes and the hash (ChunkHash) of each chunk as it is stored.
+// The chunks follow without gaps. A chunk is the memory of a DataBuffer: one column after another,
+// each aligned to 64 bytes, so that an uncompressed file can be memory-mapped and used directly.
+// The header holds the offset, the size and the hash (ChunkHash) of each chunk as it is stored.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +25,21 @@ namespace tandem {
 
 inline constexpr int kShardSchema = 2;
 
-inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< of a set: names have six digits
+inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< per set: file names have six digits
 
 enum class Compression : std::uint8_t { kNone, kZstd };
 
 /// "none" or "zstd".
 std::string_view NameOf(Compression compression);
 
-/// What all shards of a set have in common. Row r of the set is row r mod chunk_rows of chunk r /
-/// chunk_rows, which is in shard r / rows_per_shard(); only the last chunk may have fewer rows.
+/// ShardSetSpec describes a set of shards; all its shards store the same description. Row r of the
+/// set is row (r mod chunk_rows) of chunk r / chunk_rows, in shard r / rows_per_shard(). Only the
+/// last chunk of the set may have fewer rows.
 struct ShardSetSpec {
   std::string domain;                          ///< DomainSpec::identity
-  std::string target;                          ///< as in a config: "walk_length"
+  std::string target;                          ///< generate.target of the config: "walk_length"
   Schema schema;                               ///< ExampleSchema
-  std::map<std::string, std::string> made_by;  ///< by key: all that the rows are a function of
+  std::map<std::string, std::string> made_by;  ///< config keys and values that determine the rows
   std::int64_t examples = 0;                   ///< rows of the whole set
   std::int64_t chunk_rows = 1;
   std::int64_t chunks_per_shard = 1;
@@ -55,49 +56,50 @@ struct ShardSetSpec {
   std::int64_t FirstChunk(std::int64_t shard) const { return shard * chunks_per_shard; }
   std::int64_t EndChunk(std::int64_t shard) const;
 
-  /// The memory of a chunk that is not compressed.
+  /// The uncompressed size of a chunk in bytes.
   std::size_t BytesOfChunk(std::int64_t chunk) const;
 
-  /// Tells sets apart: the hash of all of this.
+  /// A hash of all fields. Two sets with equal identities hold the same rows.
   std::string Identity() const;
 
   bool operator==(const ShardSetSpec&) const = default;
 };
 
-/// Says in which two values `a` and `b` differ: "seed is 1 there and 2 here". Requires a != b.
+/// Describes the first difference, as in "seed is 1 there and 2 here". Requires there != here.
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here);
 
-/// A chunk as it is stored.
+/// StoredChunk locates a chunk in a file.
 struct StoredChunk {
-  std::int64_t offset = 0;  ///< in the file
-  std::int64_t bytes = 0;
-  std::string hash;
+  std::int64_t offset = 0;  ///< in the file, in bytes
+  std::int64_t bytes = 0;   ///< size in the file
+  std::string hash;         ///< ChunkHash of these bytes
 
   bool operator==(const StoredChunk&) const = default;
 };
 
+/// ShardHeader is the content of a shard's header.
 struct ShardHeader {
   ShardSetSpec set;
-  std::int64_t shard = 0;           ///< its number
-  std::vector<StoredChunk> chunks;  ///< in order
+  std::int64_t shard = 0;           ///< number of the shard in its set
+  std::vector<StoredChunk> chunks;  ///< the shard's chunks, in order
 
-  /// Bytes of a whole file.
+  /// The size of the complete file.
   std::int64_t file_bytes() const { return chunks.back().offset + chunks.back().bytes; }
 };
 
 std::filesystem::path ShardPath(const std::filesystem::path& folder, std::int64_t shard);
 
-/// The header as text, of the same length whatever is stored: so that it can be written before the
-/// chunks are, with empty ones, and written over afterwards.
+/// Formats the header. The length does not depend on the offsets, sizes and hashes of the chunks.
+/// So the header can be written before the chunks and overwritten once they are known.
 std::string FormatHeader(const ShardHeader& header);
 
-/// Whatever `text` holds, the header is one that could have been written: the sizes of its set are
-/// positive and neither their products nor sums overflow, its shard is one of the set's, and its
-/// chunks lie end to end behind it, each with as many bytes as its rows take, or where they are
-/// compressed may take. Throws Error that says what is wrong, without the file's name.
+/// Parses and validates a header; `text` is untrusted. In the returned header all sizes are
+/// positive and neither their products nor their sums overflow. The shard's number is valid for its
+/// set. The chunks follow the header without gaps, and each has the size that its rows need or, if
+/// compressed, can have. Throws Error that says what is wrong, without the file's name.
 ShardHeader ParseHeader(std::string_view text);
 
-/// The header of a file. Throws DamagedShard that names it.
+/// Reads and validates the header of a file. Throws DamagedShard that names the file.
 ShardHeader ReadHeader(const std::filesystem::path& path);
 
 }  // namespace tandem

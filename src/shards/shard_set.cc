@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The shards that are there, by name; what else lies in the folder is of no concern.
+// The files in `folder` that are named like shards, sorted. Other files are ignored.
 std::vector<fs::path> FilesIn(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
@@ -42,7 +42,7 @@ struct Found {
   std::string problem;
 };
 
-Found Look(const fs::path& path) {
+Found ReadFound(const fs::path& path) {
   try {
     return {.path = path, .header = ReadHeader(path)};
   } catch (const DamagedShard& damage) {
@@ -50,14 +50,14 @@ Found Look(const fs::path& path) {
   }
 }
 
-// `looked`: those of its files that were looked at, the first among them.
-[[noreturn]] void FailForWantOfHeaders(const fs::path& folder, const std::vector<Found>& looked) {
-  throw InputError(looked.empty()
-                       ? fmt::format("{} holds no shards (shard-000000.tandem and so on), which "
-                                     "`tandem generate` makes",
+// Throws because none of the shards in `found` has an intact header.
+[[noreturn]] void FailWithoutHeader(const fs::path& folder, const std::vector<Found>& found) {
+  throw InputError(found.empty()
+                       ? fmt::format("{} holds no shards (shard-000000.tandem, ...); create them "
+                                     "with `tandem generate`",
                                      folder.string())
-                       : fmt::format("{} holds no shard whose header is whole: {}", folder.string(),
-                                     looked.front().problem));
+                       : fmt::format("{} holds no shard with an intact header: {}", folder.string(),
+                                     found.front().problem));
 }
 
 ShardSet::Shard Missing(const fs::path& path, std::int64_t number) {
@@ -67,7 +67,7 @@ ShardSet::Shard Missing(const fs::path& path, std::int64_t number) {
           .problem = fmt::format("{} is missing", path.string())};
 }
 
-// What lies where shard `number` should.
+// Shard `number`, from the file with its name.
 ShardSet::Shard ShardFrom(Found found, std::int64_t number) {
   if (found.header && found.header->shard != number) {
     found.problem =
@@ -83,12 +83,12 @@ ShardSet::Shard ShardFrom(Found found, std::int64_t number) {
 }  // namespace
 
 ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
-  std::vector<Found> looked;
+  std::vector<Found> found;
   for (const fs::path& path : FilesIn(folder)) {
-    looked.push_back(Look(path));
-    if (looked.back().header) return looked.back().header->set;
+    found.push_back(ReadFound(path));
+    if (found.back().header) return found.back().header->set;
   }
-  FailForWantOfHeaders(folder, looked);
+  FailWithoutHeader(folder, found);
 }
 
 std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards) {
@@ -100,7 +100,7 @@ std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards
 }
 
 std::string DescribeStray(const fs::path& file, std::int64_t num_shards) {
-  return fmt::format("{} is none of the set's {}, {:06} to {:06}: nothing reads it", file.string(),
+  return fmt::format("{} is not one of the set's {} ({:06} to {:06}) and is ignored", file.string(),
                      Counted(num_shards, "shard"), 0, num_shards - 1);
 }
 
@@ -112,15 +112,15 @@ void WarnOfStrays(const fs::path& folder, std::int64_t num_shards) {
 
 ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
   std::vector<Found> found;
-  for (const fs::path& path : FilesIn(folder_)) found.push_back(Look(path));
+  for (const fs::path& path : FilesIn(folder_)) found.push_back(ReadFound(path));
   const auto first =
       std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
-  if (first == found.end()) FailForWantOfHeaders(folder_, found);
+  if (first == found.end()) FailWithoutHeader(folder_, found);
   spec_ = first->header->set;
   std::unordered_map<std::string, Found*> by_path;
   for (Found& each : found) {
     if (each.header && each.header->set != spec_) {
-      throw InputError(fmt::format("{} and {} are of different sets: {}", first->path.string(),
+      throw InputError(fmt::format("{} and {} belong to different sets: {}", first->path.string(),
                                    each.path.string(),
                                    DescribeDifference(spec_, each.header->set)));
     }
@@ -141,9 +141,9 @@ void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
     throw InputError(fmt::format("{}: {}", folder_.string(),
                                  DescribeOtherDomain(spec_.domain, domain.identity())));
   }
-  throw InputError(fmt::format("{} holds examples of {} with columns {}, expected {} with {}",
-                               folder_.string(), spec_.domain, DescribeSchema(spec_.schema),
-                               domain.identity(), DescribeSchema(schema)));
+  throw InputError(fmt::format(
+      "{} holds examples of {} with columns {}, expected {} with columns {}", folder_.string(),
+      spec_.domain, DescribeSchema(spec_.schema), domain.identity(), DescribeSchema(schema)));
 }
 
 void ShardSet::CheckComplete() const {
@@ -183,9 +183,9 @@ void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
     const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
       file.Read(stored.offset + static_cast<std::int64_t>(done), part);
     });
-    if (hash != stored.hash) throw Error("its bytes are not those that were written");
+    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
-  } catch (const SystemError& error) {  // no damage
+  } catch (const SystemError& error) {  // says nothing about the shard
     throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {
     Fail(chunk, error.what());
@@ -196,15 +196,17 @@ void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
   const StoredChunk& stored = Stored(chunk);
   to = to.first(spec_.BytesOfChunk(chunk));
   try {
-    if (spec_.compression != Compression::kNone) throw Error("it is compressed, and was mapped");
+    if (spec_.compression != Compression::kNone) {
+      throw Error("it is compressed, so it cannot be read through a memory map");
+    }
     const OpenFile file(ShardOf(chunk).path);
     file.WillNeed(stored.offset, stored.bytes);
     const MappedFile map(file);
     const std::string hash = ChunkHash(to, [&](std::size_t done, std::span<std::byte> part) {
       map.Copy(static_cast<std::size_t>(stored.offset) + done, part);
     });
-    if (hash != stored.hash) throw Error("its bytes are not those that were written");
-  } catch (const SystemError& error) {  // no damage
+    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
+  } catch (const SystemError& error) {  // says nothing about the shard
     throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {
     Fail(chunk, error.what());

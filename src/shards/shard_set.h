@@ -1,4 +1,4 @@
-// A folder of shards, to read from.
+// Reads a set of shards from a folder.
 #pragma once
 
 #include <cstddef>
@@ -15,56 +15,60 @@
 
 namespace tandem {
 
-/// What else lies in the folder under a shard's name though no set of `num_shards` has such a file,
-/// by name. Throws InputError if the folder cannot be read.
+/// The files in `folder` that are named like shards but are not among shards 0 to num_shards - 1,
+/// sorted by name. Throws InputError if the folder cannot be read.
 std::vector<std::filesystem::path> StrayFiles(const std::filesystem::path& folder,
                                               std::int64_t num_shards);
 
-/// Warns of each.
+/// Logs a warning for each of StrayFiles.
 void WarnOfStrays(const std::filesystem::path& folder, std::int64_t num_shards);
 
-/// "... is none of the set's shards, 000000 to 000007: nothing reads it".
+/// "FILE is not one of the set's 8 shards (000000 to 000007) and is ignored".
 std::string DescribeStray(const std::filesystem::path& file, std::int64_t num_shards);
 
-/// What the first header that is whole says of the set. Throws InputError that names the folder if
-/// there is none. Whether the other shards are of that set is not looked at.
+/// Returns the set's description from the first shard with an intact header. Throws InputError that
+/// names the folder if there is none. Does not check that the other shards belong to the same set.
 ShardSetSpec ReadShardSetSpec(const std::filesystem::path& folder);
 
-/// Reads chunks, which count from 0 over the whole set, and finds out whether they are what was
-/// written. Immutable: methods may be called from any thread.
+/// ShardSet reads and verifies the chunks of a set. Chunks are numbered from 0 over the whole set.
+/// Immutable: methods may be called from any thread, also at the same time.
 class ShardSet {
  public:
-  /// One of the set's files: its header, or else why there is none to go by.
+  /// One file of the set, with either a header or a problem.
   struct Shard {
     std::filesystem::path path;
     std::int64_t number = 0;
     std::optional<ShardHeader> header;
-    bool missing = false;  ///< there is no such file
-    std::string problem;   ///< "" if there is a header; else names the file
+    bool missing = false;  ///< the file does not exist
+    std::string problem;   ///< why there is no header, with the file's name; "" if there is one
   };
 
-  /// Reads the headers of the set's files. Throws InputError that names the folder if it holds no
-  /// shard whose header is whole, or shards of different sets: then both, and in what they differ.
+  /// Reads the headers of the set's files. Throws InputError if the folder holds no shard with an
+  /// intact header, or shards of different sets. The message then names the folder, or one shard of
+  /// each set and how the sets differ.
   explicit ShardSet(std::filesystem::path folder);
 
   const std::filesystem::path& folder() const { return folder_; }
   const ShardSetSpec& spec() const { return spec_; }
-  const std::vector<Shard>& shards() const { return shards_; }  ///< all that the set should have
+  /// All shards of the set, also those that are missing or damaged.
+  const std::vector<Shard>& shards() const { return shards_; }
 
-  /// Throws InputError that names both sides if the examples are not of that puzzle and schema.
+  /// Throws InputError that names both sides if the examples are for another puzzle or schema.
   void CheckFits(const DomainSpec& domain, const Schema& schema) const;
 
-  /// Throws DamagedShard for the first shard that is missing, has no header or another's.
+  /// Throws DamagedShard for the first shard that is missing, or whose header is damaged or belongs
+  /// to another shard.
   void CheckComplete() const;
 
-  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to`. Throws DamagedShard,
-  /// or Error if the system would not have it read, which is no damage.
+  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
+  /// Throws DamagedShard if the chunk is damaged or missing. Throws Error if the system refuses to
+  /// read the file (for example, too many open files), which says nothing about damage.
   void Read(std::int64_t chunk, std::span<std::byte> to) const;
 
-  /// The same through a map of the file, for which the set must not be compressed.
+  /// Like Read, but through a memory map of the file. The set must not be compressed.
   void ReadMapped(std::int64_t chunk, std::span<std::byte> to) const;
 
-  /// As it is stored; 0 if its shard has no header.
+  /// The size of a chunk in its file, in bytes; 0 if its shard has no header.
   std::int64_t StoredBytes(std::int64_t chunk) const;
 
  private:

@@ -1,4 +1,4 @@
-// Writes shards.
+// Writes one shard to disk.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace tandem {
 
-/// Writes one shard, chunk by chunk. The file appears with Commit, whole. Methods throw Error that
-/// names the file.
+/// ShardWriter writes one shard, chunk by chunk. The file appears only at Commit, complete. All
+/// methods throw Error that names the file if writing fails.
 class ShardWriter {
  public:
   ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set, std::int64_t shard);
 
-  /// Appends the next chunk: `rows` has the set's schema and as many rows as that chunk.
+  /// Appends the next chunk. `rows` must have the set's schema and exactly as many rows as the
+  /// chunk.
   void Add(const DataBuffer& rows);
 
-  /// Requires that all chunks were added. Returns the bytes of the file.
+  /// Makes the file appear. Requires that all chunks were added. Returns the file's size in bytes.
   std::int64_t Commit();
 
  private:
   ShardHeader header_;
   std::size_t added_ = 0;
-  std::int64_t end_ = 0;  // of what is written
+  std::int64_t end_ = 0;  // bytes written so far
   AtomicFile file_;
 };
 

@@ -159,7 +159,7 @@ class Listing(Shards):
         self.alter("shard-000001.tandem", -1)
         (self.shards / "shard-000002.tandem").unlink()
         out, _ = self.run_tandem("shards", self.shards, code=1)
-        self.assertIn("shard-000001.tandem, chunk 2: its bytes are not those that were written", out)
+        self.assertIn("shard-000001.tandem, chunk 2: its hash does not match its contents", out)
         self.assertIn("1 of 3 shards missing, 1 damaged", out)
         found = json.loads(self.run_tandem("shards", self.shards, "--json", code=1)[0])["shards"]
         self.assertEqual([len(shard["problems"]) for shard in found], [0, 1, 1])
@@ -170,12 +170,12 @@ class Listing(Shards):
         torn = self.shards / "shard-000001.tandem"
         torn.write_bytes(torn.read_bytes()[:-100])
         _, messages = self.generate()
-        self.assertIn("shard-000001.tandem is torn; it is made anew", messages)
+        self.assertIn("shard-000001.tandem is incomplete; generating it again", messages)
         self.assertEqual(self.contents(self.shards), whole)
 
         torn.write_bytes(whole["shard-000000.tandem"])
         _, messages = self.generate()
-        self.assertIn("shard-000001.tandem holds shard 0 of the set; it is made anew", messages)
+        self.assertIn("shard-000001.tandem holds shard 0 of the set; generating it again", messages)
         self.assertEqual(self.contents(self.shards), whole)
 
         torn.write_bytes(torn.read_bytes() + b"more")
@@ -186,7 +186,7 @@ class Listing(Shards):
         self.generate()
         stray = self.shards / "shard-000099.tandem"
         stray.write_bytes((self.shards / "shard-000000.tandem").read_bytes())
-        told = "shard-000099.tandem is none of the set's 3 shards, 000000 to 000002: nothing reads it"
+        told = "shard-000099.tandem is not one of the set's 3 shards (000000 to 000002) and is ignored"
         self.assertIn(told, self.generate()[1])
         self.assertIn(told, self.run_tandem("shards", self.shards)[0])
         listed = json.loads(self.run_tandem("shards", self.shards, "--json")[0])

@@ -80,7 +80,7 @@ TEST(ChunkCodec, GivesBackWhatWasCompressed) {
 TEST(ChunkCodec, RefusesFramesOfAnotherSizeOrOfNone) {
   const std::string frame = Compress(Numbers(1000));
   EXPECT_EQ(ErrorOfDecompressing(frame, 1000), "nothing was thrown");
-  EXPECT_EQ(ErrorOfDecompressing(frame, 1001), "it holds 1000 bytes, expected 1001");
+  EXPECT_EQ(ErrorOfDecompressing(frame, 1001), "it decompresses to 1000 bytes, expected 1001");
   EXPECT_THAT(ErrorOfDecompressing(frame, 999), HasSubstr("it cannot be decompressed: "));
   EXPECT_THAT(ErrorOfDecompressing("no frame", 1000), HasSubstr("it cannot be decompressed: "));
 }

@@ -207,7 +207,7 @@ TEST_F(GenerateShardsTest, MoreThanTheDiskHasRoomForIsNotBegun) {
         {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 30, .chunks_per_shard = 1 << 19});
     FAIL() << "nothing was thrown";
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("TiB more are to be made, but the disk of"));
+    EXPECT_THAT(error.what(), HasSubstr("TiB, but the disk has only"));
   }
   EXPECT_TRUE(FilesIn(folder_.path()).empty());
 }
