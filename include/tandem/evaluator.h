@@ -1,4 +1,4 @@
-// What searches and generators ask for heuristic values.
+// The interface through which searches and generators evaluate states.
 #pragma once
 
 #include <span>
@@ -7,26 +7,27 @@
 
 namespace tandem {
 
-/// Estimates the cost-to-go of states from what Domain::Encode wrote of them.
+/// Evaluator estimates the cost-to-go of states that Domain::Encode has encoded.
 ///
-/// Evaluate may block (on a GPU, on a thread pool) and may start threads of its own, so never call
-/// it inside a TBB task. One call at a time; successive calls may come from different threads.
+/// Evaluate may block (on a GPU or a thread pool) and may start threads of its own, so never call
+/// it inside a TBB task. Only one call at a time; successive calls may come from different threads.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  /// Sets values[i] to the estimate for row i of `inputs`; estimates may be negative
-  /// or infinite, but a NaN ends whatever asked for it with an Error that names the state. Requires
-  /// values.size() == inputs.size(). Throws Error when the evaluation fails.
+  /// Sets values[i] to the estimated cost-to-go of row i of `inputs`. Estimates may be negative or
+  /// infinite. A NaN makes the caller throw Error that names the state. Requires values.size() ==
+  /// inputs.size(). Throws Error if the evaluation fails.
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
 };
 
-/// An Evaluator that also knows what each action leads to, from one evaluation of the state: a Q
-/// net. The value of a state is the least of its actions'.
+/// QEvaluator is an Evaluator with one value per action: a Q net. One evaluation of a state gives
+/// the values of all its actions. Evaluate gives the least of them as the estimate of the state.
 class QEvaluator : public Evaluator {
  public:
-  /// Sets values[i * num_actions + a] to the estimate, for row i, of the cost of action a and the
-  /// cost-to-go of the child it leads to. As Evaluate in all else.
+  /// Sets values[i * num_actions + a] to the Q value of action a in row i: the action's cost plus
+  /// the estimated cost-to-go of its child. Requires values.size() == inputs.size() * num_actions.
+  /// Otherwise like Evaluate.
   virtual void EvaluateActions(ConstRows inputs, std::span<float> values) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Puzzles whose every action is a fixed permutation of the state's bytes (Rubik's Cube and kin).
-// Such a puzzle lists its permutations and inherits the implementation.
+// Puzzles whose actions are fixed permutations of the state's bytes, such as Rubik's Cube. Such a
+// puzzle lists its permutations and inherits the implementation.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Permutation Inverse(const Permutation& permutation);
 
 class PermutationTable;
 
-/// A domain with one goal and one permutation for each action. Subclasses add the notation.
-/// Rows are permuted by the widest instructions that the processor has.
+/// PermutationDomain is a domain with one goal and one permutation per action. Subclasses add the
+/// notation of states. Rows are permuted with the widest vector instructions of the processor.
 class PermutationDomain : public Domain {
  public:
   ~PermutationDomain() override;
@@ -31,14 +31,14 @@ class PermutationDomain : public Domain {
   void Expand(ConstRows states, Rows children) const override;
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override;
 
-  /// The permutations, for those who permute elsewhere, as on a GPU.
+  /// The permutations, for code that applies them elsewhere, such as on a GPU.
   const PermutationTable& table() const { return *table_; }
 
  protected:
-  /// `spec.state_size` and `spec.inverse_actions` are worked out from the rest, and so is
-  /// `spec.input` unless the subclass encodes states in a way of its own.
-  /// Throws Error that names the action that is no permutation of goal.size() positions, or whose
-  /// inverse is not among the actions. At most 256 positions.
+  /// Fills in `spec.state_size` and `spec.inverse_actions`, and also `spec.input` unless the
+  /// subclass has set it because it encodes states in its own way. A state has at most 256
+  /// positions. Throws Error that names the action if one is not a permutation of goal.size()
+  /// positions, or if its inverse is not among the actions.
   PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
                     const std::vector<Permutation>& permutations);
 

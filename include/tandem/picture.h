@@ -7,13 +7,14 @@
 
 namespace tandem {
 
-/// A rectangle with a text in its middle. One unit is the side of a square; y runs downwards.
+/// Cell is a rectangle of height 1 with a centred text. One unit is the side of a square; y grows
+/// downwards.
 struct Cell {
-  /// A cell with no colour of its own.
+  /// `colour` of a cell that has no colour of its own.
   static constexpr std::int32_t kPlain = -1;
 
-  float x = 0;  ///< of its left side; a terminal rounds to half a unit
-  float y = 0;  ///< of its upper side; a terminal rounds to a unit
+  float x = 0;  ///< left edge; a terminal rounds it to half a unit
+  float y = 0;  ///< upper edge; a terminal rounds it to a unit
   std::string text;
   std::int32_t colour = kPlain;  ///< 0xRRGGBB
   float width = 1;
@@ -21,18 +22,19 @@ struct Cell {
                                ///< a wall; empty: `text` stays
 };
 
+/// Picture is a drawing made of cells.
 struct Picture {
-  std::vector<Cell> cells;  ///< none overlaps another
+  std::vector<Cell> cells;  ///< must not overlap
 
-  /// Characters of a terminal for one unit: 2, so that it is about square, or more for longer
+  /// Characters per unit in a terminal: 2, which makes a unit about square, or more for longer
   /// texts.
   int unit_width = 2;
 };
 
-/// Lines of text, each ended by a line feed; with ANSI colours if `colour`.
+/// Draws the picture as lines of text, each ended by a line feed; with ANSI colours if `colour`.
 std::string ToTerminal(const Picture& picture, bool colour);
 
-/// A whole SVG document.
+/// Draws the picture as a complete SVG document.
 std::string ToSvg(const Picture& picture);
 
 }  // namespace tandem

@@ -1,8 +1,8 @@
-// A puzzle in forty lines: a struct that knows one state at a time, made a Domain by one line.
+// A puzzle in forty lines: a struct that works on one state at a time. One line makes it a Domain.
 //
 //     struct Pancake {
 //       static constexpr int kActions = 4;              // actions 0, 1, 2, 3
-//       static constexpr int kDepth = 5;                // every byte of a state is below it
+//       static constexpr int kDepth = 5;                // every byte of a state is below kDepth
 //       using State = std::array<std::uint8_t, 5>;
 //       static State Goal() { return {0, 1, 2, 3, 4}; }
 //       static bool IsGoal(const State& state) { return state == Goal(); }
@@ -12,28 +12,29 @@
 //     };
 //     TANDEM_REGISTER_PUZZLE(pancake, Pancake);
 //
-// Where Apply returns a bool, false says that the action does not apply in this state. Besides, a
-// struct may have
+// Apply may return a bool instead; false means that the action does not apply in this state. A
+// struct may also have these members:
 //
 //     static constexpr const char* kSummary           one line for people
-//     static constexpr const char* kRules             such as "2": another one once moves, costs or
-//                                                     goal have changed, so that networks and
-//                                                     examples of the old ones are refused
-//     std::string ActionName(int action)              a word; without it, the action's number
-//     float Cost(int action)                          above 0; without it, 1
-//     State Goal(std::uint64_t seed)                  the goal of the problem drawn by `seed`
-//     int Inverse(int action)                         without it, found by trying the actions in
+//     static constexpr const char* kRules             a version, such as "2"; change it when moves,
+//                                                     costs or goal change, so that networks and
+//                                                     examples of the old puzzle are rejected
+//     std::string ActionName(int action)              one word; default: the action's number
+//     float Cost(int action)                          above 0; default: 1
+//     State Goal(std::uint64_t seed)                  the goal of a problem, chosen by `seed`
+//     int Inverse(int action)                         default: found by trying the actions in
 //                                                     states near the goal and on random walks
 //     std::optional<int> StepBack(State&, std::uint64_t random)
-//                                                     where actions have no inverses: see Domain
-//     std::string Fault(const State&)                 why no actions solve it, or ""
+//                                                     if actions have no inverses: see Domain
+//     std::string Fault(const State&)                 why the state cannot be solved, or ""
 //     std::string Format(const State&), State Parse(std::string_view)
-//                                                     without them, numbers parted by spaces
-//     Picture Draw(const State&)                      without it, what Format writes
+//                                                     default: numbers separated by spaces
+//     Picture Draw(const State&)                      default: the text that Format writes
 //
-// Members may be static or const; many threads call them at once. A member that Tandem cannot call
-// does not compile, and the compiler says what was expected. The usual misspellings of a member,
-// such as `Costs` or `step_back`, do not compile either, unless the struct has the right name too.
+// Members may be static or const, because many threads call them at once. If Tandem cannot call a
+// member, the struct does not compile, and the compiler's message says what was expected. Common
+// misspellings of a member, such as `Costs` or `step_back`, do not compile either, unless the struct
+// also has the right name.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +59,7 @@
 
 namespace tandem {
 
-/// A struct as described above.
+/// Puzzle is the concept of a struct with the required members that the comment at the top lists.
 template <class P>
 concept Puzzle = requires(const P puzzle, typename P::State state) {
   { P::kActions } -> std::convertible_to<int>;
@@ -68,16 +69,15 @@ concept Puzzle = requires(const P puzzle, typename P::State state) {
   puzzle.Apply(state, 0);
 };
 
-/// The Domain of a puzzle. States are the bytes of P::State.
+/// PuzzleDomain is the Domain of a puzzle struct. States are the bytes of P::State.
 template <Puzzle P>
 class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Tries the actions in a sample of states. Throws Error if a byte of one of them is not below
-  /// kDepth. If P has neither Inverse nor StepBack, also throws Error if no action undoes an
-  /// action, or if an action changes none of the sampled states, so that its inverse cannot be
-  /// found.
+  /// Tries the actions in a sample of states. Throws Error if a sampled state has a byte that is not
+  /// below kDepth. If P has neither Inverse nor StepBack, also throws Error if some action is undone
+  /// by no action, or changes none of the sampled states, so that its inverse cannot be found.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -185,7 +185,7 @@ class PuzzleDomain final : public Domain {
     std::copy_n(state.data(), kSize, row.data());
   }
 
-  // Whether it applies; if not, what it left of `state` does not count.
+  // Returns whether the action applies. If it does not, `state` is unspecified afterwards.
   static bool ApplyTo(State& state, int action) {
     if constexpr (kMasks) return kPuzzle.Apply(state, action);
     kPuzzle.Apply(state, action);
@@ -214,7 +214,7 @@ class PuzzleDomain final : public Domain {
     return spec;
   }
 
-  // A byte that is too high would end training in LibTorch, which does not know whose it is.
+  // A byte that is too large would make LibTorch fail during training, without naming the puzzle.
   static void CheckDepth(const std::string& name, const std::vector<State>& samples) {
     for (const State& state : samples) {
       const auto beyond = std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
@@ -260,7 +260,7 @@ class PuzzleDomain final : public Domain {
                 ", so the struct must have StepBack");
   }
 
-  // An action that changes no sample would take any action for its inverse.
+  // Throws if the action changes no sample, since any action would then look like its inverse.
   static void CheckChanges(const DomainSpec& spec, int action, const std::vector<State>& samples) {
     const bool changes = std::ranges::any_of(samples, [&](const State& state) {
       State other = state;
@@ -274,7 +274,7 @@ class PuzzleDomain final : public Domain {
                 "Inverse(int action)` to the struct, or StepBack if no action undoes it");
   }
 
-  // The first action that undoes `action` in every sample in which that applies.
+  // Returns the first action that undoes `action` in every sample in which `action` applies.
   static std::optional<int> FindInverse(int action, const std::vector<State>& samples) {
     for (int inverse = 0; inverse < P::kActions; ++inverse) {
       if (std::ranges::all_of(samples, [&](const State& state) {
@@ -326,7 +326,7 @@ class PuzzleDomain final : public Domain {
 
 }  // namespace tandem
 
-/// Registers a puzzle as a domain of that name, as TANDEM_REGISTER_DOMAIN does.
+/// Registers a puzzle struct as a domain, like TANDEM_REGISTER_DOMAIN.
 #define TANDEM_REGISTER_PUZZLE(name, ...) \
   TANDEM_REGISTER_DOMAIN(                 \
       name, [] { return std::make_unique<const ::tandem::PuzzleDomain<__VA_ARGS__>>(#name); })

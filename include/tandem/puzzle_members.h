@@ -1,6 +1,6 @@
-// What a puzzle's struct has, held against what puzzle.h says it may have. A member that was meant
-// for Tandem, and that Tandem could not call, would be passed over in silence; here it stops the
-// compiler with a sentence.
+// Compile-time checks of the members of a puzzle struct against the list in puzzle.h. Without them,
+// a member with a wrong signature would be ignored silently. With them, it does not compile, and
+// the message says what was expected.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@
 
 namespace tandem::puzzle_members {
 
-/// The names of the optional members, the methods of Domain that a struct does not need, and names
-/// that are easily written instead of an optional member's.
+/// The names of the optional members, of methods of Domain that a struct must not have, and of
+/// common misspellings of the optional members.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Fault(), Format(), Parse(), Draw();
   void kSummary(), kRules();
@@ -35,17 +35,19 @@ struct Names {
   void DrawGoal(), DrawGoals(), Goals();
 };
 
-/// A name is ambiguous here if P has it too: as a function, overloaded or not, or as anything else.
+/// Both<P>::name is ambiguous, and so does not compile, exactly if P has a member of that name: a
+/// function, overloaded or not, or anything else.
 template <class P>
 struct Both : P, Names {};
 
-/// Of a final struct, only members that can be called are seen.
+/// A final struct cannot be a base class. So only those of its members are checked that can be
+/// called.
 template <class P>
 requires std::is_final_v<P>
 struct Both<P> : Names {
 };
 
-// One optional member, by what calling it takes.
+// Checks one optional member. The last macro arguments are the arguments of a call.
 #define TANDEM_PUZZLE_MEMBER(Result, name, parameters, ...)              \
   static_assert(                                                         \
       !requires(P puzzle) { puzzle.name(__VA_ARGS__); } ||               \
@@ -59,25 +61,26 @@ struct Both<P> : Names {
             { puzzle.name(__VA_ARGS__) } -> std::convertible_to<Result>; \
           },                                                             \
       "the puzzle's " #name                                              \
-      " is called otherwise than Tandem calls it: expected "             \
+      " has the wrong signature: expected "                              \
       "`" #Result " " #name parameters "`")
 
-// A method of Domain.
+// Checks that the struct has no member with the name of this method of Domain.
 #define TANDEM_NO_PUZZLE_MEMBER(name, instead)                                     \
   static_assert(                                                                   \
       requires { &Both<P>::name; },                                                \
-      "the puzzle has " #name ", which Tandem does not call of a struct: " instead \
+      "the puzzle has " #name ", which Tandem does not call on a struct: " instead \
       ", or write a Domain (tandem/domain.h)")
 
-// A name that was probably meant to be `name`. A struct that has `name` too may use it as it likes.
+// Checks that the struct has no `misspelt`, which was probably meant to be `name`. A struct that
+// also has `name` may use `misspelt` as it likes.
 #define TANDEM_PUZZLE_MISSPELLING(misspelt, name)                                \
   static_assert(                                                                 \
       requires { &Both<P>::misspelt; } || !requires { &Both<P>::name; },         \
       "the puzzle has " #misspelt ", which Tandem does not use: expected " #name \
-      " (tandem/puzzle.h lists the members); if it is no misspelling, give it "  \
-      "another name")
+      " (tandem/puzzle.h lists the members); if it is not a misspelling, give "  \
+      "it another name")
 
-/// Compiles if every member of P that has one of the names is what it should be.
+/// Checked<P> compiles only if every member of P with one of these names has the right signature.
 template <class P>
 struct Checked {
   using State = typename P::State;
@@ -88,11 +91,11 @@ struct Checked {
                 "state, int action)`, or bool, false where the action does not apply");
   static_assert(
       !requires(const P puzzle) { puzzle.Apply(State{}, 0); },
-      "the puzzle's Apply gets a copy of the state, and so changes nothing: expected "
+      "the puzzle's Apply takes the state by value, so it changes nothing: expected "
       "`State& state`");
   static_assert(
       !requires(const P puzzle) { puzzle.StepBack(State{}, std::declval<std::uint64_t>()); },
-      "the puzzle's StepBack gets a copy of the state, and so changes nothing: expected "
+      "the puzzle's StepBack takes the state by value, so it changes nothing: expected "
       "`State& state`");
   static_assert(
       !requires(P puzzle) { puzzle.Goal(std::declval<std::uint64_t>()); } ||

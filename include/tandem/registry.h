@@ -1,8 +1,8 @@
-// Domains by name. A domain registers itself with one line at namespace scope:
+// The registry of domains by name. A domain registers itself with one line at namespace scope:
 //
 //     TANDEM_REGISTER_DOMAIN(cube3, [] { return std::make_unique<Cube3>(); });
 //
-// or, where its user has a choice, with that parameter:
+// or, if it has a parameter:
 //
 //     TANDEM_REGISTER_DOMAIN(npuzzle, DomainParameter{.key = "size", ...},
 //                            [](const std::string& size) { ... });
@@ -21,56 +21,57 @@
 
 namespace tandem {
 
-// `kInterfaceMark` stands as text in every library that registers a domain. A plug-in for another
-// version of the headers, or built for another standard library, is so refused before any of its
-// code runs.
+// Every library that registers a domain contains kInterfaceMark as text. So a plug-in that was built
+// for another version of the headers, or for another standard library, can be rejected before any
+// of its code runs.
 [[gnu::used]] inline constexpr auto kInterfaceMark = std::to_array(
     "tandem plug-in interface " TANDEM_INTERFACE_VERSION ", " TANDEM_STANDARD_LIBRARY ";");
 
-/// What a domain lets its user choose: `domain: {name: npuzzle, size: 4}` in a config, `npuzzle:4`
-/// on the command line. A domain has at most one.
+/// DomainParameter describes the parameter of a domain. A config sets it with
+/// `domain: {name: npuzzle, size: 4}`, the command line with `npuzzle:4`. A domain has at most one.
 struct DomainParameter {
-  std::string key;            ///< "size"
+  std::string key;            ///< name in a config: "size"
   std::string meaning;        ///< one line for people
-  std::string expected;       ///< what an argument must be: "a whole number from 3 to 7"
-  std::string default_value;  ///< the argument where none is given
+  std::string expected;       ///< valid arguments: "a whole number from 3 to 7"
+  std::string default_value;  ///< the argument if none is given
 };
 
-/// Makes a domain whose spec().name is the name that it is registered by.
+/// Creates a domain. Its spec().name must be the registered name.
 using DomainFactory = std::function<std::unique_ptr<const Domain>()>;
 
-/// Makes a domain whose spec().name is NAME:ARGUMENT, or NAME if the argument changes nothing that
-/// its users would call another puzzle. Returns null if the argument is not what
-/// DomainParameter::expected says; may throw InputError where more is to be told.
+/// Creates a domain from an argument. Its spec().name must be NAME:ARGUMENT, or NAME if the
+/// argument does not make it a different puzzle. Returns null if the argument does not match
+/// DomainParameter::expected. May throw InputError to say more.
 using ParameterisedFactory =
     std::function<std::unique_ptr<const Domain>(const std::string& argument)>;
 
-/// The number that `text` is, digits without a leading 0, if it is from `least` to `most`: for
-/// factories whose argument is a size.
+/// Parses a number between `least` and `most`, for factories whose argument is a size. Returns
+/// nothing if `text` is anything else or has a leading 0.
 std::optional<int> ParseWholeNumber(std::string_view text, int least, int most);
 
-/// Makes a factory known under `name`. Call before main, from one thread, or while a plug-in is
-/// loaded. Throws Error if the name is taken.
+/// Registers a factory under `name`. Call it from one thread, either before main or while a plug-in
+/// is loaded. Throws Error if the name is taken.
 void RegisterDomain(std::string name, DomainFactory factory);
 void RegisterDomain(std::string name, DomainParameter parameter, ParameterisedFactory factory);
 
 /// The registered names, sorted.
 std::vector<std::string> DomainNames();
 
-/// The parameter of the domain of that name; null if it has none, or if no domain has the name.
+/// The parameter of the domain `name`; null if it has none or if there is no such domain.
 const DomainParameter* ParameterOf(std::string_view name);
 
-/// Whether the domain of that name, which has a parameter, can be made with this argument. Throws
-/// what its factory throws.
+/// Whether the domain `name` can be created with this argument. Requires that it has a parameter.
+/// Throws whatever its factory throws.
 bool AcceptsArgument(std::string_view name, const std::string& argument);
 
-/// Makes a domain from NAME or NAME:ARGUMENT. Throws InputError that lists the known names and the
-/// nearest, or says what was expected of the argument; Error if the factory breaks its promise.
+/// Creates a domain from NAME or NAME:ARGUMENT. Throws InputError if the name is unknown (the
+/// message lists the known names and suggests the nearest) or the argument is invalid (it says what
+/// was expected). Throws Error if the factory breaks its contract.
 std::unique_ptr<const Domain> MakeDomain(std::string_view name);
 
 }  // namespace tandem
 
-/// Registers the domain when the program starts, or when the plug-in is loaded.
+/// Registers the domain when the program starts or when the plug-in is loaded.
 #define TANDEM_REGISTER_DOMAIN(name, ...)           \
   static const bool tandem_registered_##name = [] { \
     ::tandem::RegisterDomain(#name, __VA_ARGS__);   \

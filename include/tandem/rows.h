@@ -1,4 +1,4 @@
-// Views of batches: `count` rows of `row_size` bytes each, end to end in memory.
+// Views of batches: `count` rows of `row_size` bytes each, contiguous in memory.
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// A non-owning view of rows, as cheap to copy as a span. `Byte` is `std::uint8_t` or
-/// `const std::uint8_t`; a mutable view converts to a constant one.
+/// BasicRows is a non-owning view of rows. It is as cheap to copy as a span. `Byte` is
+/// `std::uint8_t` or `const std::uint8_t`; a mutable view converts to a constant one.
 template <class Byte>
 class BasicRows {
  public:
@@ -17,10 +17,10 @@ class BasicRows {
   BasicRows(Byte* data, std::size_t count, std::size_t row_size)
       : data_(data), count_(count), row_size_(row_size) {}
 
-  /// One row.
+  /// A view of a single row.
   explicit BasicRows(std::span<Byte> row) : BasicRows(row.data(), 1, row.size()) {}
 
-  /// A mutable view is a constant view.
+  /// Converts a mutable view to a constant one.
   template <class Mutable>
   // NOLINTNEXTLINE(google-explicit-constructor)
   requires std::same_as<const Mutable, Byte> BasicRows(const BasicRows<Mutable>& other)
@@ -32,7 +32,7 @@ class BasicRows {
   Byte* data() const { return data_; }
   std::span<Byte> bytes() const { return {data_, count_ * row_size_}; }
 
-  /// Requires i < size().
+  /// Row i. Requires i < size().
   std::span<Byte> operator[](std::size_t i) const { return {data_ + i * row_size_, row_size_}; }
 
   /// Rows [first, first + count). Requires first + count <= size().

@@ -1,4 +1,4 @@
-// The words and numbers that a state is written in.
+// Helpers for reading and writing states as text.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace tandem {
 
-/// `text` without the white space around it.
+/// `text` without leading and trailing white space.
 std::string_view Trimmed(std::string_view text);
 
-/// The words of `text`, which white space parts; they point into it.
+/// The words of `text`, separated by white space. The results point into `text`.
 std::vector<std::string_view> Words(std::string_view text);
 
-/// For messages: in quotes; "the byte 195" or "not printable" where a terminal or JSON could not
-/// show it.
+/// Quotes a character or word for a message. Returns "the byte 195" or "not printable" instead if a
+/// terminal or JSON could not show it.
 std::string Quoted(char letter);
 std::string Quoted(std::string_view word);
 
-/// Numbers parted by white space, as many as `state` has bytes, each below `depth`. Throws
-/// InputError that names the number that is wrong.
+/// Reads numbers separated by white space: state.size() of them, each below `depth`. Throws
+/// InputError that names the wrong number.
 void ParseNumbers(std::string_view text, int depth, std::span<std::uint8_t> state);
 
-/// The inverse of ParseNumbers, with a space between two numbers.
+/// Writes a state as numbers separated by spaces, which ParseNumbers reads.
 std::string FormatNumbers(std::span<const std::uint8_t> state);
 
 }  // namespace tandem

@@ -70,7 +70,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
 
     def test_others_are_told_what_was_expected(self):
         neither = " is neither static nor const, but many threads call it: expected `"
-        otherwise = " is called otherwise than Tandem calls it: expected `"
+        otherwise = " has the wrong signature: expected `"
         wrong = {
             "float Cost(int) { return 2; }": "Cost" + neither + "float Cost(int action)`",
             "static float Cost(const State&, int) { return 2; }": "Cost" + otherwise,
@@ -81,7 +81,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "std::optional<int> StepBack(State&, std::uint64_t) { return 0; }": "StepBack" + neither,
             "static int StepBack(State&) { return 0; }": "StepBack" + otherwise,
             "static int StepBack(State, std::uint64_t) { return 0; }":
-                "StepBack gets a copy of the state",
+                "StepBack takes the state by value",
             "std::string Fault(const State&) { return {}; }": "Fault" + neither,
             "static bool Fault(const State&) { return true; }": "Fault" + otherwise,
             "std::string Format(const State&) { return {}; }": "Format" + neither,
@@ -95,7 +95,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static bool Mask(const State&, int) { return true; }":
                 "has Mask, which Tandem does not call",
             "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
-            "static void Apply(State, int) {}": "Apply gets a copy of the state",
+            "static void Apply(State, int) {}": "Apply takes the state by value",
             "static float Costs(int) { return 2; }":
                 "has Costs, which Tandem does not use: expected Cost (tandem/puzzle.h",
             "static std::string action_name(int) { return {}; }": "expected ActionName",
