@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of cpu.max: "150000 100000", or "max 100000" where there is no limit.
+// Reads cpu.max: "150000 100000", or "max 100000" if there is no limit.
 std::optional<double> QuotaInVersion2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double quota = 0, period = 0;
@@ -20,7 +20,7 @@ std::optional<double> QuotaInVersion2(const fs::path& group) {
   return quota / period;
 }
 
-// In version 1 a quota of -1 is no limit.
+// In version 1, a quota of -1 means no limit.
 std::optional<double> QuotaInVersion1(const fs::path& group) {
   std::ifstream quota_file(group / "cpu.cfs_quota_us"), period_file(group / "cpu.cfs_period_us");
   double quota = 0, period = 0;
@@ -30,7 +30,7 @@ std::optional<double> QuotaInVersion1(const fs::path& group) {
   return quota / period;
 }
 
-// The least quota of `group` and of the groups around it, up to `root`.
+// Lowers `least` to the least quota of `group` and its parent groups, up to `root`.
 template <class Quota>
 void Lower(std::optional<double>& least, const fs::path& root, fs::path group, const Quota& quota) {
   for (group = group.relative_path();; group = group.parent_path()) {
@@ -44,7 +44,7 @@ void Lower(std::optional<double>& least, const fs::path& root, fs::path group, c
 int CoresOfAffinity() {
   cpu_set_t cpus;
   if (::sched_getaffinity(0, sizeof(cpus), &cpus) == 0) return CPU_COUNT(&cpus);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more CPUs than the set holds
+  return static_cast<int>(std::thread::hardware_concurrency());  // more CPUs than fit in cpu_set_t
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ void AtomicFile::Overwrite(std::int64_t offset, std::string_view content) {
   });
 }
 
-// `write` is called for what is not written yet, and does what the system's function does.
+// Calls `write`, which works like ::write, with the remaining content until all of it is written.
 template <class Call>
 void AtomicFile::WriteAll(std::string_view content, const Call& write) const {
   while (!content.empty()) {
@@ -87,7 +87,7 @@ void AtomicFile::Commit() {
   if (aside_ != path_) {
     Sync(aside_, O_RDONLY);
     if (::rename(aside_.c_str(), path_.c_str()) != 0) FailToWrite(path_, errno);
-    // The rename itself lasts only once the folder is on disk.
+    // The rename is durable only once the folder is on disk.
     Sync(path_.has_parent_path() ? path_.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
   }
   committed_ = true;
@@ -115,8 +115,8 @@ void RequireNoPipe(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
-  throw InputError(fmt::format(
-      "cannot read {}: it is a pipe or a device, expected a file on a disk", path.string()));
+  throw InputError(fmt::format("cannot read {}: it is a pipe or a device, expected a regular file",
+                               path.string()));
 }
 
 std::string ReadText(const fs::path& path) {

@@ -17,12 +17,14 @@ void MakeEmptyFolder(const fs::path& folder) {
     FailForTakenFolder(folder);
   }
   fs::create_directories(folder, error);
-  if (error) throw InputError(fmt::format("cannot make {}: {}", folder.string(), error.message()));
+  if (error) {
+    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
 }
 
 void FailForTakenFolder(const fs::path& folder) {
-  throw InputError(fmt::format("{} exists and is not an empty folder: name another with --out",
-                               folder.string()));
+  throw InputError(fmt::format(
+      "{} exists and is not an empty folder; choose another folder with --out", folder.string()));
 }
 
 }  // namespace tandem

@@ -1,15 +1,16 @@
-// Folders that a command writes its results into.
+// Output folders of commands.
 #pragma once
 
 #include <filesystem>
 
 namespace tandem {
 
-/// Makes the folder, or takes one that is there and empty. Throws InputError that asks for another
-/// `--out` if it holds something or is a file, and one that says why where it cannot be made.
+/// Creates the folder, or accepts one that exists and is empty. Throws InputError that asks for
+/// another `--out` if `folder` is a file or a folder that is not empty. Throws InputError with the
+/// system's reason if it cannot be created.
 void MakeEmptyFolder(const std::filesystem::path& folder);
 
-/// Throws the first of these.
+/// Throws the InputError that asks for another `--out`.
 [[noreturn]] void FailForTakenFolder(const std::filesystem::path& folder);
 
 }  // namespace tandem

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// The library's functions that choose AVX2 or AVX-512 where the processor has it.
+// On x86, use the variant that picks AVX2 or AVX-512 at run time.
 #if defined(__x86_64__)
 #include <xxh_x86dispatch.h>
 #else

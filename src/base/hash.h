@@ -1,4 +1,4 @@
-// The hash that tells whether bytes are still those that were written.
+// A hash that detects changed bytes.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@ struct XXH3_state_s;
 
 namespace tandem {
 
-/// XXH3 of 128 bits of all that is added, in that order. No protection against malice.
+/// Hash computes the 128-bit XXH3 hash of all added bytes. It detects accidents; it is not a
+/// cryptographic hash and does not detect tampering.
 class Hash {
  public:
   Hash();
 
   void Add(std::string_view bytes);
 
-  /// 32 hexadecimal digits. More may be added afterwards.
+  /// The hash of everything added so far, as 32 hexadecimal digits. More may be added afterwards.
   std::string Hex() const;
 
  private:

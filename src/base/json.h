@@ -1,4 +1,4 @@
-// JSON from outside, and names from outside in JSON.
+// Reading and writing JSON whose text or strings come from outside the program.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace tandem {
 
-/// Arrays and objects within each other. Nothing that Tandem reads comes near it; code that walks
-/// through deeper values, such as dump(), could overflow the stack.
+/// The deepest nesting of arrays and objects that ParseJson accepts. Nothing that Tandem reads
+/// comes near it. Code that recurses into deeper values, such as dump(), could overflow the stack.
 inline constexpr int kMostJsonNesting = 64;
 
-/// Reads a JSON value. Throws Json::exception if the text is no JSON, and Error if values nest
-/// deeper than kMostJsonNesting.
+/// Parses a JSON value. Throws Json::exception if the text is not valid JSON, and Error if values
+/// nest deeper than kMostJsonNesting.
 template <class Json = nlohmann::json>
 Json ParseJson(std::string_view text) {
   return Json::parse(text, [](int depth, typename Json::parse_event_t /*event*/, Json& /*value*/) {
@@ -24,7 +24,8 @@ Json ParseJson(std::string_view text) {
   });
 }
 
-/// Reads a JSON value, or returns a discarded value if the text is no JSON or nests too deeply.
+/// Parses a JSON value. Returns a discarded value if the text is not valid JSON or nests too
+/// deeply.
 template <class Json = nlohmann::json>
 Json ParseJsonOrDiscard(std::string_view text) {
   try {
@@ -35,14 +36,14 @@ Json ParseJsonOrDiscard(std::string_view text) {
   return Json(Json::value_t::discarded);
 }
 
-/// Writes a JSON value. Names of files and puzzles may be any bytes: those that are no UTF-8 become
-/// U+FFFD. `indent` is as in Json::dump.
+/// Formats a JSON value. Names of files and puzzles may hold any bytes; bytes that are not valid
+/// UTF-8 become U+FFFD. `indent` is that of Json::dump.
 template <class Json>
 std::string DumpJson(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
 
-/// The text with U+FFFD in place of bytes that are no UTF-8, as DumpJson writes it.
+/// `text` with U+FFFD in place of bytes that are not valid UTF-8, as DumpJson writes it.
 inline std::string AsUtf8(std::string_view text) {
   return ParseJson(DumpJson(nlohmann::json(text))).get<std::string>();
 }

@@ -29,7 +29,7 @@ spdlog::logger& Logger() {
 
 constexpr const char* kEraseLine = "\r\x1b[K";
 
-// What stands in the terminal's last line; there is no such line where it is empty.
+// The status line in the last line of the terminal. There is none while `line_` is empty.
 class Status {
  public:
   void Show(std::string_view line) {
@@ -44,7 +44,7 @@ class Status {
     line_.clear();
   }
 
-  // Writes a message above it.
+  // Writes a message above the status line.
   template <class Write>
   void Above(const Write& write) {
     const std::lock_guard lock(mutex_);

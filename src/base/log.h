@@ -1,19 +1,19 @@
-// Messages to the person at the terminal, on standard error; results go to standard output.
+// Messages to the user, on standard error. Results go to standard output.
 #pragma once
 
 #include <string_view>
 
 namespace tandem {
 
-/// May be called from any thread, as all that follow.
+/// Write one message. All functions of this header are thread-safe.
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 
-/// On a terminal: shows `line`, without a line's end, below all messages and in place of the one
-/// shown before. It must be no wider than the terminal.
+/// Shows `line` as the status line of a terminal: below all messages, replacing the previous
+/// status. `line` must not end with a line feed and must not be wider than the terminal.
 void ShowStatus(std::string_view line);
 
-/// What is shown stays, and messages go below it.
+/// Leaves the current status line in place, so that later messages appear below it.
 void LeaveStatus();
 
 }  // namespace tandem

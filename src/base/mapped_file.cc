@@ -22,14 +22,14 @@
 namespace tandem {
 namespace {
 
-// The reason of errno.
+// Throws an exception with the reason in errno.
 [[noreturn]] void Fail() {
   const int reason = errno;
   if (reason == ENOENT || reason == EIO) throw Error(std::strerror(reason));
   throw SystemError(std::strerror(reason));
 }
 
-// Without O_NONBLOCK, opening a pipe waits for someone who writes into it.
+// Without O_NONBLOCK, opening a pipe would block until someone opens it for writing.
 int OpenToRead(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) Fail();
@@ -37,11 +37,11 @@ int OpenToRead(const std::filesystem::path& path) {
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
   ::close(descriptor);
   throw Error(S_ISDIR(status.st_mode) ? "it is a folder, expected a file"
-                                      : "it is a pipe or a device, expected a file on a disk");
+                                      : "it is a pipe or a device, expected a regular file");
 }
 
 std::byte* Map(int descriptor, std::size_t bytes, int protection) {
-  if (bytes == 0) return nullptr;  // which the system refuses to map
+  if (bytes == 0) return nullptr;  // mmap refuses to map 0 bytes
   void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
   if (data == MAP_FAILED) {
     throw SystemError(fmt::format("it cannot be mapped: {}", std::strerror(errno)));
@@ -49,7 +49,7 @@ std::byte* Map(int descriptor, std::size_t bytes, int protection) {
   return static_cast<std::byte*>(data);
 }
 
-// A file without a name and with room for so many bytes; 0, or the system's reason.
+// Creates a nameless file and reserves `bytes` bytes for it. Returns 0, or the error number.
 int MakeNameless(const std::filesystem::path& folder, std::size_t bytes, int& descriptor) {
   std::string name = (folder / "tandem-map-XXXXXX").string();
   descriptor = ::mkostemp(name.data(), O_CLOEXEC);
@@ -58,14 +58,16 @@ int MakeNameless(const std::filesystem::path& folder, std::size_t bytes, int& de
   return bytes > 0 ? ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)) : 0;
 }
 
-// Where the current thread goes on if the map that it reads has lost its file; else null.
-thread_local sigjmp_buf* t_way_out = nullptr;
+// Where the current thread continues if the file behind the map that it reads was shortened. Null
+// outside MappedFile::Copy.
+thread_local sigjmp_buf* t_escape = nullptr;
 
-struct sigaction g_before {};  // what SIGBUS did before
+struct sigaction g_previous {};  // the previous handler of SIGBUS
 
 void OnBusError(int /*number*/) {
-  if (t_way_out != nullptr) siglongjmp(*t_way_out, 1);
-  sigaction(SIGBUS, &g_before, nullptr);  // some other fault: the instruction repeats it
+  if (t_escape != nullptr) siglongjmp(*t_escape, 1);
+  // A fault from elsewhere: it occurs again after the return, and the previous handler gets it.
+  sigaction(SIGBUS, &g_previous, nullptr);
 }
 
 void CatchBusErrors() {
@@ -73,8 +75,8 @@ void CatchBusErrors() {
   std::call_once(once, [] {
     struct sigaction action {};
     action.sa_handler = &OnBusError;
-    action.sa_flags = SA_NODEFER;  // so that the jump need not restore a mask
-    sigaction(SIGBUS, &action, &g_before);
+    action.sa_flags = SA_NODEFER;  // so that siglongjmp need not restore the signal mask
+    sigaction(SIGBUS, &action, &g_previous);
   });
 }
 
@@ -111,7 +113,7 @@ MappedFile::MappedFile(const OpenFile& file)
 
 MappedFile::MappedFile(const std::filesystem::path& folder, std::size_t bytes) : size_(bytes) {
   const auto fail = [&](const char* why) {
-    return Error(fmt::format("cannot keep {} in a file in {}: {}",
+    return Error(fmt::format("cannot reserve a file of {} in {}: {}",
                              HumanBytes(static_cast<double>(bytes)), folder.string(), why));
   };
   int descriptor = -1;
@@ -128,19 +130,18 @@ MappedFile::MappedFile(const std::filesystem::path& folder, std::size_t bytes) :
 }
 
 void MappedFile::Copy(std::size_t offset, std::span<std::byte> to) const {
-  if (offset > size_ || to.size() > size_ - offset)
-    throw Error("it is torn: the file ends too soon");
+  if (offset > size_ || to.size() > size_ - offset) throw Error("the file ends too soon");
   CatchBusErrors();
-  sigjmp_buf way_out;
-  if (sigsetjmp(way_out, 0) != 0) {
-    t_way_out = nullptr;
-    throw Error("it was cut, or cannot be read, while it was mapped");
+  sigjmp_buf escape;
+  if (sigsetjmp(escape, 0) != 0) {
+    t_escape = nullptr;
+    throw Error("the file was shortened or became unreadable while it was mapped");
   }
-  t_way_out = &way_out;
+  t_escape = &escape;
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the handler must see the store
   std::memcpy(to.data(), data_ + offset, to.size());
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  t_way_out = nullptr;
+  t_escape = nullptr;
 }
 
 MappedFile::~MappedFile() {

@@ -1,4 +1,4 @@
-// Files as memory.
+// Reading files directly and through memory maps.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace tandem {
 
-/// The system would not do what it was asked: too many files are open, say, or access is denied.
-/// That says nothing about what the file holds.
+/// SystemError means that the system refused an operation, for example because too many files are
+/// open or access is denied. It says nothing about the contents of the file.
 class SystemError : public Error {
  public:
   using Error::Error;
 };
 
-/// A file that is read, open while this lives.
+/// OpenFile is a file opened for reading. Its const methods may be called from several threads at
+/// once.
 class OpenFile {
  public:
-  /// Throws Error that says the system's reason, without the path, as all methods do: SystemError
-  /// unless the file is not there, ends too soon, lies where the disk cannot be read or is a
-  /// folder, a pipe or a device. Never waits for a pipe.
+  /// Opens the file. Never blocks on a pipe. This and all methods throw Error with the reason,
+  /// without the path, if the file does not exist, ends too soon, has a disk error, or is a folder,
+  /// a pipe or a device. They throw SystemError for any other reason.
   explicit OpenFile(const std::filesystem::path& path);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -31,26 +32,26 @@ class OpenFile {
   int descriptor() const { return descriptor_; }
   std::int64_t size() const;
 
-  /// Asks the system to fetch these bytes from the disk in the background.
+  /// Asks the system to read these bytes ahead in the background.
   void WillNeed(std::int64_t offset, std::int64_t bytes) const;
 
-  /// Reads to.size() bytes from `offset` on; throws if the file ends before.
+  /// Reads to.size() bytes from `offset` on. Throws Error if the file ends before that.
   void Read(std::int64_t offset, std::span<std::byte> to) const;
 
  private:
   const int descriptor_;
 };
 
-/// Bytes of a file in the address space.
+/// MappedFile is a file that is mapped into memory.
 class MappedFile {
  public:
-  /// Maps all of an open file, to read. The file may be closed afterwards. If it may shrink, only
-  /// Copy may read the map.
+  /// Maps a whole file for reading. The file may be closed afterwards. If another program may
+  /// shorten the file, read the map only through Copy.
   explicit MappedFile(const OpenFile& file);
 
-  /// Makes a file of that size in `folder`, all zeroes, to read and write. Its room on the disk is
-  /// taken now, and given back with the map, however the program ends: it has no name. Throws Error
-  /// that names the folder.
+  /// Creates a file of `bytes` zero bytes in `folder` and maps it for reading and writing. Its disk
+  /// space is reserved now. The file has no name, so the space is freed when the map is destroyed
+  /// or the program ends in any way. Throws Error that names the folder.
   MappedFile(const std::filesystem::path& folder, std::size_t bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -58,9 +59,10 @@ class MappedFile {
 
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
-  /// Copies to.size() bytes from `offset` on. Throws Error if the map ends before, or if the file
-  /// has been cut since it was mapped. The first call changes what the signal SIGBUS does in the
-  /// whole program: a fault in Copy becomes this Error, any other has its former effect.
+  /// Copies to.size() bytes from `offset` on. Throws Error if the map ends before that, or if the
+  /// file was shortened after it was mapped. The first call installs a handler for SIGBUS in the
+  /// whole program: a fault inside Copy becomes this Error, and any other fault keeps its previous
+  /// effect.
   void Copy(std::size_t offset, std::span<std::byte> to) const;
 
  private:

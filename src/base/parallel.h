@@ -1,4 +1,4 @@
-// Loops over TBB's threads.
+// Parallel loops on TBB threads.
 #pragma once
 
 #include <oneapi/tbb/blocked_range.h>
@@ -14,9 +14,9 @@
 
 namespace tandem {
 
-// What was done before SanitizerRelease(x) is seen after SanitizerAcquire(x): TBB sees to that
-// between a loop and its tasks, but the thread sanitizer must be told where TBB is not built with
-// it.
+// Tell the thread sanitizer that everything before SanitizerRelease(x) happens before everything
+// after SanitizerAcquire(x). TBB guarantees this between a loop and its tasks, but the sanitizer
+// cannot see it if TBB was not built with it.
 inline void SanitizerRelease([[maybe_unused]] const void* x) {
 #ifdef __SANITIZE_THREAD__
   __tsan_release(const_cast<void*>(x));
@@ -28,11 +28,13 @@ inline void SanitizerAcquire([[maybe_unused]] const void* x) {
 #endif
 }
 
-/// Calls work(first, count) for ranges that together make 0..size, of at least half of `grain` and
-/// as a rule more where there are few threads, from any thread of the arena. What is no more than
-/// `grain` is done on the spot: starting a task costs as much as a few states.
-/// On the timeline of the calling thread, the ranges are of the phase that it is in, and it waits
-/// for workers whenever it does none of them.
+/// Calls work(first, count) for ranges that together cover [0, size), on any thread of the caller's
+/// arena, and waits for all of them. A range has at least grain / 2 elements, and usually more if
+/// there are few threads. If `size` is at most `grain`, the calling thread does all the work
+/// itself, because starting a task costs as much as a few states. Throws what `work` throws.
+///
+/// In the calling thread's timeline, the work counts as the phase that the caller is in. The caller
+/// itself is in kWaitForWorkers while it works on none of the ranges.
 template <class Work>
 void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
   using Range = tbb::blocked_range<std::size_t>;

@@ -1,4 +1,4 @@
-// How much memory a program has used.
+// The peak memory use of the process.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,8 +7,8 @@
 
 namespace tandem {
 
-/// The most memory of the machine that the process has had at a time. Pages of files on disk that
-/// are mapped count while they are in memory.
+/// The most physical memory that the process has used at any time, in bytes. Pages of mapped files
+/// count while they are in memory.
 inline std::int64_t PeakRssBytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

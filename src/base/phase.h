@@ -1,4 +1,4 @@
-// What a thread can be at, as far as a run accounts for it.
+// The phases into which a run divides the time of its threads.
 #pragma once
 
 #include <cstddef>
@@ -7,40 +7,41 @@
 
 namespace tandem {
 
-/// The names of phases (PhaseName) stand in files that other programs read: add, but do not rename.
+/// Phase is what a thread spends its time on. The names (PhaseName) appear in files that other
+/// programs read, so add phases but do not rename them.
 enum class Phase : std::uint8_t {
-  kUnnamed,  ///< covered by no span; never reported, so that what is forgotten shows as missing
+  kUnnamed,  ///< time outside all spans; never reported, so that missing spans show as missing time
   kIdle,     ///< between two tasks
-  kSetUp,    ///< measuring how many updates fit, making the network, starting threads
+  kSetUp,    ///< choosing the number of updates, creating the network, starting threads
 
-  // Generating.
-  kGenerate,         ///< handing out the work of a fill
+  // Generation.
+  kGenerate,         ///< distributing the work of a fill
   kScramble,         ///< random walks
-  kExpand,           ///< children, and whether they are goals
-  kEvaluate,         ///< asking the target network
-  kBackUp,           ///< labels from the children's estimates
-  kWrite,            ///< encoding states, for the buffer or for the target network
-  kWaitForWorkers,   ///< the thread that shared work out, until all of it is done
-  kWaitForAnswer,    ///< until the main thread has evaluated, in sync_main
-  kWaitForFreeSlot,  ///< until the trainer has given a buffer back
+  kExpand,           ///< expanding states and testing the children for goals
+  kEvaluate,         ///< evaluating with the target network
+  kBackUp,           ///< computing labels from the children's estimates
+  kWrite,            ///< encoding states for the buffer or for the target network
+  kWaitForWorkers,   ///< waiting until the workers have finished the work given to them
+  kWaitForAnswer,    ///< waiting until the main thread has evaluated states (sync_main)
+  kWaitForFreeSlot,  ///< waiting until the trainer returns a buffer
 
   // Making batches.
   kShuffle,
-  kGather,        ///< rows of the buffer into a batch
-  kHostToDevice,  ///< handing a batch to the device
-  kWaitForRoom,   ///< until the trainer has given a batch back
+  kGather,        ///< copying rows of the buffer into a batch
+  kHostToDevice,  ///< starting the transfer of a batch to the device
+  kWaitForRoom,   ///< waiting until the trainer returns a batch
 
-  // Bringing chunks of shards to the device.
-  kDiskLoad,      ///< reading a chunk from disk and checking it
-  kWaitForChunk,  ///< until the next chunk is read, of the thread that transfers it
-  kGpuTransfer,   ///< handing a chunk to the device, until it is there
-  kGpuQueueWait,  ///< until a chunk is on the device, of the thread that trains
+  // Reading shards.
+  kDiskLoad,      ///< reading a chunk from disk and verifying it
+  kWaitForChunk,  ///< transfer thread: waiting until the next chunk has been read
+  kGpuTransfer,   ///< transferring a chunk to the device, until it has arrived
+  kGpuQueueWait,  ///< training thread: waiting until a chunk is on the device
 
   // Training.
-  kWaitForRows,   ///< until a buffer is full
-  kAnswer,        ///< evaluating for searches, in sync_main
-  kReplay,        ///< keeping rows, and drawing a sample of them
-  kWaitForBatch,  ///< until the prefetch thread has one
+  kWaitForRows,   ///< waiting until a buffer is full
+  kAnswer,        ///< evaluating states for the generator (sync_main)
+  kReplay,        ///< storing rows in replay and drawing a sample of them
+  kWaitForBatch,  ///< waiting until the prefetch thread has made a batch
   kForward,
   kBackward,
   kClipGradients,
@@ -48,25 +49,25 @@ enum class Phase : std::uint8_t {
   kWaitForDevice,
   kPublish,  ///< copying the weights to the target network
 
-  // Between trainings.
-  kKeepState,  ///< copying what is saved should the next update fail
+  // Between updates.
+  kKeepState,  ///< copying the state that is saved if the next update fails
   kValidation,
   kCheckpoint,
-  kReport,  ///< metrics, and whoever watches the run
+  kReport,  ///< writing metrics and calling observers of the run
 
   kCount
 };
 
 inline constexpr auto kNumPhases = static_cast<std::size_t>(Phase::kCount);
 
-/// "wait_for_rows".
+/// The name of a phase in files, such as "wait_for_rows".
 std::string_view PhaseName(Phase phase);
 
-/// Whether the thread does nothing meanwhile.
+/// Whether the thread does no work in this phase.
 bool IsWait(Phase phase);
 
-/// Whether everything that a thread does meanwhile counts as this phase: who validates also expands
-/// and evaluates, but what is asked is how long validation takes.
+/// Whether nested spans count as this phase instead of their own. Validation also expands and
+/// evaluates states, but its phase should show how long all of it takes.
 constexpr bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
 
 }  // namespace tandem

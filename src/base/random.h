@@ -1,8 +1,8 @@
-// Random numbers that are a function of what they are for.
+// Reproducible random numbers, keyed by what they are used for.
 //
 // Each stream is Philox4x64-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
-// SC 2011), keyed by (seed, purpose, update, row): any thread can make the stream of any row
-// without knowing who made the others, so results do not depend on the number of workers.
+// SC 2011), keyed by (seed, purpose, update, row). Any thread can create the stream of any row
+// independently of the other rows, so results do not depend on the number of workers.
 #pragma once
 
 #include <Random123/philox.h>
@@ -14,8 +14,8 @@
 
 namespace tandem {
 
-/// Keeps streams for different uses of the same seed apart. Values are part of the promise that a
-/// saved config gives the same run again: append, never renumber.
+/// Purpose separates the streams for different uses of the same seed. A saved config reproduces its
+/// run only if the values never change: append, never renumber.
 enum class Purpose : std::uint64_t {
   kInitialWeights = 1,
   kScramble = 2,
@@ -27,7 +27,7 @@ enum class Purpose : std::uint64_t {
   kRowOrder = 8,
 };
 
-/// One stream. Not thread-safe; cheap to make.
+/// Random is one stream of random numbers. Not thread-safe; cheap to create.
 class Random {
  public:
   Random(std::uint64_t seed, Purpose purpose, std::uint64_t update = 0, std::uint64_t row = 0)
@@ -42,7 +42,7 @@ class Random {
     return block_[used_++];
   }
 
-  /// Uniform in [0, bound), without bias worth the name: bound / 2^64. Requires bound > 0.
+  /// Uniform in [0, bound). The bias, at most bound / 2^64, is negligible. Requires bound > 0.
   std::uint64_t Below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }
@@ -59,8 +59,9 @@ class Random {
   std::size_t used_ = 4;
 };
 
-/// Draws places [first, end) of a random order of `items`, whose places before `first` were drawn
-/// (Fisher and Yates). Drawn from 0 to items.size(), in one part or many, it is a shuffle.
+/// Draws positions [first, end) of a random permutation of `items`, given that the positions before
+/// `first` have been drawn (Fisher and Yates). Drawing all positions, in one call or in several
+/// consecutive ones, shuffles `items`.
 template <class T>
 void DrawPlaces(std::span<T> items, std::size_t first, std::size_t end, Random& random) {
   for (std::size_t i = first; i < end; ++i) {

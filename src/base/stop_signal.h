@@ -1,4 +1,4 @@
-// A request to stop early that long-running work polls.
+// A request to stop early, which long-running work polls.
 #pragma once
 
 #include <atomic>
@@ -8,33 +8,35 @@
 
 namespace tandem {
 
-/// Thrown by work that was stopped before it was done. It is no failure: whoever set the signal
-/// expects it.
+/// Stopped is thrown by work that a StopSignal ended early. It is not an error: whoever requested
+/// the stop expects it.
 class Stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped on request"; }
 };
 
-/// Set by anyone, polled by workers between steps. Request() is safe in a signal handler.
+/// StopSignal asks work to stop early. Any thread may set it; workers poll it between steps.
+/// Request() may be called in a signal handler.
 class StopSignal {
  public:
   using Clock = std::chrono::steady_clock;
 
   StopSignal() = default;
 
-  /// Is also reached whenever `outer` is, which must outlive this.
+  /// Creates a signal that is also reached whenever `outer` is. `outer` must outlive this.
   explicit StopSignal(const StopSignal* outer) : outer_(outer) {}
 
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
 
-  /// Whether someone asked, here or there; a time limit is no request.
+  /// Whether a stop was requested here or in the outer signal. A deadline is not a request.
   bool requested() const noexcept {
     return requested_.load(std::memory_order_relaxed) || (outer_ != nullptr && outer_->requested());
   }
 
-  /// Also stop at this time. Call before the work starts.
+  /// Also stops the work at this time. Must be called before the work starts.
   void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
 
+  /// Whether the work should stop: a stop was requested, or the deadline has passed.
   bool Reached() const noexcept {
     return requested_.load(std::memory_order_relaxed) ||
            (deadline_.has_value() && Clock::now() >= *deadline_) ||

@@ -1,10 +1,11 @@
-// Wall time in seconds.
+// Measures wall time in seconds.
 #pragma once
 
 #include <chrono>
 
 namespace tandem {
 
+/// Stopwatch measures the time since its construction.
 class Stopwatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -16,7 +17,7 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Adds the time until the end of the scope to a total.
+/// ScopedTimer adds its lifetime, in seconds, to a total.
 class ScopedTimer {
  public:
   explicit ScopedTimer(double& total) : total_(total) {}

@@ -1,4 +1,4 @@
-// What the terminal can show.
+// The capabilities of the terminal.
 #pragma once
 
 #include <sys/ioctl.h>
@@ -11,19 +11,19 @@ namespace tandem {
 
 inline bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
 
-/// Whether the cursor can be moved: a terminal, and not one that calls itself dumb.
+/// Whether the cursor can be moved: `fd` is a terminal, and TERM is not "dumb".
 inline bool HasCursor(int fd) {
   const char* term = std::getenv("TERM");
   return IsTerminal(fd) && (term == nullptr || std::string_view(term) != "dumb");
 }
 
-/// Colours go to such terminals only, and not where NO_COLOR (no-color.org) is set.
+/// Whether to use colours: the cursor can be moved, and NO_COLOR (no-color.org) is not set.
 inline bool UseColour(int fd) {
   const char* no_colour = std::getenv("NO_COLOR");
   return HasCursor(fd) && (no_colour == nullptr || *no_colour == '\0');
 }
 
-/// Columns of the terminal, 80 where it does not tell.
+/// The width of the terminal in columns; 80 if it is unknown.
 inline int TerminalWidth(int fd) {
   winsize size{};
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-// Levenshtein's distance, one row at a time.
+// The Levenshtein distance, computed one row of its table at a time.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// Small helpers for messages to people.
+// Small helpers for formatting messages.
 #pragma once
 
 #include <span>
@@ -7,14 +7,14 @@
 
 namespace tandem {
 
-/// The candidate with the least edit distance to `word`, or "" where none is near enough to be
-/// meant (more than a third of the letters differ, or two of a short word).
+/// The candidate with the least edit distance to `word`, for suggestions. Returns "" if the
+/// distance is more than a third of the word's length and more than 2.
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "12,345,678".
 std::string WithThousands(long long value);
 
-/// As text or a quoted attribute of XML.
+/// Escapes `text` for XML, as text or as a quoted attribute.
 std::string XmlEscaped(std::string_view text);
 
 /// "1 shard", "2,000 shards".

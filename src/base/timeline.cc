@@ -12,8 +12,8 @@ using Clock = Track::Clock;
 
 constinit thread_local Track* current_track = nullptr;
 
-// The worker track that the thread used last, so that it need not be looked for. Timelines are told
-// apart by number, since a later one may lie where an earlier one was.
+// Caches the worker track that the thread used last. Timelines are identified by number, because a
+// new timeline may have the address of an old one.
 struct LastWorkerTrack {
   std::uint64_t timeline = 0;
   Track* track = nullptr;
@@ -123,7 +123,7 @@ Clock::time_point Track::EndPhase(Phase phase, Phase to) {
     const Clock::time_point start = Clock::now();
     try {
       synchronize_();
-    } catch (...) {  // spans end in destructors; a device that failed says so when it is used next
+    } catch (...) {  // spans end in destructors; the device reports its failure at its next use
     }
     const Clock::rep took = (Clock::now() - start).count();
     synchronizing_.store(synchronizing_.load(std::memory_order_relaxed) + took,

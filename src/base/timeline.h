@@ -1,4 +1,4 @@
-// Where the time of each thread of a run goes.
+// Accounts for the time of each thread of a run, by phase.
 #pragma once
 
 #include <array>
@@ -18,17 +18,18 @@
 
 namespace tandem {
 
-/// Seconds by phase.
+/// PhaseTimes holds the seconds that one or several threads spent in each phase.
 struct PhaseTimes {
   std::array<double, kNumPhases> seconds{};
-  double wall_s = 0;         ///< of the thread, or of all threads together
-  double synchronize_s = 0;  ///< of the phases above: waiting for the device at their ends
+  double wall_s = 0;         ///< wall time of the thread, or the sum over several threads
+  double synchronize_s = 0;  ///< part of `seconds` spent waiting for the device at ends of phases
 
   double operator[](Phase phase) const { return seconds[static_cast<std::size_t>(phase)]; }
   double& operator[](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; }
 
-  /// In all named phases; in those that are no wait.
+  /// The time in all named phases.
   double Sum() const;
+  /// The time in all named phases that are not waits (IsWait).
   double Work() const;
 
   PhaseTimes& operator+=(const PhaseTimes& other);
@@ -37,13 +38,13 @@ struct PhaseTimes {
 
 class Timeline;
 
-/// The books of one thread. It is always in one phase, and a change of phase is one look at the
-/// clock. Written by its own thread, read by any.
+/// Track accounts for the time of one thread, which is always in exactly one phase. Changing the
+/// phase reads the clock once. Only the track's own thread may write; any thread may read.
 class Track {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The thread is in `phase` from `start` on.
+  /// Creates a track that is in `phase` from `start` on.
   Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_point start, Phase phase);
 
   Timeline& timeline() const { return timeline_; }
@@ -52,16 +53,19 @@ class Track {
 
   PhaseTimes Times() const;
 
-  /// What was recorded of it (Timeline::Record).
+  /// The events recorded on this track so far (Timeline::Record).
   std::vector<TraceEvent> Events() const { return events_.Events(); }
 
-  /// The rest is for the track's own thread.
-  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
-  Clock::time_point Change(Phase to);  ///< returns when that was
+  // The methods from here on are for the track's own thread only.
 
-  /// From now on `synchronize` is called at the end of each phase that gives work to the device, so
-  /// that its time is that of the work.
+  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
+  /// Changes the phase and returns the time of the change.
+  Clock::time_point Change(Phase to);
+
+  /// From now on, calls `synchronize` at the end of each phase that gives work to the device, so
+  /// that the phase's time includes that work.
   void SynchronizeAfterPhases(std::function<void()> synchronize);
+  /// Ends `phase`, synchronizing if required, and changes to `to`. Returns the time of the change.
   Clock::time_point EndPhase(Phase phase, Phase to);
   void Append(const TraceEvent& event) { events_.Append(event); }
 
@@ -74,10 +78,10 @@ class Track {
   const Clock::time_point start_;
   std::function<void()> synchronize_;
 
-  // A sequence lock: odd while what follows it is being written. The data are atomic too, so that a
-  // reader who comes too early reads something, sees that, and reads again.
+  // A sequence lock: version_ is odd while the fields below it are being written. They are atomic
+  // too, so that a reader that overlaps with a write reads valid values, notices it, and retries.
   std::atomic<std::uint64_t> version_{0};
-  std::array<std::atomic<Clock::rep>, kNumPhases> spent_{};  // before since_
+  std::array<std::atomic<Clock::rep>, kNumPhases> spent_{};  // time per phase before since_
   std::atomic<Clock::rep> since_;
   std::atomic<std::uint8_t> phase_;
   std::atomic<Clock::rep> synchronizing_{0};
@@ -85,8 +89,8 @@ class Track {
   TraceLog events_;
 };
 
-/// Is told of the spans that are recorded as they begin and end, on their threads: another tool's
-/// ranges.
+/// RangeListener is called when a recorded span begins and ends, on the span's thread. It forwards
+/// spans to other tools, such as a profiler's ranges.
 class RangeListener {
  public:
   virtual ~RangeListener() = default;
@@ -94,7 +98,7 @@ class RangeListener {
   virtual void End() = 0;
 };
 
-/// The tracks of a run. Must outlive all use of them.
+/// Timeline holds the tracks of a run. It must outlive all threads that use them. Thread-safe.
 class Timeline {
  public:
   struct TrackTimes {
@@ -112,28 +116,30 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  /// That of the track that the calling thread is attached to; null if to none.
+  /// The timeline of the track that the calling thread is attached to; null if it is attached to
+  /// none.
   static Timeline* Current();
 
-  /// The phase that the calling thread is in; kUnnamed where it is attached to no track.
+  /// The phase that the calling thread is in; kUnnamed if it is not attached to a track.
   static Phase CurrentPhase();
 
   /// Adds a track that is in `phase` from the timeline's start on.
   Track& AddMainTrack(std::string name, Phase phase);
 
-  /// The track of that name, for a thread that follows another; else a new one, which is idle until
-  /// a thread attaches to it.
+  /// The track `name`, if it exists: a new thread may continue the track of one that has ended.
+  /// Otherwise a new track, which is idle until a thread attaches to it.
   Track& NamedTrack(const std::string& name);
 
-  /// The calling thread's track among those of threads that many runs may share.
+  /// The calling thread's worker track. Worker tracks are for threads that several runs may share,
+  /// such as those of TBB.
   Track& WorkerTrack();
 
-  /// Of all tracks, in the order they were added.
+  /// The times and the recorded events of all tracks, in the order in which they were added.
   std::vector<TrackTimes> Times() const;
   std::vector<TrackEvents> Events() const;
 
-  /// From now on, or no more, scopes that begin are recorded when they end. The listener, if any,
-  /// must outlive all threads that do.
+  /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
+  /// `listener`, if any, must outlive all threads that use this timeline.
   void Record(bool on, RangeListener* listener = nullptr);
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   RangeListener* listener() const { return listener_.load(std::memory_order_acquire); }
@@ -143,22 +149,23 @@ class Timeline {
  private:
   Track& Add(std::string name, bool is_worker, Track::Clock::time_point start, Phase phase);
 
-  const std::uint64_t id_;  // of all timelines of the process
+  const std::uint64_t id_;  // unique among all timelines of the process
   const Track::Clock::time_point start_;
   std::atomic<bool> recording_{false};
   std::atomic<RangeListener*> listener_{nullptr};
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Track>> tracks_;           // guarded by mutex_
-  std::unordered_map<std::thread::id, Track*> workers_;  // likewise
+  std::unordered_map<std::thread::id, Track*> workers_;  // guarded by mutex_
 };
 
-/// While it lives, the calling thread works on a track, which is idle while no thread does.
+/// Attach attaches the calling thread to a track for its lifetime. A track is idle while no thread
+/// is attached to it.
 class Attach {
  public:
   explicit Attach(Track& track);
 
-  /// To the worker track of `timeline`, unless the thread is on one of its tracks already. Nothing
-  /// where `timeline` is null.
+  /// Attaches to the thread's worker track in `timeline`. Does nothing if `timeline` is null or the
+  /// thread is already attached to one of its tracks.
   explicit Attach(Timeline* timeline);
   ~Attach();
   Attach(const Attach&) = delete;
@@ -167,33 +174,33 @@ class Attach {
  private:
   void Enter(Track& track);
 
-  Track* outer_ = nullptr;     // of the thread
-  Track* attached_ = nullptr;  // null where there was nothing to do
+  Track* outer_ = nullptr;     // the thread's track before this object
+  Track* attached_ = nullptr;  // null if there was nothing to do
 };
 
-/// Records the time of a scope if the calling thread's timeline is recording: the part of Section
-/// and Span that is for pictures.
+/// Recorded records the time of a scope if the track's timeline is recording. Section and Span use
+/// it to record their trace events.
 class Recorded {
  public:
   Recorded(Track* track, std::string_view name, std::int64_t number);
 
   bool on() const { return track_ != nullptr; }
 
-  /// Both require on().
+  /// Mark the start and the end of the scope. Both require on().
   void Begin(Track::Clock::time_point now);
   void End(Track::Clock::time_point now);
 
  private:
-  Track* const track_;  // null where nothing is recorded
+  Track* const track_;  // null if nothing is recorded
   const std::string_view name_;
   const std::int64_t number_;
   Track::Clock::time_point begin_;
   RangeListener* listener_ = nullptr;
 };
 
-/// While it lives, the calling thread is in a phase; the phase it was in waits meanwhile. Costs
-/// some nanoseconds on a thread without a track and two looks at the clock on others: use it for
-/// ranges of rows and not for rows.
+/// Span puts the calling thread into a phase for its lifetime and pauses the phase that the thread
+/// was in. It costs a few nanoseconds on a thread without a track, and reads the clock twice on any
+/// other thread. So use it for ranges of rows, not for single rows.
 class Span {
  public:
   explicit Span(Phase phase);
@@ -208,8 +215,8 @@ class Span {
   Phase outer_ = Phase::kUnnamed;
 };
 
-/// A scope that is only recorded: what several phases make up, such as an update. `name` has static
-/// storage.
+/// Section records a scope that consists of several phases, such as an update. It does not change
+/// the thread's phase. `name` must have static storage duration.
 class Section {
  public:
   Section(std::string_view name, std::int64_t number);
@@ -221,8 +228,9 @@ class Section {
   Recorded recorded_;
 };
 
-/// Record one end of an arrow from the scope that the calling thread is in to one of another
-/// thread.
+/// Record the start and the end of an arrow in the trace. The arrow leads from the scope in which
+/// one thread calls StartArrow to the scope in which another thread calls EndArrow with the same
+/// name and number.
 void StartArrow(std::string_view name, std::int64_t number);
 void EndArrow(std::string_view name, std::int64_t number);
 

@@ -25,7 +25,7 @@ void TraceLog::Append(const TraceEvent& event) {
 std::vector<TraceEvent> TraceLog::Events() const {
   std::vector<TraceEvent> all;
   for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;) {
-    // Asked for before the size: a block that has a next one is full, and none of it is missed.
+    // Read `next` before `size`: if there is a next block, this one is full and no event is missed.
     const Block* next = block->next.load(std::memory_order_acquire);
     const auto size = static_cast<std::ptrdiff_t>(block->size.load(std::memory_order_acquire));
     all.insert(all.end(), block->events.begin(), block->events.begin() + size);

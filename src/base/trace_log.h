@@ -1,4 +1,4 @@
-// What one thread did and when, for a picture.
+// The trace events of one thread.
 #pragma once
 
 #include <array>
@@ -12,18 +12,19 @@
 
 namespace tandem {
 
+/// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
 struct TraceEvent {
   enum class Kind : std::uint8_t { kSpan, kArrowStart, kArrowEnd };
   static constexpr std::int64_t kNoNumber = -1;
 
   Kind kind = Kind::kSpan;
-  std::string_view name;  ///< of static storage
-  std::int64_t number =
-      kNoNumber;  ///< of an update or iteration; of an arrow, which both ends have
-  std::chrono::steady_clock::time_point begin, end;  ///< equal, for the ends of arrows
+  std::string_view name;            ///< must have static storage duration
+  std::int64_t number = kNoNumber;  ///< an update or iteration; for an arrow, the same at both ends
+  std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
 };
 
-/// Events of one writer, which never waits, for readers that may come at any time.
+/// TraceLog is an append-only log with one writer thread, which never waits. Any thread may read it
+/// at any time.
 class TraceLog {
  public:
   TraceLog() = default;
@@ -31,22 +32,22 @@ class TraceLog {
   TraceLog(const TraceLog&) = delete;
   TraceLog& operator=(const TraceLog&) = delete;
 
-  /// By the writer alone.
+  /// Appends an event. For the writer thread only.
   void Append(const TraceEvent& event);
 
-  /// All that had been appended, in that order.
+  /// All events appended so far, in order.
   std::vector<TraceEvent> Events() const;
 
  private:
-  // An event is written before it is counted, and a block filled before the next is linked to it.
+  // An event is written before `size` counts it, and a block is full before `next` is set.
   struct Block {
     std::array<TraceEvent, 1024> events;
     std::atomic<std::size_t> size{0};
     std::atomic<Block*> next{nullptr};  // owned
   };
 
-  std::atomic<Block*> first_{nullptr};  // owned; null until something is appended
-  Block* last_ = nullptr;               // the writer's
+  std::atomic<Block*> first_{nullptr};  // owned; null while the log is empty
+  Block* last_ = nullptr;               // used only by the writer
 };
 
 }  // namespace tandem

@@ -58,7 +58,7 @@ TEST(OpenFile, DoesNotWaitForAPipe) {
     const OpenFile file(folder.path() / "pipe");
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "it is a pipe or a device, expected a file on a disk");
+    EXPECT_STREQ(error.what(), "it is a pipe or a device, expected a regular file");
   }
 }
 
@@ -114,7 +114,7 @@ TEST(MappedFile, WhereItCannotBeIsNamed) {
     const MappedFile map(folder.path() / "no", 100);
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("cannot keep 100 bytes in a file in"),
+    EXPECT_NE(std::string(error.what()).find("cannot reserve a file of 100 bytes in"),
               std::string::npos)
         << error.what();
   }
@@ -127,7 +127,8 @@ TEST(MappedFile, WhatTheDiskHasNoRoomForIsToldBeforeItIsWritten) {
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     const std::string message = error.what();
-    EXPECT_NE(message.find("cannot keep 1048576.0 TiB in a file in"), std::string::npos) << message;
+    EXPECT_NE(message.find("cannot reserve a file of 1048576.0 TiB in"), std::string::npos)
+        << message;
     EXPECT_EQ(message.find("cannot be mapped"), std::string::npos) << message;
   }
 }

@@ -108,7 +108,7 @@ class Compare(CliTest):
             _, error = self.compare("--out", taken, code=2)
             self.assertIn(f"{taken} exists and is not an empty folder", error)
         _, error = self.compare("--out", self.folder / "file.txt" / "within", code=2)
-        self.assertIn("cannot make", error)
+        self.assertIn("cannot create", error)
 
     def test_a_run_that_fails_is_shown(self):
         _, error = self.compare("--modes", "sequential", "--out", "all", "--set",
