@@ -18,8 +18,8 @@ struct Cell {
   std::string text;
   std::int32_t colour = kPlain;  ///< 0xRRGGBB
   float width = 1;
-  std::string without_colour;  ///< replaces `text` where the colour cannot be seen, such as "#" for
-                               ///< a wall; empty: `text` stays
+  std::string without_colour;  ///< replaces `text` if colours are not shown, such as "#" for a
+                               ///< wall; empty: `text` is shown
 };
 
 /// Picture is a drawing made of cells.

@@ -33,8 +33,8 @@
 //
 // Members may be static or const, because many threads call them at once. If Tandem cannot call a
 // member, the struct does not compile, and the compiler's message says what was expected. Common
-// misspellings of a member, such as `Costs` or `step_back`, do not compile either, unless the struct
-// also has the right name.
+// misspellings of a member, such as `Costs` or `step_back`, do not compile either, unless the
+// struct also has the right name.
 #pragma once
 
 #include <algorithm>
@@ -75,9 +75,10 @@ class PuzzleDomain final : public Domain {
  public:
   using State = typename P::State;
 
-  /// Tries the actions in a sample of states. Throws Error if a sampled state has a byte that is not
-  /// below kDepth. If P has neither Inverse nor StepBack, also throws Error if some action is undone
-  /// by no action, or changes none of the sampled states, so that its inverse cannot be found.
+  /// Tries the actions in a sample of states. Throws Error if a sampled state has a byte that is
+  /// not below kDepth. If P has neither Inverse nor StepBack, also throws Error if some action is
+  /// undone by no action, or changes none of the sampled states, so that its inverse cannot be
+  /// found.
   explicit PuzzleDomain(const std::string& name) : Domain(Spec(name)) {}
 
   void WriteGoals(Rows states) const override {
@@ -288,7 +289,7 @@ class PuzzleDomain final : public Domain {
     return std::nullopt;
   }
 
-  // The states nearest to the goal, and those on random walks, which lead farther.
+  // The states nearest to the goal, and states on random walks, which are farther away.
   static std::vector<State> Samples() {
     std::vector<State> samples = NearGoal();
     constexpr std::uint64_t kWalks = 20;

@@ -125,13 +125,14 @@ struct Checked {
           requires {
             { P::kSummary } -> std::convertible_to<std::string_view>;
           },
-      "the puzzle's kSummary is no text: expected `static constexpr const char* kSummary`");
+      "the puzzle's kSummary is not a string: expected `static constexpr const char* kSummary`");
   static_assert(
       !requires { P::kRules; } ||
           requires {
             { P::kRules } -> std::convertible_to<std::string_view>;
           },
-      "the puzzle's kRules is no text: expected `static constexpr const char* kRules`, such as "
+      "the puzzle's kRules is not a string: expected `static constexpr const char* kRules`, such "
+      "as "
       "\"2\"");
 
   TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);

@@ -26,7 +26,7 @@ class HostStorage final : public Storage {
       : size_(RoundUp(bytes)), data_(std::aligned_alloc(kAlignment, size_), &std::free) {
     if (data_ == nullptr) {
       throw Error(
-          fmt::format("no memory for a buffer of {}; lower train.batch_size, "
+          fmt::format("not enough memory for a buffer of {}; lower train.batch_size, "
                       "train.iterations_per_update or replay.updates",
                       HumanBytes(static_cast<double>(bytes))));
     }
@@ -92,7 +92,7 @@ std::size_t DataBuffer::BytesFor(const Schema& schema, std::size_t rows) {
 DataBuffer::DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage)
     : schema_(std::move(schema)), rows_(rows), storage_(std::move(storage)) {
   if (storage_->bytes().size() < BytesFor(schema_, rows_)) {
-    throw Error(fmt::format("a buffer of {} rows needs {} bytes, its storage has {}", rows_,
+    throw Error(fmt::format("a buffer of {} rows needs {} bytes, but its storage has {}", rows_,
                             BytesFor(schema_, rows_), storage_->bytes().size()));
   }
   std::byte* start = storage_->bytes().data();

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// Writes those rows of `from` to `to`, from row `first` on.
+// Copies the given rows of `from` to rows first, first + 1, ... of `to`.
 void CopyRows(const DataBuffer& from, const std::vector<std::uint32_t>& rows, DataBuffer& to,
               std::size_t first) {
   for (std::size_t c = 0; c < from.schema().columns.size(); ++c) {
@@ -42,7 +42,7 @@ std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::
 void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
   const Span span(Phase::kReplay);
   if (first_ != end_ && update != end_) {
-    throw Error(fmt::format("replay expects the rows of update {}, not of {}", end_, update));
+    throw Error(fmt::format("replay got the rows of update {}, expected update {}", update, end_));
   }
   if (first_ == end_) first_ = update;
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
@@ -53,16 +53,16 @@ void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
 }
 
 // Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S): one pass over
-// all rows, each taken with the chance that makes the sample uniform.
+// all rows takes each row with the probability that makes the sample uniform.
 const DataBuffer& ReplayBuffer::Sample() {
   const Span span(Phase::kReplay);
   Random random(seed_, Purpose::kReplay, static_cast<std::uint64_t>(end_ - 1));
-  std::size_t left = static_cast<std::size_t>(end_ - first_) * rows();
+  std::size_t remaining = static_cast<std::size_t>(end_ - first_) * rows();
   std::size_t wanted = rows();
   for (std::int64_t update = first_; update < end_; ++update) {
     picked_.clear();
     for (std::size_t row = 0; row < rows(); ++row) {
-      if (random.Below(left--) >= wanted) continue;
+      if (random.Below(remaining--) >= wanted) continue;
       picked_.push_back(static_cast<std::uint32_t>(row));
       --wanted;
     }

@@ -1,4 +1,4 @@
-// The rows of recent updates, kept to be trained on again.
+// Keeps the rows of recent updates to train on them again.
 #pragma once
 
 #include <cstddef>
@@ -10,37 +10,37 @@
 
 namespace tandem {
 
-/// Holds the buffers of the newest update and of the `earlier` ones before it, as copies, and draws
-/// from them what an update trains on: as many rows as one buffer has, without replacement, each
-/// row that is held with the same chance. Which rows is a function of the seed, the update and what
-/// is held. So with 0 earlier updates the sample is the buffer itself, and before `earlier` updates
-/// are there it is drawn from fewer.
+/// ReplayBuffer holds copies of the buffers of the newest update and of up to `earlier` updates
+/// before it, and draws from them the rows that an update trains on. A sample has as many rows as
+/// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
+/// seed, the update and the rows held. If `earlier` is 0, the sample is the newest buffer itself.
 ///
-/// All memory is taken at once; that of the buffers may be a file that is mapped into memory. Has
-/// no locks: one thread at a time.
+/// All memory is allocated at construction; that of the buffers may be mapped files. Not
+/// thread-safe.
 class ReplayBuffer {
  public:
-  /// Buffers are of `schema` and have `rows` rows. With `map_to`, they lie in files in that folder
-  /// (MakeMappedStorage), else on the heap.
+  /// Each buffer has `rows` rows of `schema`. If `map_to` is set, the buffers are files in that
+  /// folder (MakeMappedStorage), else they are on the heap. The sample is always on the heap.
   ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
                const std::filesystem::path& map_to = {});
 
-  /// What the constructor takes for the buffers; besides, the sample takes as much as one of them.
+  /// The size in bytes of all buffers. The sample needs as much again as one of them.
   static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
 
-  /// Copies the buffer of `update` in, in place of the oldest once there is no more room. Updates
-  /// come one after the other; the first may be any.
+  /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
+  /// Updates must be consecutive; the first may have any number. Throws Error if an update is out
+  /// of order.
   void Add(std::int64_t update, const DataBuffer& rows);
 
-  /// Draws the sample of the update that was added last. Its rows are in the order of the buffers,
-  /// valid until the next call.
+  /// Draws the sample for the update that was added last. Its rows are in the order of the buffers.
+  /// The sample stays valid until the next call.
   const DataBuffer& Sample();
 
   /// The updates held: [first, end), empty at first.
   std::int64_t first() const { return first_; }
   std::int64_t end() const { return end_; }
 
-  /// The buffer of an update that is held.
+  /// The buffer of `update`. Requires first() <= update < end().
   const DataBuffer& BufferOf(std::int64_t update) const { return buffers_[SlotOf(update)]; }
 
   const Schema& schema() const { return sample_.schema(); }
@@ -53,11 +53,11 @@ class ReplayBuffer {
   }
 
   const std::uint64_t seed_;
-  std::vector<DataBuffer> buffers_;  // that of update u is number u mod size
+  std::vector<DataBuffer> buffers_;  // buffers_[u % size] belongs to update u
   DataBuffer sample_;
   std::int64_t first_ = 0;
   std::int64_t end_ = 0;
-  std::vector<std::uint32_t> picked_;  // rows of one buffer
+  std::vector<std::uint32_t> picked_;  // drawn rows of one buffer
 };
 
 }  // namespace tandem

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
 std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
   return std::max<std::int64_t>(0, next - replay.earlier());
@@ -30,25 +30,25 @@ std::string Header(const ReplayBuffer& replay, std::int64_t next) {
                      next);
 }
 
-// The bytes of a column as a file holds them.
+// The bytes of a column, as they are written to the file.
 std::string_view TextOf(ConstRows column) {
   return {reinterpret_cast<const char*>(column.data()), column.bytes().size()};
 }
 
-// A file that is read and hashed from front to back.
+// Reads a file from front to back and hashes it.
 class Reader {
  public:
   explicit Reader(const fs::path& path) : path_(path) {
     RequireNoPipe(path);
     in_.open(path, std::ios::binary);
     if (!in_) {
-      throw InputError(fmt::format("cannot open {}, without which replay cannot go on: {}",
+      throw InputError(fmt::format("cannot open {}, which is needed to resume with replay: {}",
                                    path.string(), std::strerror(errno)));
     }
   }
 
   void Read(char* to, std::size_t size) {
-    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("it ends too soon");
+    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("the file ends too soon");
     hash_.Add({to, size});
   }
 
@@ -58,11 +58,13 @@ class Reader {
     return text;
   }
 
-  // The rest of the file must be the hash of what came before.
+  // Checks that the rest of the file is the hash of everything before it.
   void ExpectHash() {
     const std::string expected = hash_.Hex();
-    if (Read(expected.size()) != expected) Fail("its hash is another");
-    if (in_.peek() != std::ifstream::traits_type::eof()) Fail("something follows its hash");
+    if (Read(expected.size()) != expected) Fail("its hash does not match its contents");
+    if (in_.peek() != std::ifstream::traits_type::eof()) {
+      Fail("there are extra bytes after its hash");
+    }
   }
 
   [[noreturn]] void Fail(std::string_view why) const {
@@ -97,8 +99,9 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
   Reader reader(path);
   const std::string expected = Header(replay, next);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
-    throw InputError(fmt::format("{} begins with\n{}expected\n{}", path.string(),
-                                 header.substr(0, header.rfind('\n') + 1), expected));
+    throw InputError(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
+                                 path.string(), header.substr(0, header.rfind('\n') + 1),
+                                 expected));
   }
   DataBuffer rows(replay.schema(), replay.rows());
   for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {

@@ -1,12 +1,13 @@
-// What replay holds, in a file beside the checkpoint.
+// Saves and loads the contents of a ReplayBuffer, in a file beside the checkpoint. The file starts
+// with four lines:
 //
 //     tandem replay 1                               kReplaySchema
-//     columns input:uint8:54 target:float32:1       name, type and width of each
-//     rows 6000                                     of each buffer
-//     updates 3 5                                   the first, and the one after the last
+//     columns input:uint8:54 target:float32:1       name, type and width of each column
+//     rows 6000                                     rows per buffer
+//     updates 3 5                                   the first update, and one past the last
 //
-// Then, update by update, the bytes of each column; then 32 hexadecimal digits, XXH3's 128-bit hash
-// of all before them.
+// The bytes of each column follow, for one update after another. The last 32 bytes are the
+// hexadecimal digits of the 128-bit XXH3 hash of everything before them.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,14 @@ namespace tandem {
 
 inline constexpr int kReplaySchema = 1;
 
-/// Writes, whole or not at all, what a run must hold to go on with update `next`: the buffers of
-/// the earlier() updates before it. Throws Error that names the file.
+/// Writes the buffers that a run needs in order to resume at update `next`: those of the
+/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
+/// names the file.
 void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
 
-/// Adds what WriteReplay wrote to `replay`, which is empty. Throws InputError that names the file
-/// if it is not there, is damaged or is not of such a run before that update.
+/// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that
+/// names the file if it does not exist, is damaged, or was written for another schema, another
+/// number of rows or another update.
 void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next);
 
 }  // namespace tandem

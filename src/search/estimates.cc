@@ -15,9 +15,9 @@ void CheckEstimates(const Domain& domain, std::span<const float> values,
   if (found == values.end()) return;
   const auto i = static_cast<std::size_t>(found - values.begin());
   throw Error(fmt::format(
-      "the network's estimate of the {} state {} is not a number, though every estimate must be "
-      "one; its training diverged or its weights are damaged: use an earlier checkpoint, or train "
-      "with a lower optimizer.learning_rate",
+      "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
+      "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
+      "lower optimizer.learning_rate.",
       domain.spec().name, domain.FormatState(state_of(i))));
 }
 

@@ -1,4 +1,4 @@
-// What may not be an estimate.
+// Checks the estimates of a network.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace tandem {
 
-/// Throws Error that names the state if an estimate is not a number (NaN). Every comparison with a
-/// NaN is false, so that min and max would drop it without a word. `state_of(i)` is the state that
-/// values[i] belongs to; it stays in memory until its next call.
+/// Throws Error that names the state if an estimate is NaN. Every comparison with a NaN is false,
+/// so min and max would drop it silently. `state_of(i)` must return the state that values[i]
+/// belongs to; the result must stay valid until the next call.
 void CheckEstimates(const Domain& domain, std::span<const float> values,
                     const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of);
 

@@ -78,7 +78,7 @@ class BackgroundWriter {
 bool IsComplete(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
   const fs::path path = ShardPath(folder, shard);
   if (!fs::exists(path)) return false;
-  RequireNoPipe(path);  // the writer would wait for a reader
+  RequireNoPipe(path);  // writing to a pipe would block until someone reads it
   try {
     const ShardHeader header = ReadHeader(path);
     if (header.set != set) {

@@ -177,8 +177,9 @@ TEST_F(ReplayFile, KnowsWhatWasHeldBeforeTheNewestUpdate) {
 }
 
 TEST_F(ReplayFile, WhatIsWrongWithAFileIsNamed) {
-  EXPECT_NE(ErrorOfReading(7).find("replay-7.bin, without which replay cannot go on: No such file"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorOfReading(7).find("replay-7.bin, which is needed to resume with replay: No such file"),
+      std::string::npos);
   ReplayBuffer replay(kSchema, kRows, 3, 1);
   SampleAfter(replay, 7);
   WriteReplay(file_, replay, 7);
@@ -192,11 +193,13 @@ TEST_F(ReplayFile, WhatIsWrongWithAFileIsNamed) {
   std::string damaged = content;
   damaged[damaged.size() / 2] ^= 1;
   WriteFileAtomically(file_, damaged);
-  EXPECT_NE(ErrorOfReading(7).find("is damaged: its hash is another"), std::string::npos);
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: its hash does not match its contents"),
+            std::string::npos);
   WriteFileAtomically(file_, content.substr(0, content.size() - 40));
-  EXPECT_NE(ErrorOfReading(7).find("is damaged: it ends too soon"), std::string::npos);
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: the file ends too soon"), std::string::npos);
   WriteFileAtomically(file_, content + "x");
-  EXPECT_NE(ErrorOfReading(7).find("is damaged: something follows its hash"), std::string::npos);
+  EXPECT_NE(ErrorOfReading(7).find("is damaged: there are extra bytes after its hash"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static tandem::Picture draw(const State&) { return {}; }": "expected Draw",
             "static constexpr const char* kRule = \"2\";": "expected kRules",
             "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
-            "static constexpr int kRules = 2;": "kRules is no text",
+            "static constexpr int kRules = 2;": "kRules is not a string",
             "static State DrawGoal(std::uint64_t) { return {}; }":
                 "expected `State Goal(std::uint64_t seed)`",
         }
