@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(NumCores, FollowsTheAffinityOfTheThread) {
+TEST(NumCores, IsOneIfTheThreadMayUseOneCore) {
   std::thread([] {
     cpu_set_t all, one;
     ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
@@ -36,7 +36,7 @@ TEST(NumCores, FollowsTheAffinityOfTheThread) {
   EXPECT_GE(NumCores(), 1);
 }
 
-TEST(CpuQuota, IsTheLeastOfTheControlGroupAndThoseAroundIt) {
+TEST(CpuQuota, IsTheLeastOfTheGroupAndItsParents) {
   const TempFolder folder;
   const fs::path process = folder.path() / "cgroup", root = folder.path() / "fs";
   const auto write = [](const fs::path& file, const std::string& text) {
@@ -53,7 +53,7 @@ TEST(CpuQuota, IsTheLeastOfTheControlGroupAndThoseAroundIt) {
   EXPECT_EQ(CpuQuota(process, root), 1.5);
 }
 
-TEST(CpuQuota, ReadsVersion1) {
+TEST(CpuQuota, ReadsCgroupVersion1) {
   const TempFolder folder;
   const fs::path process = folder.path() / "cgroup", root = folder.path() / "fs";
   const fs::path group = root / "cpu,cpuacct/docker/x";
@@ -66,8 +66,8 @@ TEST(CpuQuota, ReadsVersion1) {
   EXPECT_EQ(CpuQuota(process, root), 2.0);
 }
 
-TEST(Random, MatchesTheKnownAnswersOfPhilox) {
-  // Random123's kat_vectors: philox4x64 with 10 rounds, counter and key zero.
+TEST(Random, MatchesPublishedPhiloxVectors) {
+  // From kat_vectors of Random123: philox4x64 with 10 rounds, counter and key zero.
   const r123::Philox4x64::ctr_type block =
       r123::Philox4x64{}({{0, 0, 0, 0}}, r123::Philox4x64::key_type{{0, 0}});
   EXPECT_EQ(block[0], 0x16554d9eca36314cULL);
@@ -131,14 +131,14 @@ TEST(Worker, RunsTasksInOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(seen[i], i);
 }
 
-TEST(Text, NearestFindsTyposAndNothingElse) {
+TEST(Text, NearestFindsTyposOnly) {
   const std::vector<std::string> keys = {"train.batch_size", "train.threads", "seed"};
   EXPECT_EQ(Nearest("train.batchsize", keys), "train.batch_size");
   EXPECT_EQ(Nearest("sead", keys), "seed");
   EXPECT_EQ(Nearest("colour", keys), "");
 }
 
-TEST(Text, WritesNumbersForPeople) {
+TEST(Text, FormatsNumbersForReading) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");
   EXPECT_EQ(WithThousands(1000), "1,000");
@@ -168,21 +168,21 @@ class Files : public testing::Test {
   const fs::path path_ = folder_.path() / "a.txt";
 };
 
-TEST_F(Files, ReplaceTheWholeFile) {
+TEST_F(Files, WritingReplacesTheWholeFile) {
   WriteFileAtomically(path_, "first, which is longer");
   WriteFileAtomically(path_, "second");
   EXPECT_EQ(ReadFile(path_), "second");
   EXPECT_EQ(Count(), 1U);
 }
 
-TEST_F(Files, OfTextAreReadWithoutTheirByteOrderMark) {
+TEST_F(Files, ReadTextRemovesTheByteOrderMark) {
   WriteFileAtomically(path_, "\xEF\xBB\xBFtext");
   EXPECT_EQ(ReadText(path_), "text");
   WriteFileAtomically(path_, "text");
   EXPECT_EQ(ReadText(path_), "text");
 }
 
-TEST_F(Files, LeaveTheOldFileUntilTheyAreCommitted) {
+TEST_F(Files, OldFileStaysUntilCommit) {
   WriteFileAtomically(path_, "old");
   {
     AtomicFile file(path_);
@@ -194,7 +194,7 @@ TEST_F(Files, LeaveTheOldFileUntilTheyAreCommitted) {
   EXPECT_EQ(Count(), 1U);
 }
 
-TEST_F(Files, FollowSymbolicLinks) {
+TEST_F(Files, WritingFollowsSymbolicLinks) {
   const fs::path link = folder_.path() / "link";
   WriteFileAtomically(path_, "old");
   fs::create_symlink(path_, link);
@@ -203,14 +203,14 @@ TEST_F(Files, FollowSymbolicLinks) {
   EXPECT_EQ(ReadFile(path_), "new");
 }
 
-TEST_F(Files, WriteThroughToDevicesAndReportThatTheyAreFull) {
+TEST_F(Files, WritingToAFullDeviceFails) {
   fs::create_symlink("/dev/full", path_);
   EXPECT_THROW(WriteFileAtomically(path_, std::string(1 << 20, 'x')), Error);
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_TRUE(fs::is_symlink(path_));
 }
 
-TEST_F(Files, ThatArePipesAreRefusedWhereNobodyMayWait) {
+TEST_F(Files, RequireNoPipeRejectsPipesAndDevices) {
   EXPECT_NO_THROW(RequireNoPipe(path_));
   WriteFileAtomically(path_, "text");
   EXPECT_NO_THROW(RequireNoPipe(path_));
@@ -220,7 +220,7 @@ TEST_F(Files, ThatArePipesAreRefusedWhereNobodyMayWait) {
   EXPECT_THROW(RequireNoPipe(folder_.path() / "pipe"), InputError);
 }
 
-TEST(Json, ThatNestsTooDeeplyIsRefused) {
+TEST(Json, RejectsDeepNesting) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
@@ -232,12 +232,12 @@ TEST(Json, ThatNestsTooDeeplyIsRefused) {
   EXPECT_TRUE(ParseJsonOrDiscard("{").is_discarded());
 }
 
-TEST(Json, HoldsNamesThatAreNoUtf8) {
+TEST(Json, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(DumpJson(nlohmann::json("a\xff")), "\"a\xEF\xBF\xBD\"");
   EXPECT_EQ(AsUtf8("a\xff"), "a\xEF\xBF\xBD");
 }
 
-TEST_F(Files, NameThePathThatCannotBeReadOrWritten) {
+TEST_F(Files, ErrorsNameThePath) {
   try {
     ReadFile(folder_.path() / "missing.txt");
     FAIL();

@@ -1,4 +1,4 @@
-// Messages and the line below them.
+// Tests of messages and the status line.
 #include "base/log.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace tandem {
 namespace {
 
-TEST(Log, MessagesStandAboveTheStatusLine) {
+TEST(Log, MessagesAppearAboveTheStatusLine) {
   constexpr const char* kErase = "\r\x1b[K";
   testing::internal::CaptureStderr();
   ShowStatus("50 %");
@@ -19,7 +19,7 @@ TEST(Log, MessagesStandAboveTheStatusLine) {
             erase + "50 %" + erase + "one\n" + erase + "50 %" + erase + "60 %\nwarning: two\n");
 }
 
-TEST(Log, WithoutAStatusLineNothingIsErased) {
+TEST(Log, NothingIsErasedWithoutAStatusLine) {
   testing::internal::CaptureStderr();
   LeaveStatus();
   LogInfo("one");

@@ -1,4 +1,4 @@
-// Files as memory, and the hash that guards them.
+// Tests of mapped files, atomic files and the hash.
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::string TextOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST(MappedFile, ShowsAFileAsItIs) {
+TEST(MappedFile, HasTheBytesOfTheFile) {
   const TempFolder folder;
   WriteFileAtomically(folder.path() / "file", "some bytes");
   const OpenFile file(folder.path() / "file");
@@ -38,7 +38,7 @@ TEST(MappedFile, ShowsAFileAsItIs) {
   EXPECT_THROW(OpenFile(folder.path()).Read(0, part), Error);
 }
 
-TEST(OpenFile, TellsWhatTheSystemRefusesFromWhatIsNotThere) {
+TEST(OpenFile, MissingFileIsNotASystemError) {
   const TempFolder folder;
   std::filesystem::create_symlink("loop", folder.path() / "loop");
   EXPECT_THROW(OpenFile(folder.path() / "loop"), SystemError);
@@ -46,12 +46,12 @@ TEST(OpenFile, TellsWhatTheSystemRefusesFromWhatIsNotThere) {
     const OpenFile file(folder.path() / "other");
     FAIL() << "nothing was thrown";
   } catch (const SystemError&) {
-    FAIL() << "it is the file that is missing";
+    FAIL() << "SystemError for a missing file";
   } catch (const Error&) {
   }
 }
 
-TEST(OpenFile, DoesNotWaitForAPipe) {
+TEST(OpenFile, RejectsAPipeWithoutBlocking) {
   const TempFolder folder;
   ASSERT_EQ(::mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
   try {
@@ -62,7 +62,7 @@ TEST(OpenFile, DoesNotWaitForAPipe) {
   }
 }
 
-TEST(MappedFile, OfAFileThatIsCutIsAnErrorAndNotTheEndOfTheProgram) {
+TEST(MappedFile, CopyFromAShortenedFileThrows) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "file";
   WriteFileAtomically(path, std::string(1 << 20, 'x'));
@@ -77,7 +77,7 @@ TEST(MappedFile, OfAFileThatIsCutIsAnErrorAndNotTheEndOfTheProgram) {
   EXPECT_EQ(part.front(), std::byte{'x'});
 }
 
-TEST(MappedFileDeathTest, OtherFaultsStillEndTheProgram) {
+TEST(MappedFileDeathTest, OtherBusErrorsStillKillTheProgram) {
   const auto fault_elsewhere = [] {
     const TempFolder folder;
     const std::filesystem::path path = folder.path() / "file";
@@ -92,13 +92,13 @@ TEST(MappedFileDeathTest, OtherFaultsStillEndTheProgram) {
   EXPECT_EXIT(fault_elsewhere(), testing::KilledBySignal(SIGBUS), "");
 }
 
-TEST(MappedFile, AnEmptyFileIsNoBytes) {
+TEST(MappedFile, EmptyFileHasNoBytes) {
   const TempFolder folder;
   WriteFileAtomically(folder.path() / "file", "");
   EXPECT_TRUE(MappedFile(OpenFile(folder.path() / "file")).bytes().empty());
 }
 
-TEST(MappedFile, OfItsOwnIsZeroAndCanBeWrittenAndHasNoName) {
+TEST(MappedFile, NewFileIsZeroedWritableAndNameless) {
   const TempFolder folder;
   const MappedFile map(folder.path(), 1 << 20);
   EXPECT_EQ(map.bytes().size(), 1U << 20);
@@ -108,7 +108,7 @@ TEST(MappedFile, OfItsOwnIsZeroAndCanBeWrittenAndHasNoName) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(MappedFile, WhereItCannotBeIsNamed) {
+TEST(MappedFile, ErrorNamesTheFolder) {
   const TempFolder folder;
   try {
     const MappedFile map(folder.path() / "no", 100);
@@ -120,7 +120,7 @@ TEST(MappedFile, WhereItCannotBeIsNamed) {
   }
 }
 
-TEST(MappedFile, WhatTheDiskHasNoRoomForIsToldBeforeItIsWritten) {
+TEST(MappedFile, FullDiskIsReportedAtConstruction) {
   const TempFolder folder;
   try {
     const MappedFile map(folder.path(), std::size_t{1} << 60);
@@ -146,7 +146,7 @@ TEST(MappedFile, LeavesNoFileOpen) {
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(AtomicFile, CanBeWrittenOver) {
+TEST(AtomicFile, OverwriteReplacesEarlierBytes) {
   const TempFolder folder;
   AtomicFile file(folder.path() / "file");
   file.Write("0123456789");
@@ -156,7 +156,7 @@ TEST(AtomicFile, CanBeWrittenOver) {
   EXPECT_EQ(ReadFile(folder.path() / "file"), "01ab456789!");
 }
 
-TEST(AtomicFile, KeepsWhatTheSystemTookBeforeAFailure) {
+TEST(AtomicFile, TruncateAfterAFailedWriteKeepsTheRest) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "file";
   const auto write_under_limit = [&] {
@@ -181,7 +181,7 @@ TEST(AtomicFile, KeepsWhatTheSystemTookBeforeAFailure) {
   EXPECT_EQ(ReadFile(path), std::string(900, 'a'));
 }
 
-TEST(Hash, IsOfAllThatIsAdded) {
+TEST(Hash, DependsOnAllAddedBytes) {
   Hash parts, whole, other;
   parts.Add("some ");
   parts.Add("bytes");

@@ -1,4 +1,4 @@
-// Sums of what phases took, and which of them are work.
+// Tests of the sums over phases.
 #include <gtest/gtest.h>
 
 #include "base/timeline.h"
@@ -6,7 +6,7 @@
 namespace tandem {
 namespace {
 
-TEST(PhaseTimes, AreAddedAndSubtractedInAllParts) {
+TEST(PhaseTimes, AdditionAndSubtractionCoverAllFields) {
   PhaseTimes a, b;
   a[Phase::kForward] = 1;
   a.wall_s = 2;
@@ -25,7 +25,7 @@ TEST(PhaseTimes, AreAddedAndSubtractedInAllParts) {
   EXPECT_EQ(sum.synchronize_s, 32);
 }
 
-TEST(PhaseTimes, WaitsAreNoWork) {
+TEST(PhaseTimes, WorkExcludesWaits) {
   PhaseTimes times;
   for (const Phase wait : {Phase::kIdle, Phase::kGpuQueueWait, Phase::kWaitForRows,
                            Phase::kWaitForBatch, Phase::kWaitForChunk, Phase::kWaitForRoom}) {

@@ -48,7 +48,7 @@ TEST(Span, CountsForTheTrackOfItsThread) {
   EXPECT_NEAR(times.Work() + times[Phase::kIdle], times.Sum(), 1e-6);
 }
 
-TEST(Span, PausesTheOneAround) {
+TEST(Span, PausesTheEnclosingSpan) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
@@ -61,7 +61,7 @@ TEST(Span, PausesTheOneAround) {
   EXPECT_LT(times[Phase::kWaitForWorkers], 0.010);
 }
 
-TEST(Span, OfValidationTakesAllThatIsDoneMeanwhile) {
+TEST(Span, NestedSpansCountAsValidation) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
@@ -74,7 +74,7 @@ TEST(Span, OfValidationTakesAllThatIsDoneMeanwhile) {
   EXPECT_LT(track.Times()[Phase::kExpand], track.Times().wall_s - 0.005);
 }
 
-TEST(Span, LeavesTimeThatNoneCoversUnnamed) {
+TEST(Span, TimeOutsideSpansIsUnnamed) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
@@ -83,13 +83,13 @@ TEST(Span, LeavesTimeThatNoneCoversUnnamed) {
   EXPECT_LE(track.Times().Sum(), track.Times().wall_s - 0.005);
 }
 
-TEST(Span, IsNothingOnAThreadWithoutATrack) {
+TEST(Span, HasNoEffectOnAThreadWithoutATrack) {
   Take(Phase::kForward, 0);
   EXPECT_EQ(Timeline::Current(), nullptr);
   EXPECT_EQ(Timeline::CurrentPhase(), Phase::kUnnamed);
 }
 
-TEST(Track, ShowsAPhaseThatIsNotOver) {
+TEST(Track, IncludesTheCurrentPhase) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
@@ -98,7 +98,7 @@ TEST(Track, ShowsAPhaseThatIsNotOver) {
   EXPECT_GE(track.Times()[Phase::kForward], 0.005);
 }
 
-TEST(Track, IsReadWholeWhileItIsWritten) {
+TEST(Track, ReadsAreConsistentDuringWrites) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("busy");
   std::atomic<bool> done{false};
@@ -133,7 +133,7 @@ TEST(Track, SynchronizesAfterPhasesThatUseTheDevice) {
   EXPECT_GE(track.Times().synchronize_s, 0.005);
 }
 
-TEST(Attach, GivesTheThreadBackToTheTrackBefore) {
+TEST(Attach, RestoresThePreviousTrack) {
   Timeline first, second;
   Track& outer = first.NamedTrack("outer");
   Track& inner = second.NamedTrack("inner");
@@ -147,7 +147,7 @@ TEST(Attach, GivesTheThreadBackToTheTrackBefore) {
   EXPECT_EQ(Timeline::Current(), &first);
 }
 
-TEST(Worker, HasATrackInTheTimelineOfItsMaker) {
+TEST(Worker, HasATrackInTheTimelineOfItsCreator) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   const Attach attach(track);
@@ -174,7 +174,7 @@ std::vector<TraceEvent> EventsOf(const Timeline& timeline, const std::string& na
   return {};
 }
 
-TEST(Record, KeepsScopesThatBeginMeanwhileInTheOrderOfTheirEnds) {
+TEST(Record, KeepsScopesInTheOrderOfTheirEnds) {
   Timeline timeline;
   const Attach attach(timeline.NamedTrack("main"));
   Take(Phase::kForward, 0);
@@ -200,7 +200,7 @@ TEST(Record, KeepsScopesThatBeginMeanwhileInTheOrderOfTheirEnds) {
   EXPECT_LE(events[1].end, events[2].end);
 }
 
-TEST(Record, IsReadWhileItGoesOn) {
+TEST(Record, EventsCanBeReadDuringRecording) {
   Timeline timeline;
   timeline.Record(true);
   constexpr std::int64_t kEvents = 5'000;  // several blocks
@@ -225,7 +225,7 @@ class CountingListener final : public RangeListener {
   std::vector<std::string> open_;
 };
 
-TEST(Record, TellsAListenerOfWhatBeginsAndEnds) {
+TEST(Record, CallsTheListenerAtBeginAndEnd) {
   Timeline timeline;
   CountingListener listener;
   const Attach attach(timeline.NamedTrack("main"));
@@ -234,15 +234,15 @@ TEST(Record, TellsAListenerOfWhatBeginsAndEnds) {
     const Section update("update", 0);
     const Span forward(Phase::kForward);
     EXPECT_EQ(listener.open_, (std::vector<std::string>{"update", "forward"}));
-    timeline.Record(false);  // what it was told of also ends for it
-    const Span untold(Phase::kBackward);
+    timeline.Record(false);  // open scopes still call End
+    const Span unrecorded(Phase::kBackward);
     EXPECT_EQ(listener.open_.size(), 2U);
   }
   EXPECT_TRUE(listener.open_.empty());
 }
 
-// Ranges run on the calling thread's track or on workers'; each is in the caller's phase.
-TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
+// Ranges run on the calling thread or on workers. Each counts as the caller's phase.
+TEST(ForRanges, RangesCountAsTheCallersPhase) {
   Timeline timeline;
   Track& track = timeline.NamedTrack("main");
   PhaseTimes all;
@@ -261,7 +261,7 @@ TEST(ForRanges, ShareOutThePhaseOfTheirCaller) {
   EXPECT_GE(all[Phase::kWrite], 0.040);
 }
 
-TEST(ForRanges, OfTwoTimelinesAreKeptApart) {
+TEST(ForRanges, LaterTimelineGetsItsOwnTracks) {
   for (int run = 0; run < 3; ++run) {
     Timeline timeline;
     Track& track = timeline.NamedTrack("main");
@@ -275,7 +275,7 @@ TEST(ForRanges, OfTwoTimelinesAreKeptApart) {
   }
 }
 
-TEST(Timeline, AThreadThatFollowsAnotherHasItsTrack) {
+TEST(Timeline, NamedTrackIsReused) {
   Timeline timeline;
   Track& first = timeline.NamedTrack("generator");
   EXPECT_EQ(&timeline.NamedTrack("generator"), &first);

@@ -10,7 +10,7 @@ namespace {
 const Schema kSchema{.columns = {{.name = "input", .type = ElementType::kUint8, .width = 54},
                                  {.name = "target", .type = ElementType::kFloat32, .width = 1}}};
 
-TEST(DataBuffer, ColumnsAreContiguousAlignedAndApart) {
+TEST(DataBuffer, ColumnsAreContiguousAndAligned) {
   DataBuffer buffer(kSchema, 5);
   EXPECT_EQ(kSchema.row_bytes(), 58U);
   EXPECT_EQ(DataBuffer::BytesFor(kSchema, 5), 320U + 64U);
@@ -29,7 +29,7 @@ TEST(DataBuffer, ColumnsAreContiguousAlignedAndApart) {
   for (const float target : read.floats(1)) ASSERT_EQ(target, 2.5F);
 }
 
-TEST(DataBuffer, ColumnsOfFloatsLieApartFromWhatFollowsThem) {
+TEST(DataBuffer, FloatColumnDoesNotOverlapTheNextColumn) {
   const Schema schema{.columns = {{.name = "bound", .type = ElementType::kFloat32, .width = 7},
                                   {.name = "state", .type = ElementType::kUint8, .width = 9}}};
   DataBuffer buffer(schema, 11);
@@ -42,7 +42,7 @@ TEST(DataBuffer, RefusesStorageThatIsTooSmall) {
   EXPECT_THROW(DataBuffer(kSchema, 100, MakeHostStorage(100)), Error);
 }
 
-TEST(DataBuffer, SaysHowMuchMemoryIsMissing) {
+TEST(DataBuffer, AllocationErrorStatesTheSize) {
   try {
     DataBuffer buffer(kSchema, std::size_t{1} << 50);
     FAIL();

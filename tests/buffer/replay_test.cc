@@ -1,4 +1,4 @@
-// What replay keeps, draws and saves.
+// Tests of the replay buffer and its file.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kRows = 50;
 
-// A row's number over all updates stands in both columns, so that torn rows show.
+// Both columns hold the row's number over all updates, so that mixed-up rows are noticed.
 const Schema kSchema{.columns = {{.name = "id", .type = ElementType::kUint8, .width = 3},
                                  {.name = "x", .type = ElementType::kFloat32, .width = 2}}};
 
@@ -33,7 +33,7 @@ DataBuffer RowsOf(std::int64_t update) {
   return rows;
 }
 
-// The number of each row, all of whose parts must agree.
+// The number of each row. Checks that both columns agree.
 std::vector<std::uint32_t> Ids(const DataBuffer& rows) {
   std::vector<std::uint32_t> ids;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> SampleAfter(ReplayBuffer& replay, std::int64_t update
   return Ids(replay.Sample());
 }
 
-TEST(ReplayBuffer, DrawsTheSameFromAMappedFile) {
+TEST(ReplayBuffer, MappedFileGivesTheSameSamples) {
   const TempFolder folder;
   ReplayBuffer in_memory(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
   ReplayBuffer mapped(kSchema, kRows, /*earlier=*/3, /*seed=*/1, folder.path());
@@ -64,7 +64,7 @@ TEST(ReplayBuffer, DrawsTheSameFromAMappedFile) {
   }
 }
 
-TEST(ReplayBuffer, DrawsEachRowAtMostOnceAndOnlyOfTheUpdatesHeld) {
+TEST(ReplayBuffer, DrawsDistinctRowsOfTheUpdatesHeld) {
   ReplayBuffer replay(kSchema, kRows, /*earlier=*/3, /*seed=*/1);
   for (std::int64_t updates = 1; updates < 12; ++updates) {
     const std::vector<std::uint32_t> ids = SampleAfter(replay, updates);
@@ -77,13 +77,13 @@ TEST(ReplayBuffer, DrawsEachRowAtMostOnceAndOnlyOfTheUpdatesHeld) {
   }
 }
 
-TEST(ReplayBuffer, WithoutEarlierUpdatesTheSampleIsTheBuffer) {
+TEST(ReplayBuffer, SampleWithoutEarlierUpdatesIsTheBuffer) {
   ReplayBuffer replay(kSchema, kRows, /*earlier=*/0, /*seed=*/1);
   EXPECT_EQ(SampleAfter(replay, 1), Ids(RowsOf(0)));
   EXPECT_EQ(SampleAfter(replay, 6), Ids(RowsOf(5)));
 }
 
-TEST(ReplayBuffer, EveryRowHasTheSameChance) {
+TEST(ReplayBuffer, DrawsEveryRowWithEqualProbability) {
   constexpr int kSeeds = 4000;
   std::map<std::uint32_t, int> drawn;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -91,31 +91,31 @@ TEST(ReplayBuffer, EveryRowHasTheSameChance) {
     for (const std::uint32_t id : SampleAfter(replay, 3)) ++drawn[id];
   }
   EXPECT_EQ(drawn.size(), 3 * kRows);
-  // Each is in a third of the samples; five standard deviations.
+  // Each row is in a third of the samples. The limit is five standard deviations.
   const double most_off = 5 * std::sqrt(kSeeds * (1.0 / 3) * (2.0 / 3));
   for (const auto& [id, times] : drawn) EXPECT_NEAR(times, kSeeds / 3.0, most_off) << id;
 }
 
-TEST(ReplayBuffer, TheSampleIsAFunctionOfSeedAndUpdate) {
+TEST(ReplayBuffer, SampleDependsOnlyOnSeedAndUpdate) {
   ReplayBuffer one(kSchema, kRows, 2, 1), same(kSchema, kRows, 2, 1), other(kSchema, kRows, 2, 2);
-  SampleAfter(one, 3);  // earlier samples make no difference
+  SampleAfter(one, 3);  // earlier samples have no effect
   const std::vector<std::uint32_t> ids = SampleAfter(one, 5);
   EXPECT_EQ(ids, SampleAfter(same, 5));
-  EXPECT_EQ(ids, SampleAfter(one, 5));  // nor does asking again
+  EXPECT_EQ(ids, SampleAfter(one, 5));  // sampling again has no effect either
   EXPECT_NE(ids, SampleAfter(other, 5));
 }
 
-TEST(ReplayBuffer, EachUpdateDrawsOtherPlaces) {
+TEST(ReplayBuffer, EachUpdateDrawsDifferentPositions) {
   ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
   std::set<std::vector<std::uint32_t>> drawn;
-  for (const std::int64_t updates : {3, 4, 5, 6}) {  // of which three are held
+  for (const std::int64_t updates : {3, 4, 5, 6}) {  // three of these updates are held
     std::vector<std::uint32_t> places = SampleAfter(replay, updates);
     for (std::uint32_t& place : places) place -= static_cast<std::uint32_t>(replay.first() * kRows);
     EXPECT_TRUE(drawn.insert(places).second) << updates;
   }
 }
 
-TEST(ReplayBuffer, AFolderToMapIntoThatIsNoneIsNamed) {
+TEST(ReplayBuffer, ErrorNamesTheMissingMapFolder) {
   const TempFolder folder;
   try {
     const ReplayBuffer replay(kSchema, kRows, 2, 1, folder.path() / "none");
@@ -128,7 +128,7 @@ TEST(ReplayBuffer, AFolderToMapIntoThatIsNoneIsNamed) {
 
 TEST(ReplayBuffer, RefusesUpdatesOutOfOrder) {
   ReplayBuffer replay(kSchema, kRows, 2, 1);
-  replay.Add(4, RowsOf(4));  // a run that goes on begins anywhere
+  replay.Add(4, RowsOf(4));  // a resumed run may start at any update
   EXPECT_THROW(replay.Add(4, RowsOf(4)), Error);
   EXPECT_THROW(replay.Add(6, RowsOf(6)), Error);
   replay.Add(5, RowsOf(5));
@@ -152,7 +152,7 @@ class ReplayFile : public testing::Test {
   const std::filesystem::path file_ = temp_.path() / "replay-7.bin";
 };
 
-TEST_F(ReplayFile, ARunGoesOnAsIfItHadNeverBeenAway) {
+TEST_F(ReplayFile, ResumedBufferDrawsTheSameSamples) {
   for (const std::int64_t next : {0, 1, 3, 4, 7}) {
     ReplayBuffer whole(kSchema, kRows, 3, 1);
     if (next > 0) SampleAfter(whole, next);
@@ -165,8 +165,8 @@ TEST_F(ReplayFile, ARunGoesOnAsIfItHadNeverBeenAway) {
   }
 }
 
-// As where the update fails whose rows are in already.
-TEST_F(ReplayFile, KnowsWhatWasHeldBeforeTheNewestUpdate) {
+// This happens if an update fails after its rows were added.
+TEST_F(ReplayFile, SavesTheStateBeforeTheNewestUpdate) {
   ReplayBuffer replay(kSchema, kRows, 3, 1);
   SampleAfter(replay, 8);
   WriteReplay(file_, replay, 7);
@@ -176,7 +176,7 @@ TEST_F(ReplayFile, KnowsWhatWasHeldBeforeTheNewestUpdate) {
   EXPECT_EQ(SampleAfter(resumed, 8), SampleAfter(replay, 8));
 }
 
-TEST_F(ReplayFile, WhatIsWrongWithAFileIsNamed) {
+TEST_F(ReplayFile, ErrorsSayWhatIsWrongWithTheFile) {
   EXPECT_NE(
       ErrorOfReading(7).find("replay-7.bin, which is needed to resume with replay: No such file"),
       std::string::npos);
