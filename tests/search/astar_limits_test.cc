@@ -1,4 +1,4 @@
-// How A* ends where it finds no solution, or is not let.
+// Tests of A* when it finds no solution, reaches a limit or is stopped.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,7 +26,7 @@ StandInEvaluator TrueOnRing() {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
 }
 
-TEST(AStarLimits, AtTheNodeLimitItTellsHowCloseItCame) {
+TEST(AStarLimits, NodeLimitReportsTheBestPath) {
   const RingDomain ring(100);
   StandInEvaluator truth = TrueOnRing();
   AStar search(ring, truth, {.weight = 1, .max_nodes = 20});
@@ -38,12 +38,13 @@ TEST(AStarLimits, AtTheNodeLimitItTellsHowCloseItCame) {
   EXPECT_GE(result.nodes, 20);
   EXPECT_TRUE(result.actions.empty());
   ASSERT_TRUE(result.best.has_value());
-  EXPECT_EQ(result.best->estimate, 40.0F - 18);  // 18 nearer, one the wrong way, and the start
+  // The 20 nodes are the start, one state in the wrong direction and 18 towards the goal.
+  EXPECT_EQ(result.best->estimate, 40.0F - 18);
   EXPECT_EQ(result.best->cost, 18.0F);
   EXPECT_EQ(RingDomain::Distance(After(ring, start, result.best->actions)), 22);
 }
 
-TEST(AStarLimits, AsManyNodesAsThereAreStatesAreEnough) {
+TEST(AStarLimits, NodeLimitOfAllStatesIsNotReached) {
   const CycleDomain cycles(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(cycles, zero, {.weight = 1, .batch = 10, .max_nodes = 360});
@@ -51,7 +52,7 @@ TEST(AStarLimits, AsManyNodesAsThereAreStatesAreEnough) {
   EXPECT_EQ(search.Solve(odd, StopSignal()).ended, Ended::kExhausted);
 }
 
-TEST(AStarLimits, ASolutionThatTheLimitLeftUnprovenCounts) {
+TEST(AStarLimits, SolutionFoundBeforeTheNodeLimitCounts) {
   const PancakeDomain pancakes(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(pancakes, zero, {.weight = 1, .batch = 1000, .max_nodes = 6});
@@ -62,7 +63,7 @@ TEST(AStarLimits, ASolutionThatTheLimitLeftUnprovenCounts) {
   EXPECT_TRUE(Solves(pancakes, start, result.actions));
 }
 
-TEST(AStarLimits, APuzzleWithoutSolutionIsExhausted) {
+TEST(AStarLimits, UnsolvablePuzzleIsExhausted) {
   const CycleDomain cycles(6);
   StandInEvaluator three([](std::span<const std::uint8_t>) { return 3.0F; });
   const State starts = {1, 0, 2, 3, 4, 5, 0, 2, 1, 3, 4, 5, 1, 2, 0, 3, 4, 5};
@@ -81,7 +82,7 @@ TEST(AStarLimits, APuzzleWithoutSolutionIsExhausted) {
   EXPECT_TRUE(results[2].solved);
 }
 
-TEST(AStarLimits, EndsAtItsTimeLimitWithWhatItHas) {
+TEST(AStarLimits, TimeLimitReportsTheBestPath) {
   const RingDomain ring(200);
   int calls = 0;
   StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
@@ -100,8 +101,8 @@ TEST(AStarLimits, EndsAtItsTimeLimitWithWhatItHas) {
             int(result.best->estimate));
 }
 
-TEST(AStarLimits, EachPuzzleHasItsOwnTime) {
-  // The last is begun only after the first ended; it finds the whole of its time.
+TEST(AStarLimits, EachPuzzleHasItsOwnTimeLimit) {
+  // The second puzzle starts after the first has used up its time, and has its full time limit.
   const RingDomain ring(200);
   int calls = 0;
   StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
@@ -118,7 +119,7 @@ TEST(AStarLimits, EachPuzzleHasItsOwnTime) {
   EXPECT_EQ(ended, (std::vector{Ended::kTimeLimit, Ended::kSolved}));
 }
 
-TEST(AStarLimits, ASolvedStateNeedsNoMovesAndNoEvaluator) {
+TEST(AStarLimits, GoalStateNeedsNoActionsAndNoEvaluation) {
   const RingDomain ring(10);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   AStar search(ring, never, {.weight = 1});
@@ -129,7 +130,7 @@ TEST(AStarLimits, ASolvedStateNeedsNoMovesAndNoEvaluator) {
   EXPECT_EQ(result.nodes, 0);
 }
 
-TEST(AStarLimits, StopsWhenAsked) {
+TEST(AStarLimits, StopSignalEndsTheSearch) {
   const PancakeDomain pancakes(9);
   StopSignal stop;
   int calls = 0;
@@ -143,7 +144,7 @@ TEST(AStarLimits, StopsWhenAsked) {
   EXPECT_LT(calls, 120);
 }
 
-TEST(AStarLimits, CanBeUsedAgainAfterAStop) {
+TEST(AStarLimits, CanBeReusedAfterAStop) {
   const RingDomain ring(10);
   StandInEvaluator truth = TrueOnRing();
   AStar search(ring, truth, {.weight = 1});
@@ -153,14 +154,14 @@ TEST(AStarLimits, CanBeUsedAgainAfterAStop) {
   EXPECT_EQ(search.Solve(OnRing(10, 3), StopSignal()).actions.size(), 3U);
 }
 
-TEST(AStarLimits, AnEstimateThatIsNoNumberIsAnError) {
+TEST(AStarLimits, NanEstimateThrows) {
   const RingDomain ring(10);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
   AStar search(ring, broken, {.weight = 1});
   EXPECT_THROW(search.Solve(OnRing(10, 3), StopSignal()), Error);
 }
 
-TEST(AStarLimits, OptionsThatMakeNoSenseAreErrors) {
+TEST(AStarLimits, InvalidOptionsThrow) {
   const RingDomain ring(10);
   StandInEvaluator truth = TrueOnRing();
   EXPECT_THROW(AStar(ring, truth, {.weight = -1}), Error);

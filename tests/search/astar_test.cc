@@ -1,4 +1,4 @@
-// A* over the whole of small puzzles, against breadth-first search.
+// Tests of A* on all states of small puzzles, compared with breadth-first search.
 #include "search/astar.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-// All states of a puzzle that have a solution, and an evaluator that knows or half knows it.
+// All solvable states of a puzzle, with their exact distances and admissible estimates.
 struct Whole {
   explicit Whole(const Domain& domain)
       : domain(domain), distances(Distances(domain)), size(domain.spec().state_size) {
@@ -28,7 +28,8 @@ struct Whole {
            static_cast<float>(distances.at(State(state.begin(), state.end())));
   }
 
-  // Admissible, but anything from nothing to the truth: it may fall by more than an action costs.
+  // Admissible but inconsistent: a random value between 0 and the exact one, so that a step may
+  // lower it by more than the action's cost.
   float Erratic(std::span<const std::uint8_t> state) const {
     const auto distance = static_cast<std::uint64_t>(distances.at({state.begin(), state.end()}));
     Random random(HashState(state), Purpose::kShuffle);
@@ -54,7 +55,7 @@ std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& evaluator,
   return results;
 }
 
-// Every result is a solution, of a cost of at most `factor` times the least.
+// Expects that every result is a solution with a cost of at most `factor` times the least.
 void ExpectSolutions(const Whole& whole, const std::vector<SearchResult>& results, float factor) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::span<const std::uint8_t> row = whole.rows()[i];
@@ -99,7 +100,7 @@ class AStarIsOptimal : public testing::TestWithParam<Case> {
 
 TEST_P(AStarIsOptimal, FromEveryStateOfPancakes) { Check(PancakeDomain(6), 1); }
 TEST_P(AStarIsOptimal, FromEveryStateOfCycles) { Check(CycleDomain(6), 1); }
-TEST_P(AStarIsOptimal, WhateverAnActionCosts) { Check(PancakeDomain(5, 0.3F), 1); }
+TEST_P(AStarIsOptimal, WithActionCostsOtherThanOne) { Check(PancakeDomain(5, 0.3F), 1); }
 TEST_P(AStarIsOptimal, WithAWeightAboveOne) { Check(PancakeDomain(5), 2.5F); }
 
 INSTANTIATE_TEST_SUITE_P(All, AStarIsOptimal,
@@ -116,9 +117,9 @@ INSTANTIATE_TEST_SUITE_P(All, AStarIsOptimal,
                                   std::to_string(info.param.instances);
                          });
 
-TEST(AStar, OpensClosedStatesAgainWhereACheaperPathIsFound) {
-  // Without a solution, all is expanded at least once. Estimates that rise and fall as they like
-  // send the search round by longer paths first.
+TEST(AStar, ReopensClosedStatesOnCheaperPaths) {
+  // Without a solution, every state is expanded at least once. Random estimates make the search
+  // reach some states by longer paths first.
   const CycleDomain cycles(6);
   StandInEvaluator wild([](std::span<const std::uint8_t> state) {
     return float(Random(HashState(state), Purpose::kShuffle).Below(6));
@@ -130,7 +131,7 @@ TEST(AStar, OpensClosedStatesAgainWhereACheaperPathIsFound) {
   EXPECT_GT(result.expanded, 360);
 }
 
-TEST(AStar, ASmallerWeightCostsAtMostItsShare) {
+TEST(AStar, WeightBelowOneBoundsTheCost) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInEvaluator erratic(
@@ -150,7 +151,7 @@ TEST(AStar, WeightZeroIsGreedy) {
   const Whole whole(pancakes);
   StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
   const std::vector<SearchResult> results = SolveWhole(whole, exact, {.weight = 0});
-  ExpectSolutions(whole, results, 1);  // the truth leads straight to the goal
+  ExpectSolutions(whole, results, 1);  // exact estimates lead straight to the goal
   for (const SearchResult& result : results) {
     EXPECT_EQ(result.expanded, std::ssize(result.actions));
   }
@@ -159,7 +160,7 @@ TEST(AStar, WeightZeroIsGreedy) {
   ExpectSolutions(whole, SolveWhole(whole, erratic, {.weight = 0, .batch = 3}), 1000);
 }
 
-TEST(AStar, AWideBatchCostsAnEasyPuzzleNoMoreStates) {
+TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
@@ -168,7 +169,7 @@ TEST(AStar, AWideBatchCostsAnEasyPuzzleNoMoreStates) {
   }
 }
 
-// Notes how many states it is asked about at a time; all are equally far for it.
+// Records the number of states in each call, and gives every state the same estimate.
 class SizeEvaluator final : public Evaluator {
  public:
   void Evaluate(ConstRows inputs, std::span<float> values) override {
@@ -178,7 +179,7 @@ class SizeEvaluator final : public Evaluator {
   std::vector<std::size_t> sizes;
 };
 
-TEST(AStar, AHardPuzzleFillsItsBatches) {
+TEST(AStar, BatchesGrowOnHardPuzzles) {
   const CycleDomain cycles(6);
   const auto solve = [&](std::size_t batch) {
     SizeEvaluator sizes;
@@ -189,11 +190,11 @@ TEST(AStar, AHardPuzzleFillsItsBatches) {
     return sizes.sizes;
   };
   const std::vector<std::size_t> wide = solve(1000);
-  EXPECT_LT(wide.size(), 70);  // 10 steps of one state, then a tenth more in each
+  EXPECT_LT(wide.size(), 70);  // 10 steps of one state, then each batch grows by a tenth
   EXPECT_GT(solve(1).size(), 200);
 }
 
-TEST(AStar, EstimatesEachStateOnce) {
+TEST(AStar, EvaluatesEachStateOnce) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StateMap asked;
@@ -206,13 +207,13 @@ TEST(AStar, EstimatesEachStateOnce) {
     for (std::size_t i = 0; i < whole.distances.size(); i += 37) {
       asked.clear();
       const SearchResult result = search.Solve(whole.rows()[i], StopSignal());
-      EXPECT_EQ(std::ssize(asked), i == 0 ? 0 : result.stored);  // number 0 is the goal
+      EXPECT_EQ(std::ssize(asked), i == 0 ? 0 : result.stored);  // state 0 is the goal
       for (const auto& [state, times] : asked) ASSERT_EQ(times, 1);
     }
   }
 }
 
-TEST(AStar, PuzzlesTogetherAreSolvedAsEachAlone) {
+TEST(AStar, ResultsDoNotDependOnInstancesOrThreads) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInEvaluator erratic(
@@ -235,7 +236,7 @@ TEST(AStar, PuzzlesTogetherAreSolvedAsEachAlone) {
   }
 }
 
-TEST(AStar, ActionsThatDoNotApplyLeadNowhere) {
+TEST(AStar, IgnoresActionsThatDoNotApply) {
   const PathDomain path(100);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(path, zero, {.weight = 1});

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_
   return state;
 }
 
-TEST(BeamSearch, FollowsATrueHeuristicInABeamOfOne) {
+TEST(BeamSearch, WidthOneFollowsExactEstimates) {
   const RingDomain ring(100);
   StandInEvaluator truth(
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
@@ -40,7 +40,7 @@ TEST(BeamSearch, FollowsATrueHeuristicInABeamOfOne) {
   EXPECT_TRUE(Solves(ring, start, result.actions));
 }
 
-TEST(BeamSearch, AWideBeamIsBreadthFirstAndSoOptimal) {
+TEST(BeamSearch, WideBeamFindsShortestSolutions) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
   BeamSearch search(*cube, ignorant, {.width = 20'000, .max_length = 4});
@@ -55,7 +55,7 @@ TEST(BeamSearch, AWideBeamIsBreadthFirstAndSoOptimal) {
   }
 }
 
-TEST(BeamSearch, ASolvedStateNeedsNoMoves) {
+TEST(BeamSearch, GoalStateNeedsNoActions) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   BeamSearch search(*cube, never, {.width = 1, .max_length = 10});
@@ -65,7 +65,7 @@ TEST(BeamSearch, ASolvedStateNeedsNoMoves) {
   EXPECT_EQ(result.nodes, 0);
 }
 
-TEST(BeamSearch, GivesUpAtTheLengthItWasTold) {
+TEST(BeamSearch, GivesUpAtMaxLength) {
   const RingDomain ring(100);
   StandInEvaluator truth(
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
@@ -75,11 +75,11 @@ TEST(BeamSearch, GivesUpAtTheLengthItWasTold) {
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
-  EXPECT_FALSE(result.best.has_value());  // so narrow a ring never fills the beam
+  EXPECT_FALSE(result.best.has_value());  // the beam is never full, so nothing is evaluated
 }
 
-TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
-  // Nothing on this ring is a goal: its marker is missing.
+TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
+  // No state of this ring is a goal, because it has no marker.
   const RingDomain ring(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   BeamSearch search(ring, zero, {.width = 10, .max_length = 1'000'000});
@@ -90,7 +90,7 @@ TEST(BeamSearch, EndsWhenEveryStateHasBeenSeen) {
   EXPECT_EQ(result.nodes, 2);
 }
 
-TEST(BeamSearch, WithoutASolutionItTellsTheStateOfLeastEstimate) {
+TEST(BeamSearch, FailedSearchReportsTheLeastEstimate) {
   const CycleDomain cycles(6);
   float least = 1000;
   const auto number = [](std::span<const std::uint8_t> state) {
@@ -110,7 +110,7 @@ TEST(BeamSearch, WithoutASolutionItTellsTheStateOfLeastEstimate) {
   EXPECT_EQ(number(After(cycles, odd, result.best->actions)), least);
 }
 
-TEST(BeamSearch, DropsTheCopiesThatActionsMakeWhichDoNotApply) {
+TEST(BeamSearch, DropsChildrenEqualToTheirParent) {
   const PathDomain path(3);
   StandInEvaluator away(
       [](std::span<const std::uint8_t> state) { return -static_cast<float>(state[0]); });
@@ -131,7 +131,7 @@ TEST(BeamSearch, EndsAtItsTimeLimit) {
   EXPECT_GE(result.seconds, 0.05);
 }
 
-TEST(BeamSearch, StopsWhenAsked) {
+TEST(BeamSearch, StopSignalEndsTheSearch) {
   const auto cube = MakeDomain("cube3");
   StopSignal stop;
   StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {

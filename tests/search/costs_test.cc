@@ -1,4 +1,4 @@
-// Searches and labels where actions cost different amounts, against Dijkstra's algorithm.
+// Tests of searches and walks with unequal action costs, compared with Dijkstra's algorithm.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,8 +14,8 @@
 namespace tandem {
 namespace {
 
-// The least cost from `start` to every state that it leads to. In a maze every step can be taken
-// back at its cost, so from a goal these are the costs-to-go.
+// The least cost from `start` to every reachable state. In a maze every step can be undone at the
+// same cost, so if `start` is a goal, these are the costs-to-go.
 std::map<State, float, ByBytes> CostsFrom(const Domain& domain, const State& start) {
   std::map<State, float, ByBytes> costs = {{start, 0}};
   std::multimap<float, State> open = {{0, start}};
@@ -48,7 +48,7 @@ class UnequalCosts : public testing::TestWithParam<int> {
   std::map<State, float, ByBytes> costs_;
 };
 
-TEST_P(UnequalCosts, AStarFindsTheCheapestWays) {
+TEST_P(UnequalCosts, AStarFindsCheapestSolutions) {
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(*maze_, ignorant, {.weight = 1});
   for (const auto& [state, cost] : costs_) {
@@ -60,8 +60,8 @@ TEST_P(UnequalCosts, AStarFindsTheCheapestWays) {
   }
 }
 
-// With true costs-to-go, a beam of one follows a cheapest way only if it counts what steps cost.
-TEST_P(UnequalCosts, ABeamOfOneFollowsTheTruth) {
+// With exact estimates, a beam of width 1 follows a cheapest path only if it adds action costs.
+TEST_P(UnequalCosts, BeamOfOneFollowsExactEstimates) {
   StandInEvaluator truth([&](std::span<const std::uint8_t> state) {
     return costs_.at(State(state.begin(), state.end()));
   });
@@ -73,11 +73,11 @@ TEST_P(UnequalCosts, ABeamOfOneFollowsTheTruth) {
   }
 }
 
-TEST_P(UnequalCosts, WalksTellWhatTheWayBackCosts) {
+TEST_P(UnequalCosts, WalkCostBackIsAnUpperBound) {
   State state(100);
   for (std::uint64_t i = 0; i < 50; ++i) {
     RandomWalk walk(*maze_, Random(GetParam(), Purpose::kScramble, 0, i), state);
-    const auto costs = CostsFrom(*maze_, state);  // each walk is in a maze of its own
+    const auto costs = CostsFrom(*maze_, state);  // each walk has its own maze
     for (int step = 0; step < 30; ++step) {
       walk.Step();
       EXPECT_GE(walk.cost_back(), costs.at(state) - 1e-4);
@@ -88,8 +88,8 @@ TEST_P(UnequalCosts, WalksTellWhatTheWayBackCosts) {
 
 INSTANTIATE_TEST_SUITE_P(Mazes, UnequalCosts, testing::Range(1, 6));
 
-// A puzzle whose pushes cannot be undone: walks are made backwards, and lead to a goal again.
-TEST(Costs, SokobanLevelsAreMadeBackwards) {
+// Pushes cannot be undone, so walks go backwards from a goal. Their states must be solvable.
+TEST(Costs, SokobanWalksCanBeSolvedAtTheirCostBack) {
   const auto sokoban = MakeDomain("sokoban:7");
   State state(49);
   int unsolved = 0;

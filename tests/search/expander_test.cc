@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
+TEST(Expander, ReportsChildrenGoalsHashesAndUnchangedStates) {
   const PathDomain path(4);
   StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
   Expander expander(path, none, 100);
@@ -26,7 +26,7 @@ TEST(Expander, TellsChildrenGoalsHashesAndWhatDidNotChange) {
   EXPECT_NE(expander.hashes()[0], expander.hashes()[1]);
 }
 
-TEST(Expander, ExpandsManyStatesAsItExpandsOne) {
+TEST(Expander, LargeBatchEqualsSingleStates) {
   const PathDomain path(256);
   StandInEvaluator none([](std::span<const std::uint8_t>) { return 0.0F; });
   Expander all(path, none, 100);
@@ -48,7 +48,7 @@ TEST(Expander, ExpandsManyStatesAsItExpandsOne) {
   }
 }
 
-TEST(Expander, EstimatesWhatIsChosenInSlices) {
+TEST(Expander, EvaluatesChosenStatesInSlices) {
   const PathDomain path(256);
   std::vector<std::size_t> sizes;
   class Recorder final : public Evaluator {
@@ -88,7 +88,7 @@ TEST(Expander, StopsBetweenSlices) {
   EXPECT_EQ(rows, 4);
 }
 
-TEST(Expander, ReportsTheStateWhoseEstimateIsNotANumber) {
+TEST(Expander, NanEstimateNamesTheState) {
   const PathDomain path(4);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
   Expander expander(path, broken, 4);

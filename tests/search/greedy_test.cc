@@ -14,7 +14,7 @@ using Taken = std::vector<std::optional<std::int64_t>>;
 constexpr std::uint8_t kStarts[] = {0, 1, 5, 9};
 const ConstRows kRows(kStarts, 4, 1);
 
-TEST(Greedy, FollowsAGoodHeuristicToTheGoal) {
+TEST(Greedy, ExactEstimatesLeadToTheGoal) {
   const PathDomain path(10);
   StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
   const std::int64_t enough[] = {9, 9, 9, 9};
@@ -22,7 +22,7 @@ TEST(Greedy, FollowsAGoodHeuristicToTheGoal) {
             (Taken{0, 1, 5, 9}));
 }
 
-TEST(Greedy, GivesUpOneByOne) {
+TEST(Greedy, EachStartHasItsOwnLimit) {
   const PathDomain path(10);
   StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
   const std::int64_t most[] = {0, 0, 5, 8};
@@ -30,16 +30,16 @@ TEST(Greedy, GivesUpOneByOne) {
             (Taken{0, std::nullopt, 5, std::nullopt}));
 }
 
-TEST(Greedy, IsLedAstrayByABadOne) {
+TEST(Greedy, WrongEstimatesLeadAway) {
   const PathDomain path(10);
   StandInEvaluator wrong([](std::span<const std::uint8_t> cell) { return -float(cell[0]); });
   const std::int64_t most[] = {99, 99, 99, 99};
-  // The goal is taken where it is next, whatever the heuristic says.
+  // A goal that is a child of the current state is taken regardless of the estimates.
   EXPECT_EQ(DescendGreedily(path, wrong, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, std::nullopt, std::nullopt}));
 }
 
-TEST(Greedy, TakesAnyFlagButZeroForAGoal) {
+TEST(Greedy, AnyNonzeroFlagIsAGoal) {
   const GoalFlagOf255 walker;
   StandInEvaluator wrong([](std::span<const std::uint8_t> cell) { return -float(cell[0]); });
   const std::int64_t most[] = {9, 9, 9, 9};
@@ -47,7 +47,7 @@ TEST(Greedy, TakesAnyFlagButZeroForAGoal) {
             (Taken{0, 1, std::nullopt, std::nullopt}));
 }
 
-TEST(Greedy, StopsWhenAsked) {
+TEST(Greedy, StopSignalEndsTheDescent) {
   const PathDomain path(10);
   StandInEvaluator distance([](std::span<const std::uint8_t> cell) { return float(cell[0]); });
   const std::int64_t enough[] = {9, 9, 9, 9};

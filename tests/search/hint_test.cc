@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-// Says the same of every state.
+// Returns the same Q values for every state.
 class SameActions final : public QEvaluator {
  public:
   explicit SameActions(std::vector<float> values) : values_(std::move(values)) {}
@@ -31,7 +31,7 @@ std::string BestOf(const Domain& domain, const Hint& hint) {
   return hint.action ? domain.spec().action_names[*hint.action] : "none";
 }
 
-TEST(Hint, FollowsTheTruthToTheGoal) {
+TEST(Hint, ExactEstimatesGiveOptimalActions) {
   const PancakeDomain pancakes(5, 2.5F);
   const StateMap distances = Distances(pancakes);
   StandInEvaluator truth([&](std::span<const std::uint8_t> input) {
@@ -47,22 +47,22 @@ TEST(Hint, FollowsTheTruthToTheGoal) {
   }
 }
 
-TEST(Hint, CountsWhatActionsCost) {
+TEST(Hint, IncludesActionCosts) {
   const auto maze = MakeDomain("grid:5");
   State state(25);
   maze->ParseState("#####\n#@  #\n#   #\n#  .#\n#####", state);
-  float slanting = 0;  // what the network says of the child at the end of the slanting step
+  float diagonal = 0;  // the network's estimate of the state after the diagonal step
   StandInEvaluator network([&](std::span<const std::uint8_t> input) {
     const auto walker = std::ranges::find(input, 3) - input.begin();
-    return walker == 12 ? slanting : 3.0F;
+    return walker == 12 ? diagonal : 3.0F;
   });
-  slanting = 2.7F;
+  diagonal = 2.7F;
   EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "d");
-  slanting = 2.5F;
+  diagonal = 2.5F;
   EXPECT_EQ(BestOf(*maze, HintByStates(*maze, network, state)), "dr");
 }
 
-TEST(Hint, AsksForNoActionThatDoesNotApply) {
+TEST(Hint, NeverSuggestsAnActionThatDoesNotApply) {
   const PathDomain path(5);
   const State end = {4};
   StandInEvaluator v_net(
@@ -75,7 +75,7 @@ TEST(Hint, AsksForNoActionThatDoesNotApply) {
   EXPECT_EQ(hint.rest, 6);
 }
 
-TEST(Hint, KnowsAGoal) {
+TEST(Hint, EstimatesGoalsAsZero) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 0 ? 8.F : 5.F; });
@@ -88,7 +88,7 @@ TEST(Hint, KnowsAGoal) {
   EXPECT_EQ(HintByActions(path, q_net, State{0}).estimate, 0);
 }
 
-TEST(Hint, NoEstimateCountsLessThanZeroAndTheFirstOfEqualsIsTaken) {
+TEST(Hint, NegativeEstimatesCountAsZeroAndTiesGoToTheFirst) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return -static_cast<float>(input[0]); });
@@ -100,7 +100,7 @@ TEST(Hint, NoEstimateCountsLessThanZeroAndTheFirstOfEqualsIsTaken) {
   EXPECT_EQ(BestOf(path, HintByActions(path, q_net, State{2})), "l");
 }
 
-TEST(Hint, TheEstimateIsTheNetworksOwn) {
+TEST(Hint, EstimateComesFromTheStateItself) {
   const PathDomain path(5);
   StandInEvaluator v_net(
       [](std::span<const std::uint8_t> input) { return input[0] == 2 ? 8.0F : 1.0F; });

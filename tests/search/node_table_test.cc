@@ -19,7 +19,7 @@ Bytes Numbered(std::uint32_t number) {
   return bytes;
 }
 
-TEST(NodeTable, FindsWhatWasAddedAndNothingElse) {
+TEST(NodeTable, FindsExactlyTheAddedStates) {
   constexpr std::uint32_t kNodes = 100'000;
   NodeTable table(6);
   for (std::uint32_t i = 0; i < kNodes; ++i) {
@@ -43,8 +43,8 @@ TEST(NodeTable, FindsWhatWasAddedAndNothingElse) {
   EXPECT_EQ(table.Find(other, HashState(other)), NodeTable::kNone);
 }
 
-TEST(NodeTable, StatesOfEqualHashesAreToldApart) {
-  constexpr std::uint64_t kHash = 0xFFFF'FFFF'0000'0000;  // also the last slot: probing goes round
+TEST(NodeTable, DistinguishesStatesWithEqualHashes) {
+  constexpr std::uint64_t kHash = 0xFFFF'FFFF'0000'0000;  // the last slot, so probing wraps around
   NodeTable table(6);
   for (std::uint32_t i = 0; i < 200; ++i) {
     ASSERT_EQ(table.Find(Numbered(i), kHash), NodeTable::kNone);
@@ -53,7 +53,7 @@ TEST(NodeTable, StatesOfEqualHashesAreToldApart) {
   for (std::uint32_t i = 0; i < 200; ++i) ASSERT_EQ(table.Find(Numbered(i), kHash), i);
 }
 
-TEST(NodeTable, TakesAFewDozenBytesANodeBesidesTheState) {
+TEST(NodeTable, MemoryPerNodeIsBounded) {
   NodeTable table(6);
   for (std::uint32_t i = 0; i < 300'000; ++i) {
     const Bytes state = Numbered(i);
@@ -65,7 +65,7 @@ TEST(NodeTable, TakesAFewDozenBytesANodeBesidesTheState) {
   }
 }
 
-TEST(OpenList, TakesNoMoreThanItSays) {
+TEST(OpenList, MemoryIsWithinBytesFor) {
   OpenList open;
   for (std::uint32_t i = 0; i < 10'000; ++i) {
     open.Push(1, i);
@@ -73,7 +73,7 @@ TEST(OpenList, TakesNoMoreThanItSays) {
   }
 }
 
-TEST(OpenList, GivesTheLeastValueAndOfEqualOnesTheLatestNode) {
+TEST(OpenList, PopsLeastValueAndOnTiesTheLatestNode) {
   OpenList open;
   open.Push(2, 10);
   open.Push(0, 5);
@@ -85,7 +85,7 @@ TEST(OpenList, GivesTheLeastValueAndOfEqualOnesTheLatestNode) {
   EXPECT_EQ(order, (std::vector<std::uint32_t>{5, 1, 11, 10}));
 }
 
-TEST(OpenList, SortsAnything) {
+TEST(OpenList, PopsRandomValuesInOrder) {
   OpenList open;
   std::vector<float> values;
   Random random(1, Purpose::kShuffle);

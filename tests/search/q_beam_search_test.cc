@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-// Knows what every action costs and leads to.
+// Returns the exact Q values.
 class TrueActions final : public QEvaluator {
  public:
   explicit TrueActions(const Domain& domain) : domain_(domain), distances_(Distances(domain)) {}
@@ -31,7 +31,7 @@ class TrueActions final : public QEvaluator {
   const StateMap distances_;
 };
 
-TEST(QBeamSearch, ABeamOfOneFollowsTheTruth) {
+TEST(QBeamSearch, WidthOneFollowsExactQValues) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
   BeamOptions options = {.width = 1, .max_length = 10};
@@ -44,7 +44,7 @@ TEST(QBeamSearch, ABeamOfOneFollowsTheTruth) {
   }
 }
 
-TEST(QBeamSearch, WithoutASolutionItTellsTheStateOfLeastEstimate) {
+TEST(QBeamSearch, FailedSearchReportsTheLeastEstimate) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
   QBeamSearch search(pancakes, truth, {.width = 3, .max_length = 2});

@@ -1,4 +1,4 @@
-// What each search makes of a map whose roads cost different amounts, meet and end.
+// Tests of all searches on maps whose roads have different costs, meet and end.
 #include <gtest/gtest.h>
 
 #include "search/astar.h"
@@ -15,7 +15,7 @@ using City = std::vector<std::uint8_t>;
 
 const City kStart = {1};
 
-// Says what it was given of each city.
+// Returns the given estimate of each city.
 StandInEvaluator Estimates(std::vector<float> by_city) {
   return StandInEvaluator([by_city = std::move(by_city)](std::span<const std::uint8_t> city) {
     return by_city.at(city[0]);
@@ -27,7 +27,7 @@ SearchResult SolveByAStar(const RoadsDomain& map, std::vector<float> estimates) 
   return AStar(map, evaluator, {.weight = 1}).Solve(kStart, StopSignal());
 }
 
-TEST(AStarOnRoads, ACityThatWasMetAtTwoCostsIsExpandedOnce) {
+TEST(AStarOnRoads, CityReachedAtTwoCostsIsExpandedOnce) {
   const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
   const SearchResult result = SolveByAStar(map, {0, 0, 0, 10});
   EXPECT_EQ(result.ended, Ended::kExhausted);
@@ -35,8 +35,8 @@ TEST(AStarOnRoads, ACityThatWasMetAtTwoCostsIsExpandedOnce) {
   EXPECT_EQ(result.expanded, 3);
 }
 
-// Where costs do not matter to the order, a cheaper way there is no reason to look again.
-TEST(AStarOnRoads, WithWeightZeroNothingIsOpenedAgain) {
+// If the order does not depend on costs, a cheaper path is no reason to expand a city again.
+TEST(AStarOnRoads, WeightZeroReopensNothing) {
   const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
   StandInEvaluator evaluator = Estimates({0, 0, 1, 0});
   const SearchResult result = AStar(map, evaluator, {.weight = 0}).Solve(kStart, StopSignal());
@@ -44,22 +44,22 @@ TEST(AStarOnRoads, WithWeightZeroNothingIsOpenedAgain) {
   EXPECT_EQ(result.expanded, 3);
 }
 
-TEST(AStarOnRoads, TellsTheMemoryOfNodesAndOfWhatIsOpen) {
+TEST(AStarOnRoads, MemoryIncludesTheOpenList) {
   const RoadsDomain map({{0}, {2}, {2}}, {1});
   NodeTable nodes(1);
   nodes.Add(kStart, HashState(kStart), {}, 0);
   EXPECT_GT(SolveByAStar(map, {0, 1, 1}).bytes, static_cast<std::int64_t>(nodes.bytes()));
 }
 
-// Two roads from one city to the next, of which the second is cheaper.
-TEST(AStarOnRoads, ACityIsNotOpenedBeforeItsEstimateIsKnown) {
+// Two roads lead from one city to the next. The second one is cheaper.
+TEST(AStarOnRoads, NewCityIsOpenedOnlyOnceEvaluated) {
   const RoadsDomain map({{0, 0, 0}, {2, 2, 3}, {2, 2, 2}, {3, 0, 3}}, {3, 1, 2});
   const SearchResult result = SolveByAStar(map, {0, 0, 100, 0});
   EXPECT_EQ(result.actions, (Actions{2, 1}));
-  EXPECT_EQ(result.expanded, 2);  // and not city 2
+  EXPECT_EQ(result.expanded, 2);  // city 2 is not expanded
 }
 
-TEST(AStarOnRoads, WhatCanOnlyBeAsCheapAsTheSolutionIsLeft) {
+TEST(AStarOnRoads, IgnoresPathsNoCheaperThanTheSolution) {
   const RoadsDomain through({{0, 0}, {2, 0}, {2, 0}}, {1, 2});
   const SearchResult result = SolveByAStar(through, {0, 0, 1});
   EXPECT_EQ(result.actions, (Actions{1}));
@@ -68,14 +68,14 @@ TEST(AStarOnRoads, WhatCanOnlyBeAsCheapAsTheSolutionIsLeft) {
   EXPECT_EQ(SolveByAStar(beside, {0, 0, 1}).stored, 1);  // the start
 }
 
-TEST(AStarOnRoads, NoEstimateCountsLessThanZero) {
+TEST(AStarOnRoads, NegativeEstimatesCountAsZero) {
   const RoadsDomain map({{0}, {2}, {2}}, {1});
   const SearchResult result = SolveByAStar(map, {0, -3, -7});
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.best->estimate, 0);
 }
 
-TEST(BeamOnRoads, TheCheapestGoalIsTakenAndOfEqualsTheFirst) {
+TEST(BeamOnRoads, TakesTheCheapestGoalAndOnTiesTheFirst) {
   StandInEvaluator zero = Estimates({0, 0});
   const RoadsDomain unequal({{0, 0, 0}, {0, 0, 0}}, {3, 1, 2});
   EXPECT_EQ(BeamSearch(unequal, zero, {}).Solve(kStart, StopSignal()).actions, (Actions{1}));
@@ -83,8 +83,8 @@ TEST(BeamOnRoads, TheCheapestGoalIsTakenAndOfEqualsTheFirst) {
   EXPECT_EQ(BeamSearch(equal, zero, {}).Solve(kStart, StopSignal()).actions, (Actions{0}));
 }
 
-// City 2 is near the start and far from the goal, city 3 the other way round.
-TEST(BeamOnRoads, WhatTheWayThereCostCountsAtTheGoal) {
+// City 2 is near the start and far from the goal. City 3 is far from the start and near the goal.
+TEST(BeamOnRoads, GoalIsChosenByTotalPathCost) {
   StandInEvaluator zero = Estimates({0, 0, 0, 0});
   const RoadsDomain map({{0, 0, 0}, {2, 3, 1}, {2, 2, 0}, {0, 3, 3}}, {1, 4, 2});
   const SearchResult result = BeamSearch(map, zero, {}).Solve(kStart, StopSignal());
@@ -92,7 +92,7 @@ TEST(BeamOnRoads, WhatTheWayThereCostCountsAtTheGoal) {
   EXPECT_EQ(result.cost, 3);
 }
 
-TEST(BeamOnRoads, OfRoadsToOneCityTheCheapestIsKept) {
+TEST(BeamOnRoads, KeepsTheCheapestRoadToACity) {
   StandInEvaluator zero = Estimates({0, 0, 0});
   const RoadsDomain map({{0, 0}, {2, 2}, {0, 0}}, {5, 1});
   const SearchResult result = BeamSearch(map, zero, {}).Solve(kStart, StopSignal());
@@ -100,21 +100,22 @@ TEST(BeamOnRoads, OfRoadsToOneCityTheCheapestIsKept) {
   EXPECT_EQ(result.cost, 2);
 }
 
-// Behind a beam of two, cities 2 at cost 1 and 3 at cost 3, lie 4 and 5 and, with less ahead of
-// them but more behind, 6 and 7. Only 5 is on the way.
+// The beam of width 2 first holds city 2 (path cost 1) and city 3 (path cost 3). Their children are
+// 4 and 5, and 6 and 7. Cities 6 and 7 have lower estimates but higher path costs. Only city 5
+// leads to the goal.
 const RoadsDomain::Roads kTwoSides = {{0, 0}, {2, 3}, {4, 5}, {6, 7},
                                       {4, 4}, {0, 5}, {6, 6}, {7, 7}};
 const std::vector<float> kAhead = {0, 0, 0, 0, 5, 3.5, 4, 3};
 const std::vector<float> kCosts = {1, 3};
 
-TEST(BeamOnRoads, WhatTheWayThereCostCountsInAWideBeamToo) {
+TEST(BeamOnRoads, RanksByPathCostPlusEstimate) {
   const RoadsDomain map(kTwoSides, kCosts);
   StandInEvaluator ahead = Estimates(kAhead);
   BeamSearch search(map, ahead, {.width = 2});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
-TEST(BeamOnRoads, ABeamThatHoldsAllAsksNothing) {
+TEST(BeamOnRoads, BeamThatHoldsAllChildrenEvaluatesNone) {
   const RoadsDomain map({{0, 0}, {2, 3}, {0, 2}, {3, 3}}, {1, 1});
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
   BeamSearch search(map, never, {.width = 2});
@@ -124,7 +125,7 @@ TEST(BeamOnRoads, ABeamThatHoldsAllAsksNothing) {
   EXPECT_THROW(search.Solve(kStart, stop), Stopped);
 }
 
-TEST(BeamOnRoads, TellsNothingOfTheSearchBefore) {
+TEST(BeamOnRoads, ForgetsThePreviousSearch) {
   const RoadsDomain map(kTwoSides, kCosts);
   StandInEvaluator ahead = Estimates(kAhead);
   BeamSearch search(map, ahead, {.width = 1, .max_length = 2});
@@ -134,7 +135,7 @@ TEST(BeamOnRoads, TellsNothingOfTheSearchBefore) {
   EXPECT_FALSE(dead_end.best.has_value());
 }
 
-// Estimates of cities, as a Q net would say them of the roads there.
+// The Q values that follow from estimates of the cities: road cost plus estimate of the city.
 class OfRoads final : public QEvaluator {
  public:
   OfRoads(RoadsDomain::Roads roads, std::vector<float> action_costs, std::vector<float> by_city)
@@ -154,15 +155,16 @@ class OfRoads final : public QEvaluator {
   const std::vector<float> costs_, by_city_;
 };
 
-TEST(QBeamOnRoads, WhatTheWayThereCostCountsInAWideBeamToo) {
+TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   const RoadsDomain map(kTwoSides, kCosts);
   OfRoads ahead(kTwoSides, kCosts, kAhead);
   QBeamSearch search(map, ahead, {.width = 2});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
-// The best three roads lead nowhere or to one city; the beam of two holds another besides.
-TEST(QBeamOnRoads, NoCityStandsInTheBeamTwice) {
+// Of the best three roads, one leads back to its start and two to the same city. The beam of width
+// 2 must hold one more city.
+TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const RoadsDomain::Roads roads = {{0, 0, 0, 0}, {1, 2, 2, 3}, {2, 2, 2, 2}, {0, 3, 3, 3}};
   const std::vector<float> costs = {1, 1, 1, 1};
   const RoadsDomain map(roads, costs);
@@ -179,8 +181,8 @@ std::optional<std::int64_t> StepsOfDescent(const RoadsDomain& map, std::vector<f
       .front();
 }
 
-// City 2 is on the way, city 3 a dead end.
-TEST(DescentOnRoads, CountsWhatActionsCostAndTakesTheFirstOfEquals) {
+// City 2 leads to the goal; city 3 is a dead end.
+TEST(DescentOnRoads, AddsActionCostsAndTakesTheFirstOnTies) {
   const RoadsDomain::Roads roads = {{0, 0}, {2, 3}, {0, 2}, {3, 3}};
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 2}), 2);
   EXPECT_EQ(StepsOfDescent(RoadsDomain(roads, {1, 3}), {0, 0, 3, 0.5}), std::nullopt);
