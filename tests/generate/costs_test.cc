@@ -1,4 +1,4 @@
-// Labels where it costs more to undo an action than to do it, and searches in dead ends.
+// Tests of labels with unequal action costs, and of searches in dead ends.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kRows = 300;
 constexpr int kCells = 100;
 
-// A ring on which a step to the left costs 1 and one to the right 4.
+// A ring where a step to the left costs 1 and a step to the right costs 4.
 class UnequalRing : public testing::Test {
  protected:
   DataBuffer Filled(Generator& generator, const Schema& schema) {
@@ -28,7 +28,7 @@ class UnequalRing : public testing::Test {
     return rows;
   }
 
-  // What the straight way back to cell 0 costs.
+  // The cost of the shortest way back to cell 0.
   static float CostToGo(std::span<const std::uint8_t> state) {
     const auto at = static_cast<int>(std::ranges::find(state, 1) - state.begin());
     return static_cast<float>(at <= kCells / 2 ? at : 4 * (kCells - at));
@@ -37,7 +37,7 @@ class UnequalRing : public testing::Test {
   const RingDomain ring_{kCells, {1, 4}};
 };
 
-TEST_F(UnequalRing, AWalkIsLabelledWithTheCostOfTheWayBack) {
+TEST_F(UnequalRing, WalkLengthLabelIsTheCostOfTheWayBack) {
   WalkLengthGenerator generator(ring_, {.seed = 1, .length = 10, .chunk_rows = 64, .workers = 2});
   const DataBuffer rows = Filled(generator, ExampleSchema(ring_.spec()));
   for (std::size_t i = 0; i < kRows; ++i) {
@@ -45,7 +45,7 @@ TEST_F(UnequalRing, AWalkIsLabelledWithTheCostOfTheWayBack) {
   }
 }
 
-TEST_F(UnequalRing, AQNetsLabelsCountWhatEachActionCosts) {
+TEST_F(UnequalRing, QNetLabelsIncludeActionCosts) {
   WalkLengthGenerator generator(
       ring_, {.head = Head::kQ, .seed = 1, .length = 10, .chunk_rows = 64, .workers = 2});
   const DataBuffer rows = Filled(generator, ExampleSchema(ring_.spec(), Head::kQ));
@@ -60,7 +60,7 @@ TEST_F(UnequalRing, AQNetsLabelsCountWhatEachActionCosts) {
   }
 }
 
-TEST_F(UnequalRing, BoundsOfSearchesAreWhatTheWayBackCosts) {
+TEST_F(UnequalRing, SearchBoundsAreTheCostOfTheWayBack) {
   StandInEvaluator away([](std::span<const std::uint8_t> state) {
     return 900.0F - 10 * static_cast<float>(RingDomain::Distance(state));
   });
@@ -80,7 +80,7 @@ TEST_F(UnequalRing, BoundsOfSearchesAreWhatTheWayBackCosts) {
   }
 }
 
-TEST_F(UnequalRing, ACappedQNetsLabelsAreAtMostWhatTheStepThereAndBackAddsToTheBound) {
+TEST_F(UnequalRing, QNetCapIsBoundPlusActionPlusUndoCost) {
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 900.0F; });
   ValueIterationGenerator generator(ring_, pessimist,
                                     {.head = Head::kQ,
@@ -94,18 +94,19 @@ TEST_F(UnequalRing, ACappedQNetsLabelsAreAtMostWhatTheStepThereAndBackAddsToTheB
     const auto state = rows.column(kInputColumn)[i];
     for (std::size_t action = 0; action < 2; ++action) {
       const float label = rows.floats(kTargetColumn)[2 * i + action];
-      if (label == ring_.spec().action_costs[action]) continue;  // to the goal
+      if (label == ring_.spec().action_costs[action]) continue;  // the action leads to the goal
       EXPECT_EQ(label, CostToGo(state) + 1 + 4);
     }
   }
 }
 
-TEST(Rollouts, CountWhatStepsCost) {
-  // City 1 leads to 2 for 1 and to 3 for 4; the network says that 3 is nearer, but not by enough.
+TEST(Rollouts, IncludeActionCosts) {
+  // The road from city 1 to city 2 costs 1, the one to city 3 costs 4. The estimate of city 3 is
+  // lower, but not by enough.
   const RoadsDomain map({{0, 0}, {2, 3}, {0, 2}, {0, 3}, {1, 4}, {4, 5}}, {1, 4});
   StandInEvaluator network([](std::span<const std::uint8_t> city) {
-    constexpr std::array<float, 6> kSaid = {0, 9, 7, 5, 9, 9};
-    return kSaid[city[0]];
+    constexpr std::array<float, 6> kEstimates = {0, 9, 7, 5, 9, 9};
+    return kEstimates[city[0]];
   });
   ValueIterationGenerator generator(map, network,
                                     {.seed = 1,
@@ -124,8 +125,8 @@ TEST(Rollouts, CountWhatStepsCost) {
   EXPECT_GT(steps, 10);
 }
 
-TEST(Rollouts, StartAnewWhereNoActionApplies) {
-  // From city 2 to the goal, or into city 3, which nothing leads out of.
+TEST(Rollouts, RestartWhereNoActionApplies) {
+  // City 2 leads to city 3, which has no way out.
   const RoadsDomain map({{0, 0}, {0, 1}, {1, 3}, {3, 3}}, {1, 1});
   StandInEvaluator wrong([](std::span<const std::uint8_t> city) { return 9.0F - city[0]; });
   ValueIterationGenerator generator(map, wrong,
@@ -145,8 +146,8 @@ TEST(Rollouts, StartAnewWhereNoActionApplies) {
   EXPECT_GT(dead_ends, 10);
 }
 
-// A walk is keyed by its number: those of an update are different ones.
-TEST(Walks, OfAnUpdateAreAllDifferent) {
+// Each walk of an update has its own random stream.
+TEST(Walks, OfOneUpdateAreAllDifferent) {
   const auto cube = MakeDomain("cube3");
   WalkLengthGenerator generator(*cube, {.seed = 1, .length = 20, .chunk_rows = 64, .workers = 2});
   DataBuffer rows(ExampleSchema(cube->spec()), kRows);

@@ -39,19 +39,19 @@ StandInEvaluator RingTruth() {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
 }
 
-TEST(RandomWalk, NeverStepsStraightBack) {
+TEST(RandomWalk, NeverUndoesItsLastStep) {
   const RingDomain ring(1000 % 251);
   std::vector<std::uint8_t> state(ring.spec().state_size);
   for (std::uint64_t i = 0; i < 20; ++i) {
     RandomWalk walk(ring, Random(1, Purpose::kScramble, 0, i), state);
     for (int step = 1; step <= 100; ++step) {
       walk.Step();
-      EXPECT_EQ(RingDomain::Distance(state), step);  // it can only go on as it began
+      EXPECT_EQ(RingDomain::Distance(state), step);  // it must keep its direction
     }
   }
 }
 
-TEST(RandomWalk, DrawsEveryActionThatIsAllowed) {
+TEST(RandomWalk, DrawsEveryAllowedAction) {
   const auto cube = MakeDomain("cube3");
   std::vector<std::uint8_t> state(54);
   std::set<std::vector<std::uint8_t>> seen;
@@ -61,12 +61,11 @@ TEST(RandomWalk, DrawsEveryActionThatIsAllowed) {
     walk.Step();
     seen.insert(state);
   }
-  EXPECT_EQ(seen.size(), 114U);  // all cubes two quarter turns away, and not the solved one
+  EXPECT_EQ(seen.size(), 114U);  // all cubes at distance 2, without the solved one
 }
 
-// Without masks, the walks of a seed are part of the promise that a saved config gives the same
-// run.
-TEST(RandomWalk, KeepsItsWalks) {
+// A saved config reproduces its run only if the walks of a seed never change.
+TEST(RandomWalk, WalkOfASeedNeverChanges) {
   const auto cube = MakeDomain("cube3");
   std::vector<std::uint8_t> state(54);
   RandomWalk walk(*cube, Random(1, Purpose::kScramble, 2, 3), state);
@@ -74,7 +73,7 @@ TEST(RandomWalk, KeepsItsWalks) {
   EXPECT_EQ(cube->FormatState(state), "FFBUUFRRBRLLFRFLDFBBUDFDDLBFBDBDBFLRLRDLLRLURURUUBUUDD");
 }
 
-TEST(RandomWalk, TurnsBackOnlyWhereNothingElseApplies) {
+TEST(RandomWalk, TurnsBackOnlyInDeadEnds) {
   const PathDomain path(5);
   std::vector<std::uint8_t> state(1);
   RandomWalk walk(path, Random(1, Purpose::kScramble), state);
@@ -84,7 +83,7 @@ TEST(RandomWalk, TurnsBackOnlyWhereNothingElseApplies) {
   }
 }
 
-TEST(RandomWalk, StaysWhereNothingApplies) {
+TEST(RandomWalk, StaysIfNoActionApplies) {
   const PathDomain point(1);
   std::vector<std::uint8_t> state(1);
   RandomWalk walk(point, Random(1, Purpose::kScramble), state);
@@ -92,7 +91,7 @@ TEST(RandomWalk, StaysWhereNothingApplies) {
   EXPECT_EQ(state[0], 0);
 }
 
-TEST(RandomWalk, GoesBackAndForthWhereThereIsOneAction) {
+TEST(RandomWalk, SingleActionGoesBackAndForth) {
   const PancakeDomain two(2);
   State state(2);
   RandomWalk walk(two, Random(1, Purpose::kScramble), state);
@@ -102,7 +101,7 @@ TEST(RandomWalk, GoesBackAndForthWhereThereIsOneAction) {
   }
 }
 
-TEST(RandomWalk, EachIsInAProblemOfItsOwn) {
+TEST(RandomWalk, EachWalkHasItsOwnProblem) {
   for (const char* name : {"sokoban:7", "grid:8"}) {
     const auto domain = MakeDomain(name);
     State state(static_cast<std::size_t>(domain->spec().state_size));
@@ -125,7 +124,7 @@ TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
   }
 }
 
-TEST(WalkLength, RowsDependOnSeedUpdateAndNumberAlone) {
+TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {
   const auto cube = MakeDomain("cube3");
   WalkLengthGenerator one(*cube, {.seed = 1, .length = 26, .chunk_rows = 100, .workers = 1});
   WalkLengthGenerator four(*cube, {.seed = 1, .length = 26, .chunk_rows = 33, .workers = 4});
@@ -140,9 +139,9 @@ TEST(WalkLength, RowsDependOnSeedUpdateAndNumberAlone) {
   EXPECT_TRUE(std::ranges::equal(inputs, std::span(all).subspan(345 * 54, 200 * 54)));
 }
 
-// On a ring, a walk that never turns back is as far from the goal as it is long, so the labels of a
-// Q net are the truth: one action leads back, the other on.
-TEST(WalkLength, AQNetLearnsWhatEachActionMakesOfTheWalk) {
+// On a ring, a walk that never turns back ends at a distance equal to its length. So the labels of
+// a Q net are exact: one action leads back and the other leads farther away.
+TEST(WalkLength, QNetLabelIsTheWalkLengthAfterEachAction) {
   const RingDomain ring(100);
   WalkLengthGenerator generator(ring, {.head = Head::kQ, .seed = 1, .length = 10, .workers = 2});
   const DataBuffer rows =
@@ -157,7 +156,7 @@ TEST(WalkLength, AQNetLearnsWhatEachActionMakesOfTheWalk) {
   }
 }
 
-TEST(ValueIteration, AQNetLearnsTheBackupOfEachAction) {
+TEST(ValueIteration, QNetLabelIsTheBackupOfEachAction) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   ValueIterationGenerator generator(
@@ -175,7 +174,7 @@ TEST(ValueIteration, AQNetLearnsTheBackupOfEachAction) {
   }
 }
 
-TEST(ValueIteration, TheTruthIsItsFixedPoint) {
+TEST(ValueIteration, ExactEstimatesAreAFixedPoint) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   ValueIterationGenerator generator(
@@ -187,10 +186,10 @@ TEST(ValueIteration, TheTruthIsItsFixedPoint) {
     EXPECT_EQ(target, RingDomain::Distance(rows.column(kInputColumn)[i]));
     seen.insert(target);
   }
-  EXPECT_EQ(seen.size(), 15U);  // every length from 0 to 14 came
+  EXPECT_EQ(seen.size(), 15U);  // every length from 0 to 14 occurs
 }
 
-TEST(ValueIteration, AWalkCapsWhatANetworkExaggerates) {
+TEST(ValueIteration, WalkLengthCapsOverestimates) {
   const RingDomain ring(100);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
   for (const Head head : {Head::kV, Head::kQ}) {
@@ -202,7 +201,7 @@ TEST(ValueIteration, AWalkCapsWhatANetworkExaggerates) {
     for (std::size_t i = 0; i < 300; ++i) {
       const auto distance = static_cast<float>(RingDomain::Distance(rows.column(kInputColumn)[i]));
       if (head == Head::kV) {
-        EXPECT_EQ(rows.floats(kTargetColumn)[i], distance);  // a walk on the ring is straight
+        EXPECT_EQ(rows.floats(kTargetColumn)[i], distance);  // walks on the ring never turn back
       } else {
         EXPECT_LE(rows.floats(kTargetColumn)[2 * i], distance + 2);
         EXPECT_LE(rows.floats(kTargetColumn)[2 * i + 1], distance + 2);
@@ -211,7 +210,7 @@ TEST(ValueIteration, AWalkCapsWhatANetworkExaggerates) {
   }
 }
 
-TEST(ValueIteration, GoalsCountZeroAndNoEstimateCountsLess) {
+TEST(ValueIteration, GoalsAndNegativeEstimatesCountAsZero) {
   const RingDomain ring(30);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
   StandInEvaluator negative([](std::span<const std::uint8_t>) { return -50.0F; });
@@ -229,7 +228,7 @@ TEST(ValueIteration, GoalsCountZeroAndNoEstimateCountsLess) {
   }
 }
 
-TEST(ValueIteration, CopiesOfTheParentLeaveTheTruthItsFixedPoint) {
+TEST(ValueIteration, UnchangedChildrenKeepTheFixedPoint) {
   const PathDomain path(6);
   StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
   ValueIterationGenerator generator(path, truth,
@@ -258,7 +257,7 @@ TEST(ValueIteration, RowsDoNotDependOnWorkers) {
   EXPECT_EQ(made[0], made[2]);
 }
 
-TEST(ValueIteration, AFailingNetworkFailsTheFill) {
+TEST(ValueIteration, NetworkFailureFailsTheFill) {
   const RingDomain ring(30);
   StandInEvaluator broken([](std::span<const std::uint8_t>) -> float { throw Error("no memory"); });
   ValueIterationGenerator generator(ring, broken,
@@ -309,7 +308,7 @@ class FragilePath final : public Domain {
   const PathDomain path_{8};
 };
 
-// Fails a fill by each method that the generator calls, then fills again with all methods intact.
+// Makes a fill fail in each of `methods`, and checks that the next fill works as before.
 void ExpectFillsSurviveExceptions(FragilePath& path, Generator& generator,
                                   const std::vector<std::string>& methods) {
   const FillRequest request{.update = 0, .first_row = 0, .rows = 100};
@@ -327,7 +326,7 @@ void ExpectFillsSurviveExceptions(FragilePath& path, Generator& generator,
   }
 }
 
-TEST(Generators, AnExceptionOfTheDomainEndsTheFillAndTheNextFillIsAsEver) {
+TEST(Generators, DomainExceptionFailsOnlyTheCurrentFill) {
   FragilePath path;
   StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
   WalkLengthGenerator walks(path, {.seed = 1, .length = 5, .chunk_rows = 10, .workers = 2});

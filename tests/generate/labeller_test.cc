@@ -45,7 +45,7 @@ class StoredStates : public testing::Test {
   const std::unique_ptr<const Domain> cube_ = MakeDomain("cube2");
 };
 
-TEST_F(StoredStates, AreLabelledAsTheGeneratorWouldHave) {
+TEST_F(StoredStates, GetTheSameLabelsAsInTheGenerator) {
   for (const Head head : {Head::kV, Head::kQ}) {
     for (const bool capped : {false, true}) {
       const DataBuffer expected = Generated(/*labelled=*/true, head, capped);
@@ -60,13 +60,13 @@ TEST_F(StoredStates, AreLabelledAsTheGeneratorWouldHave) {
         EXPECT_TRUE(
             std::ranges::equal(examples.column(column).bytes(), expected.column(column).bytes()));
       }
-      EXPECT_EQ(between, 5);  // before each of the chunks
+      EXPECT_EQ(between, 5);  // once per chunk
     }
   }
 }
 
-TEST_F(StoredStates, ReportTheChildWhoseEstimateIsNotANumber) {
-  // The cap and the other children would hide it from min.
+TEST_F(StoredStates, NanEstimateNamesTheChild) {
+  // Without the check, min would hide the NaN behind the cap and the other children.
   const std::unique_ptr<const Domain> path = std::make_unique<PathDomain>(9);
   StandInEvaluator broken(
       [](std::span<const std::uint8_t> state) { return state[0] == 3 ? std::nanf("") : 1.0F; });
@@ -81,7 +81,7 @@ TEST_F(StoredStates, ReportTheChildWhoseEstimateIsNotANumber) {
   }
 }
 
-TEST_F(StoredStates, AStopOrAFailureBetweenChunksEndsIt) {
+TEST_F(StoredStates, StopOrFailureBetweenChunksEndsLabelling) {
   const DataBuffer states = Generated(/*labelled=*/false, Head::kV, /*capped=*/false);
   StandInEvaluator guess = Guess();
   BellmanLabeller labeller(*cube_, guess, {.chunk_rows = 64, .workers = 2});

@@ -1,4 +1,4 @@
-// Every key that a generator has reaches it.
+// Tests that every config key of a generator reaches it.
 #include "generate/make_generator.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kRows = 300;
 
-// Says something else of every state, and keeps count of the states that it is asked about at once.
+// Gives every state a different estimate, and records the number of states in each call.
 class Recorder final : public Evaluator {
  public:
   void Evaluate(ConstRows inputs, std::span<float> values) override {
@@ -66,7 +66,7 @@ class MakeGeneratorTest : public testing::Test {
   Recorder recorder_;
 };
 
-TEST_F(MakeGeneratorTest, WalksHaveTheirSeedAndLength) {
+TEST_F(MakeGeneratorTest, WalksUseSeedAndLength) {
   const TrainConfig config = Config(Target::kWalkLength);
   ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
   const DataBuffer rows = Rows(config);
@@ -74,7 +74,7 @@ TEST_F(MakeGeneratorTest, WalksHaveTheirSeedAndLength) {
   EXPECT_TRUE(recorder_.sizes.empty());
 }
 
-TEST_F(MakeGeneratorTest, WalksOfAQNetHaveALabelForEveryAction) {
+TEST_F(MakeGeneratorTest, QNetWalksHaveALabelPerAction) {
   TrainConfig config = Config(Target::kWalkLength);
   config.network.head = Head::kQ;
   for (const float label : Rows(config).floats(kTargetColumn))
@@ -83,13 +83,13 @@ TEST_F(MakeGeneratorTest, WalksOfAQNetHaveALabelForEveryAction) {
   EXPECT_GE(std::ranges::min(rows.floats(kTargetColumn).last(12)), 1);
 }
 
-TEST_F(MakeGeneratorTest, ScramblesHaveTheirSeedAndLength) {
+TEST_F(MakeGeneratorTest, ScramblesUseSeedAndLength) {
   const TrainConfig config = Config(Target::kValueIteration);
   ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
   ExpectOtherRows(config, [](TrainConfig& c) { c.generate.max_scramble = 8; });
 }
 
-TEST_F(MakeGeneratorTest, SearchesHaveTheirKeys) {
+TEST_F(MakeGeneratorTest, SearchesUseTheirConfigKeys) {
   const TrainConfig greedy = Config(Target::kValueIteration, GenerateSearch::kGreedy);
   ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search = GenerateSearch::kAStar; });
   ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search_epsilon = 0.9; });
@@ -98,7 +98,7 @@ TEST_F(MakeGeneratorTest, SearchesHaveTheirKeys) {
   ExpectOtherRows(astar, [](TrainConfig& c) { c.generate.search_weight = 4; });
 }
 
-TEST_F(MakeGeneratorTest, OnlyCappedLabelsAreCapped) {
+TEST_F(MakeGeneratorTest, OnlyCappedTargetsAreCapped) {
   const auto most = [&](Target target, Head head) {
     TrainConfig config = Config(target);
     config.network.head = head;
@@ -110,22 +110,22 @@ TEST_F(MakeGeneratorTest, OnlyCappedLabelsAreCapped) {
   EXPECT_LE(most(Target::kCappedValueIteration, Head::kQ), 9);
   TrainConfig config = Config(Target::kValueIteration);
   config.network.head = Head::kQ;
-  EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // every action has its own
+  EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // each action has a label
 }
 
-TEST_F(MakeGeneratorTest, RowsWithoutLabelsAreStates) {
+TEST_F(MakeGeneratorTest, UnlabelledRowsAreStates) {
   const TrainConfig config = Config(Target::kValueIteration, GenerateSearch::kGreedy);
   const DataBuffer states = Rows(config, /*labels=*/false);
   const DataBuffer examples = Rows(config);
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
-                                 examples.column(kInputColumn).bytes()));  // it reads stickers
+                                 examples.column(kInputColumn).bytes()));  // the input is the state
   EXPECT_LT(std::ranges::max(states.floats(kBoundColumn)), 7 + 12);
   EXPECT_GT(std::ranges::max(examples.floats(kTargetColumn)), 40);
 }
 
-TEST_F(MakeGeneratorTest, TheNetworkIsAskedAboutAChunkAtATime) {
+TEST_F(MakeGeneratorTest, EvaluatesOneChunkPerCall) {
   const auto children = static_cast<std::int64_t>(cube_->spec().num_actions());
-  Rows(Config(Target::kValueIteration));  // 300 rows are 18 chunks and one of 12
+  Rows(Config(Target::kValueIteration));  // 300 rows: 18 chunks of 16 and one of 12
   std::vector<std::int64_t> expected(18, 16 * children);
   expected.push_back(12 * children);
   EXPECT_EQ(recorder_.sizes, expected);

@@ -1,4 +1,4 @@
-// Examples by search: greedy rollouts and A* from scrambles.
+// Tests of examples by search: greedy rollouts and A* from scrambles.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ Bytes RowBytes(const DataBuffer& rows, std::size_t row) {
   return {state.begin(), state.end()};
 }
 
-// The same for sets, where g++ 12 warns in vain of how vectors are compared.
+// RowBytes as a string, for sets: g++ 12 gives a false warning about comparing vectors.
 std::string RowText(const DataBuffer& rows, std::size_t row) {
   const auto state = rows.column(kInputColumn)[row];
   return {state.begin(), state.end()};
@@ -53,7 +53,7 @@ StandInEvaluator RingTruth() {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
 }
 
-// Not the truth, but the same for everyone.
+// A deterministic function of the state that is not the exact cost-to-go.
 StandInEvaluator Guess() {
   return StandInEvaluator([](std::span<const std::uint8_t> state) {
     float total = 0;
@@ -74,7 +74,7 @@ class Searching : public testing::TestWithParam<GenerateSearch> {
   }
 };
 
-TEST_P(Searching, TheTruthIsTheFixedPointOfBothHeads) {
+TEST_P(Searching, ExactEstimatesAreAFixedPointOfBothHeads) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   for (const Head head : {Head::kV, Head::kQ}) {
@@ -95,7 +95,7 @@ TEST_P(Searching, TheTruthIsTheFixedPointOfBothHeads) {
   }
 }
 
-TEST_P(Searching, RowsDependOnNeitherWorkersNorChunksNorRanges) {
+TEST_P(Searching, RowsDoNotDependOnWorkersChunksOrRanges) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator guess = Guess();
   const FillRequest request{.update = 3, .first_row = 40, .rows = 333};
@@ -119,8 +119,8 @@ TEST_P(Searching, RowsDependOnNeitherWorkersNorChunksNorRanges) {
   EXPECT_NE(AllBytes(Filled(*cube, guess, other, request)), AllBytes(whole));
 }
 
-// The scramble of a row is that of the row, whether a search is at it or not.
-TEST_P(Searching, OneStepIsTheScrambleItself) {
+// The scramble of a row depends only on the row, with or without a search.
+TEST_P(Searching, FirstStepIsTheScramble) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator guess = Guess();
   const FillRequest request{.update = 1, .first_row = 5, .rows = 100};
@@ -132,7 +132,7 @@ TEST_P(Searching, OneStepIsTheScrambleItself) {
             AllBytes(Filled(*cube, guess, none, request)));
 }
 
-TEST_P(Searching, WithTheTruthASearchDescendsAndThenStartsAnew) {
+TEST_P(Searching, ExactEstimatesDescendToTheGoalAndRestart) {
   const RingDomain ring(60);
   StandInEvaluator truth = RingTruth();
   ValueIterationOptions options = Options();
@@ -147,14 +147,14 @@ TEST_P(Searching, WithTheTruthASearchDescendsAndThenStartsAnew) {
     if (before > 1 && i % 20 != 0) {
       ASSERT_EQ(now, before - 1);  // a step of the search
     } else {
-      ++starts;  // at the goal, beside it, or in the next instance
+      ++starts;  // after a goal or a neighbour of a goal, or in the next instance
     }
   }
   EXPECT_GT(starts, 30);
 }
 
-// No row is spent on walking into a goal that is known.
-TEST_P(Searching, BesideAGoalTheNextRowIsItsScramble) {
+// No row is spent on stepping into a known goal.
+TEST_P(Searching, RowAfterANeighbourOfAGoalIsANewScramble) {
   const RingDomain ring(60);
   StandInEvaluator truth = RingTruth();
   const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
@@ -172,7 +172,7 @@ TEST_P(Searching, BesideAGoalTheNextRowIsItsScramble) {
   EXPECT_GT(beside, 20);
 }
 
-TEST_P(Searching, BoundsAreTheCostOfTheWayBack) {
+TEST_P(Searching, BoundsLieBetweenDistanceAndPathCost) {
   const PancakeDomain pancakes(6, /*action_cost=*/2);
   const StateMap distances = Distances(pancakes);
   StandInEvaluator guess = Guess();
@@ -183,11 +183,11 @@ TEST_P(Searching, BoundsAreTheCostOfTheWayBack) {
   for (std::size_t i = 0; i < 500; ++i) {
     const float bound = rows.floats(kBoundColumn)[i];
     EXPECT_GE(bound, 2.0F * float(distances.at(RowBytes(rows, i))));
-    EXPECT_LE(bound, 2.0F * float(12 + i % kSteps));  // the longest scramble, and every step since
+    EXPECT_LE(bound, 2.0F * float(12 + i % kSteps));  // the longest scramble and all steps since
   }
 }
 
-TEST_P(Searching, BoundsCapWhatANetworkExaggerates) {
+TEST_P(Searching, BoundsCapOverestimates) {
   const RingDomain ring(100);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 500.0F; });
   ValueIterationOptions options = Options();
@@ -201,7 +201,7 @@ TEST_P(Searching, BoundsCapWhatANetworkExaggerates) {
   }
 }
 
-TEST_P(Searching, AStepIsOneEvaluation) {
+TEST_P(Searching, EachStepIsOneEvaluation) {
   const RingDomain ring(100);
   class Counter final : public Evaluator {
    public:
@@ -212,7 +212,7 @@ TEST_P(Searching, AStepIsOneEvaluation) {
     std::vector<std::size_t> sizes;
   } counter;
   Filled(ring, counter, Options(), {.update = 0, .first_row = 0, .rows = 24 * kSteps});
-  // 24 instances are two chunks of 12, each state with two children.
+  // The 24 instances are two chunks of 12. Each state has two children.
   EXPECT_EQ(counter.sizes, std::vector<std::size_t>(2 * kSteps, 24));
 }
 
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(By, Searching,
                            return test.param == GenerateSearch::kGreedy ? "Greedy" : "AStar";
                          });
 
-// How many different states the searches of an update come to.
+// The number of distinct states that the searches of an update visit.
 std::size_t DifferentStates(const Domain& domain, Evaluator& network,
                             const ValueIterationOptions& options, std::int64_t rows) {
   const DataBuffer filled =
@@ -246,8 +246,8 @@ std::size_t DifferentStates(const Domain& domain, Evaluator& network,
   return seen.size();
 }
 
-// A network that knows nothing: every rollout takes the first action of equals and its like.
-TEST(Greedy, RandomStepsLeaveCircles) {
+// With constant estimates, a rollout without random actions always takes the first possible action.
+TEST(Greedy, RandomActionsBreakCycles) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
   ValueIterationOptions options{.seed = 1,
@@ -259,9 +259,9 @@ TEST(Greedy, RandomStepsLeaveCircles) {
   EXPECT_GT(DifferentStates(*cube, knows_nothing, options, 2000), 4 * in_circles);
 }
 
-TEST(Greedy, TurnsBackOnlyOutOfADeadEnd) {
+TEST(Greedy, TurnsBackOnlyInADeadEnd) {
   const PathDomain path(8);
-  // Wrong about the far end, which draws every rollout and has no other way out than back.
+  // The wrong estimates draw every rollout to the far end, where it can only turn back.
   StandInEvaluator wrong([](std::span<const std::uint8_t> state) { return 10.0F - state[0]; });
   const ValueIterationOptions options{.seed = 1,
                                       .max_scramble = 4,
@@ -284,7 +284,7 @@ TEST(Greedy, TurnsBackOnlyOutOfADeadEnd) {
   EXPECT_TRUE(seen.contains(7));
 }
 
-TEST(AStarExamples, ASearchExpandsNoStateTwice) {
+TEST(AStarExamples, ExpandsNoStateTwice) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
   const ValueIterationOptions options{.seed = 1,
@@ -298,7 +298,7 @@ TEST(AStarExamples, ASearchExpandsNoStateTwice) {
     for (std::size_t step = 0; step < 40; ++step) {
       const std::size_t row = instance * 40 + step;
       if (rows.floats(kTargetColumn)[row] <= 1) {
-        seen.clear();  // beside the goal: the next row is another search's
+        seen.clear();  // a neighbour of the goal: the next row starts a new search
       } else {
         EXPECT_TRUE(seen.insert(RowText(rows, row)).second);
       }

@@ -162,8 +162,8 @@ TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
-// Of the best three roads, one leads back to its start and two to the same city. The beam of width
-// 2 must hold one more city.
+// Of the best three roads, one does not apply and two lead to the same city. The beam of width 2
+// must hold one more city.
 TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const RoadsDomain::Roads roads = {{0, 0, 0, 0}, {1, 2, 2, 3}, {2, 2, 2, 2}, {0, 3, 3, 3}};
   const std::vector<float> costs = {1, 1, 1, 1};

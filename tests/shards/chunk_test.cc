@@ -1,4 +1,4 @@
-// How a chunk is hashed, of however many parts, and compressed.
+// Tests of the hash and the compression of chunks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,13 +24,13 @@ std::vector<std::byte> Numbers(std::size_t count) {
   return bytes;
 }
 
-// A set that is there must be readable by later versions.
-TEST(ChunkHash, StaysAsItWas) {
+// Later versions must be able to read existing sets.
+TEST(ChunkHash, NeverChanges) {
   EXPECT_EQ(ChunkHash(Numbers(1000)), "024fa0fe75814b266f56b098ec0bf5fe");
   EXPECT_EQ(ChunkHash(Numbers(kBytes)), "6fbc35bf671bf90c25cd64309369ce26");
 }
 
-TEST(ChunkHash, IsOfEveryPart) {
+TEST(ChunkHash, DependsOnEveryPart) {
   const std::vector<std::byte> bytes = Numbers(kBytes);
   std::set<std::string> hashes = {ChunkHash(bytes)};
   for (std::size_t at = kHashedBytes - 1; at < kBytes; at += kHashedBytes) {
@@ -44,7 +44,7 @@ TEST(ChunkHash, IsOfEveryPart) {
   EXPECT_TRUE(hashes.insert(ChunkHash(exchanged)).second);
 }
 
-TEST(ChunkHash, IsTheSameOfWhatIsReadPartByPart) {
+TEST(ChunkHash, ReadingInPartsGivesTheSameHash) {
   const std::vector<std::byte> bytes = Numbers(kBytes);
   std::vector<std::byte> read(kBytes);
   std::multiset<std::size_t> places;
@@ -70,14 +70,14 @@ std::string ErrorOfDecompressing(std::string_view frame, std::size_t bytes) {
   }
 }
 
-TEST(ChunkCodec, GivesBackWhatWasCompressed) {
+TEST(ChunkCodec, DecompressRestoresTheBytes) {
   const std::vector<std::byte> bytes = Numbers(1000);
   std::vector<std::byte> again(1000);
   Decompress(Compress(bytes), again);
   EXPECT_EQ(again, bytes);
 }
 
-TEST(ChunkCodec, RefusesFramesOfAnotherSizeOrOfNone) {
+TEST(ChunkCodec, RejectsWrongSizesAndInvalidFrames) {
   const std::string frame = Compress(Numbers(1000));
   EXPECT_EQ(ErrorOfDecompressing(frame, 1000), "nothing was thrown");
   EXPECT_EQ(ErrorOfDecompressing(frame, 1001), "it decompresses to 1000 bytes, expected 1001");

@@ -1,4 +1,4 @@
-// Every epoch takes every row once, in an order of its own.
+// Tests of the order in which epochs read chunks and rows.
 #include "shards/epoch_order.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::vector<std::int64_t> ChunksOf(EpochOrder& order, std::int64_t epoch) {
   return chunks;
 }
 
-TEST(EpochOrder, TakesEachChunkOnceInAnOrderOfEachEpoch) {
+TEST(EpochOrder, EachEpochHasEachChunkOnceInItsOwnOrder) {
   EpochOrder order(kSet, /*seed=*/1);
   std::set<std::vector<std::int64_t>> orders;
   for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
@@ -33,7 +33,7 @@ TEST(EpochOrder, TakesEachChunkOnceInAnOrderOfEachEpoch) {
   EXPECT_EQ(orders.size(), 5U);
 }
 
-TEST(EpochOrder, IsAFunctionOfTheSeed) {
+TEST(EpochOrder, DependsOnlyOnTheSeed) {
   EpochOrder a(kSet, 1), same(kSet, 1), other(kSet, 2);
   const std::vector<std::int64_t> late = ChunksOf(a, 7);
   EXPECT_EQ(ChunksOf(a, 0), ChunksOf(same, 0));
@@ -41,8 +41,8 @@ TEST(EpochOrder, IsAFunctionOfTheSeed) {
   EXPECT_NE(ChunksOf(other, 0), ChunksOf(same, 0));
 }
 
-// A run that goes on from a checkpoint of an earlier version must meet the rows in the same order.
-TEST(EpochOrder, StaysAsItWas) {
+// A run resumed from a checkpoint of an earlier version must read the rows in the same order.
+TEST(EpochOrder, NeverChanges) {
   EpochOrder order(kSet, 1);
   EXPECT_EQ(ChunksOf(order, 2), (std::vector<std::int64_t>{3, 1, 6, 5, 2, 4, 0, 7}));
   std::vector<std::int32_t> rows(10);
@@ -64,7 +64,7 @@ TEST(EpochOrder, FindsEachRowOfTheSequence) {
   EXPECT_EQ(row, 3 * kSet.examples);
 }
 
-TEST(EpochOrder, RowsOfAChunkComeInAnOrderOfEachEpochAndChunk) {
+TEST(EpochOrder, RowOrderDependsOnEpochAndChunk) {
   std::set<std::vector<std::int32_t>> orders;
   for (const auto& [epoch, chunk] : {std::pair{0, 0}, std::pair{0, 1}, std::pair{1, 0}}) {
     std::vector<std::int32_t> rows(128);

@@ -1,4 +1,4 @@
-// The files are the same bytes whoever makes them, and in however many goes.
+// Tests that the files are byte-identical whichever process writes them and however often it stops.
 #include "shards/generate_shards.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::map<std::string, std::string> FilesIn(const std::filesystem::path& folder) 
   return files;
 }
 
-// Passes requests on, and calls back before each.
+// Forwards requests to another generator, and calls `before` before each.
 class Watched final : public Generator {
  public:
   Watched(Generator& generator, std::function<void(const FillRequest&)> before)
@@ -50,18 +50,18 @@ class GenerateShardsTest : public testing::Test {
  protected:
   GenerateShardsTest() { MakeShards(whole_.path()); }
 
-  const TempFolder whole_;  // made in one go
+  const TempFolder whole_;  // the set, generated without interruption
   const TempFolder folder_;
 };
 
-TEST_F(GenerateShardsTest, ProcessesMakeTogetherWhatOneDoes) {
+TEST_F(GenerateShardsTest, SharesGiveTheSameFilesAsOneProcess) {
   for (const std::int64_t i : {1, 0}) {
     MakeShards(folder_.path(), SmallShards(), {.index = i, .count = 2});
   }
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
-TEST_F(GenerateShardsTest, GoesOnWhereItWasStopped) {
+TEST_F(GenerateShardsTest, ResumesAfterAStop) {
   const TrainConfig config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
   const auto generator = MakeGenerator(*domain, config, {});
@@ -89,14 +89,14 @@ TEST_F(GenerateShardsTest, GoesOnWhereItWasStopped) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
-TEST_F(GenerateShardsTest, AShardWithADamagedHeaderIsMadeAnew) {
+TEST_F(GenerateShardsTest, RegeneratesAShardWithADamagedHeader) {
   MakeShards(folder_.path());
   std::filesystem::resize_file(ShardPath(folder_.path(), 1), 50);
   MakeShards(folder_.path());
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
-TEST_F(GenerateShardsTest, AShardThatEndsTooSoonIsMadeAnew) {
+TEST_F(GenerateShardsTest, RegeneratesAnIncompleteShard) {
   MakeShards(folder_.path());
   const std::filesystem::path path = ShardPath(folder_.path(), 1);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
@@ -104,7 +104,7 @@ TEST_F(GenerateShardsTest, AShardThatEndsTooSoonIsMadeAnew) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
-TEST_F(GenerateShardsTest, AShardUnderAnothersNameIsMadeAnew) {
+TEST_F(GenerateShardsTest, RegeneratesAShardWithTheWrongName) {
   MakeShards(folder_.path());
   std::filesystem::copy_file(ShardPath(folder_.path(), 0), ShardPath(folder_.path(), 1),
                              std::filesystem::copy_options::overwrite_existing);
@@ -112,20 +112,20 @@ TEST_F(GenerateShardsTest, AShardUnderAnothersNameIsMadeAnew) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
 
-TEST_F(GenerateShardsTest, WhatAKilledProcessLeftIsRemoved) {
+TEST_F(GenerateShardsTest, RemovesPartialFilesOfDeadProcesses) {
   const std::string dead = ShardPath(folder_.path(), 0).string() + ".999999999.partial";
   const std::string other = ShardPath(folder_.path(), 1).string() + ".999999999.partial";
   WriteFileAtomically(dead, "half");
   WriteFileAtomically(other, "half");
   MakeShards(folder_.path(), SmallShards(), {.index = 0, .count = 2});
   EXPECT_FALSE(std::filesystem::exists(dead));
-  EXPECT_TRUE(std::filesystem::exists(other));  // another share's
+  EXPECT_TRUE(std::filesystem::exists(other));  // belongs to another share
 }
 
-TEST_F(GenerateShardsTest, WhatOnlyLooksLikeALeftoverStays) {
+TEST_F(GenerateShardsTest, KeepsFilesThatOnlyLookLikePartialFiles) {
   const std::string shard = ShardPath(folder_.path(), 0).string();
   const std::vector<std::string> others = {
-      fmt::format("{}.{}.partial", shard, ::getppid()),  // of a process that lives
+      fmt::format("{}.{}.partial", shard, ::getppid()),  // its process is alive
       shard + ".999999999.partial.partial",
       shard + ".999999999x.partial",
       shard + ".-999999999.partial",
@@ -139,7 +139,7 @@ TEST_F(GenerateShardsTest, WhatOnlyLooksLikeALeftoverStays) {
   for (const std::string& path : others) EXPECT_TRUE(std::filesystem::exists(path)) << path;
 }
 
-TEST_F(GenerateShardsTest, AFolderOfAnotherSetIsRefusedWithWhatDiffers) {
+TEST_F(GenerateShardsTest, RejectsAFolderOfAnotherSetAndNamesTheDifference) {
   MakeShards(folder_.path());
   TrainConfig config = Puzzle8Config();
   config.generate.max_scramble = 20;
@@ -151,7 +151,7 @@ TEST_F(GenerateShardsTest, AFolderOfAnotherSetIsRefusedWithWhatDiffers) {
   }
 }
 
-TEST_F(GenerateShardsTest, MakesOtherRowsThanARunOfTheSameSeed) {
+TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
   const TrainConfig config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer live(ExampleSchema(domain->spec()), 128);
@@ -162,7 +162,7 @@ TEST_F(GenerateShardsTest, MakesOtherRowsThanARunOfTheSameSeed) {
   EXPECT_FALSE(std::ranges::equal(stored, live.bytes()));
 }
 
-TEST_F(GenerateShardsTest, LabelsOfANetworkAreTheSameInShares) {
+TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
   TrainConfig config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
@@ -181,14 +181,14 @@ TEST_F(GenerateShardsTest, LabelsOfANetworkAreTheSameInShares) {
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(alone.path()));
 }
 
-TEST_F(GenerateShardsTest, WhatCannotBeWrittenIsNamed) {
+TEST_F(GenerateShardsTest, RejectsAFileAsFolder) {
   const std::filesystem::path file = folder_.path() / "file";
   WriteFileAtomically(file, "");
   EXPECT_THROW(MakeShards(file), InputError);
 }
 
-// What makes the first chunk's file fail shows, and not that the chunks behind it have none.
-TEST_F(GenerateShardsTest, AShardThatCannotBeBegunIsNamed) {
+// The error must be the one of the first chunk, not the ones of the later chunks that it causes.
+TEST_F(GenerateShardsTest, NamesTheShardThatCannotBeCreated) {
   const std::string aside =
       fmt::format("{}.{}.partial", ShardPath(folder_.path(), 0).string(), ::getpid());
   std::filesystem::create_directory(aside);
@@ -200,7 +200,7 @@ TEST_F(GenerateShardsTest, AShardThatCannotBeBegunIsNamed) {
   }
 }
 
-TEST_F(GenerateShardsTest, MoreThanTheDiskHasRoomForIsNotBegun) {
+TEST_F(GenerateShardsTest, RejectsSetsLargerThanTheFreeDiskSpace) {
   try {
     MakeShards(
         folder_.path(),
@@ -212,7 +212,7 @@ TEST_F(GenerateShardsTest, MoreThanTheDiskHasRoomForIsNotBegun) {
   EXPECT_TRUE(FilesIn(folder_.path()).empty());
 }
 
-TEST_F(GenerateShardsTest, MoreShardsThanNamesHaveDigitsForAreRefused) {
+TEST_F(GenerateShardsTest, RejectsMoreShardsThanNamesCanNumber) {
   try {
     MakeShards(folder_.path(), {.examples = 1'000'001, .chunk_rows = 1, .chunks_per_shard = 1});
     FAIL() << "nothing was thrown";
@@ -221,10 +221,10 @@ TEST_F(GenerateShardsTest, MoreShardsThanNamesHaveDigitsForAreRefused) {
   }
 }
 
-// Two sets whose rows differ must never be taken for one.
+// Sets with different rows must have different specs.
 class SpecOfSetTest : public testing::Test {
  protected:
-  // The keys that a set of labels by a network says it was made by.
+  // The keys in `made_by` of a set with this target.
   static std::set<std::string> Keys(Target target, const std::string& device = "cpu") {
     TrainConfig config = Puzzle8Config();
     config.device = device;
@@ -239,17 +239,17 @@ class SpecOfSetTest : public testing::Test {
   }
 };
 
-TEST_F(SpecOfSetTest, HoldsWhatWalksAreAFunctionOf) {
+TEST_F(SpecOfSetTest, WalkLengthSetHoldsAllKeysThatMatter) {
   EXPECT_THAT(Keys(Target::kWalkLength),
               testing::ElementsAre("generate.max_scramble", "network.head", "seed"));
 }
 
-TEST_F(SpecOfSetTest, HoldsWhatLabelsOfANetworkAreAFunctionOf) {
+TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
-  // A key that is new must be held, or stand here.
+  // A new config key must be in the spec or in this list.
   std::set<std::string> others = {"generate.target", "generate.workers"};
-  for (const char* besides : {"device", "network.head", "seed", "weights_sha256"}) {
-    EXPECT_EQ(keys.erase(besides), 1) << besides;
+  for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
+    EXPECT_EQ(keys.erase(key), 1) << key;
   }
   TrainConfig config;
   for (const Field& field : FieldsOf(config)) {
@@ -260,7 +260,7 @@ TEST_F(SpecOfSetTest, HoldsWhatLabelsOfANetworkAreAFunctionOf) {
   EXPECT_TRUE(others.empty()) << *others.begin();
 }
 
-TEST_F(SpecOfSetTest, LabelsOfANetworkNameTheInstructionSetOfACpu) {
+TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {
   TrainConfig config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
@@ -272,7 +272,7 @@ TEST_F(SpecOfSetTest, LabelsOfANetworkNameTheInstructionSetOfACpu) {
   EXPECT_EQ(made_by("cuda:0").count("instruction_set"), 0);
 }
 
-TEST_F(SpecOfSetTest, IsTheSameOnEachGpu) {
+TEST_F(SpecOfSetTest, IsEqualForAllGpus) {
   EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("evaluate.threads"), 0);
   const TrainConfig config = [] {
     TrainConfig made = Puzzle8Config();

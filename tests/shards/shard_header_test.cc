@@ -1,4 +1,4 @@
-// Headers: what is written is read, and numbers that cannot be are refused.
+// Tests of shard headers: round trips, and rejection of invalid values.
 #include "shards/shard_header.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kChunkBytes = 128 * (9 + 4);  // both columns are multiples of 64 bytes
 constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
 
-// Shard 1 of the shards 0 to 2 of 1,000 rows: chunks 3 to 5.
+// The header of shard 1 of 3, which has chunks 3 to 5, in a set of 1,000 rows.
 ShardHeader Header(Compression compression = Compression::kNone) {
   ShardHeader header{
       .set = {.domain = "npuzzle:3",
@@ -60,7 +60,7 @@ std::string ErrorWith(const std::function<void(ShardHeader&)>& change,
   return ErrorOf(FormatHeader(header));
 }
 
-// Of a header with `there` in place of `here`, and a hash that says that it was written so.
+// The error for a header in which `here` is replaced by `there`, with a matching hash.
 std::string ErrorWithText(const std::string& here, const std::string& there) {
   std::string text = FormatHeader(Header());
   const std::size_t at = text.find(here);
@@ -78,7 +78,7 @@ std::string ErrorWithText(const std::string& here, const std::string& there) {
   return ErrorOf(text + hash.Hex() + '\n');
 }
 
-TEST(ShardHeader, IsReadAsItWasWritten) {
+TEST(ShardHeader, ParseReturnsWhatFormatWrote) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     const ShardHeader written = Header(compression);
     const ShardHeader read = ParseHeader(FormatHeader(written));
@@ -90,7 +90,7 @@ TEST(ShardHeader, IsReadAsItWasWritten) {
   EXPECT_EQ(ErrorWithText("walk_length", "walk_lengths"), "nothing was thrown");
 }
 
-TEST(ShardHeader, SizesThatNoSetHasAreRefused) {
+TEST(ShardHeader, RejectsInvalidSizes) {
   for (const std::int64_t examples : {std::int64_t{0}, std::int64_t{-1}, kMost}) {
     EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.set.examples = examples; }),
                 HasSubstr(fmt::format("`examples: {}`, expected 1 to", examples)));
@@ -109,7 +109,7 @@ TEST(ShardHeader, SizesThatNoSetHasAreRefused) {
   }
 }
 
-TEST(ShardHeader, ProductsThatOverflowAreRefused) {
+TEST(ShardHeader, RejectsSizesWhoseProductsOverflow) {
   const auto wide = [](ShardHeader& header) {
     header.set.schema.columns[1].width = std::size_t{1} << 30;
     header.set.chunk_rows = 1 << 30;
@@ -125,7 +125,7 @@ TEST(ShardHeader, ProductsThatOverflowAreRefused) {
               HasSubstr("no columns"));
 }
 
-TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
+TEST(ShardHeader, RejectsValuesOfTheWrongKind) {
   for (const std::string value :
        {"1e+99", "1000.5", "true", "\"1000\"", "null", "[1000]", "18446744073709551615"}) {
     EXPECT_THAT(ErrorWithText("\"examples\":1000", "\"examples\":" + value),
@@ -139,7 +139,7 @@ TEST(ShardHeader, WhatIsNoNumberOfItsKindIsRefused) {
   EXPECT_THAT(ErrorWithText("\"columns\":[", "\"column\":["), HasSubstr("the header is not valid"));
 }
 
-TEST(ShardHeader, NestedBracketsWithARightHashAreRefused) {
+TEST(ShardHeader, RejectsDeepNestingDespiteACorrectHash) {
   for (const std::string& brackets :
        {std::string(200'000, '['), std::string(200'000, '[') + std::string(200'000, ']')}) {
     EXPECT_THAT(ErrorWithText("\"examples\":1000", "\"examples\":" + brackets),
@@ -147,13 +147,13 @@ TEST(ShardHeader, NestedBracketsWithARightHashAreRefused) {
   }
 }
 
-TEST(ShardHeader, HoldsNamesThatAreNoUtf8) {
+TEST(ShardHeader, ReplacesBytesThatAreNotUtf8) {
   ShardHeader header = Header();
   header.set.domain = "permutation:\xff.yaml@rules";
   EXPECT_EQ(ParseHeader(FormatHeader(header)).set.domain, "permutation:\xEF\xBF\xBD.yaml@rules");
 }
 
-TEST(ShardHeader, AShardThatTheSetDoesNotHaveIsRefused) {
+TEST(ShardHeader, RejectsShardNumbersOutsideTheSet) {
   for (const std::int64_t shard : {std::int64_t{-1}, std::int64_t{3}, kMost}) {
     EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.shard = shard; }),
                 HasSubstr(fmt::format("`shard: {}`, expected 0 to 2", shard)));
@@ -162,7 +162,7 @@ TEST(ShardHeader, AShardThatTheSetDoesNotHaveIsRefused) {
               HasSubstr("shard 2 with 3 chunks, expected 2"));
 }
 
-TEST(ShardHeader, ChunksThatDoNotLieEndToEndAreRefused) {
+TEST(ShardHeader, RejectsGapsAndOverlapsBetweenChunks) {
   for (const std::int64_t offset :
        {std::int64_t{0}, std::int64_t{-64}, kPage - 64, kPage + 64, kMost}) {
     EXPECT_THAT(ErrorWith([&](ShardHeader& h) { h.chunks[0].offset = offset; }),
@@ -172,7 +172,7 @@ TEST(ShardHeader, ChunksThatDoNotLieEndToEndAreRefused) {
               HasSubstr("chunk 1 begins at"));
 }
 
-TEST(ShardHeader, ChunksOfAnotherSizeThanTheirRowsAreRefused) {
+TEST(ShardHeader, RejectsChunkSizesThatDoNotFitTheirRows) {
   const auto with = [](std::int64_t bytes) {
     return [bytes](ShardHeader& header) { header.chunks[2].bytes = bytes; };
   };
@@ -185,17 +185,17 @@ TEST(ShardHeader, ChunksOfAnotherSizeThanTheirRowsAreRefused) {
                 HasSubstr(fmt::format("chunk 2 has {} bytes, expected 1 to", bytes)));
   }
   EXPECT_EQ(ErrorWith(with(17), Compression::kZstd), "nothing was thrown");
-  // What cannot be compressed grows a little.
+  // Incompressible data grows a little.
   EXPECT_EQ(ErrorWith(with(kChunkBytes + 1), Compression::kZstd), "nothing was thrown");
 }
 
-TEST(ShardHeader, OneThatIsTornOrOfAnotherSizeIsRefused) {
+TEST(ShardHeader, RejectsHeadersOfTheWrongSize) {
   const std::string text = FormatHeader(Header());
   EXPECT_THAT(ErrorOf(text.substr(0, text.size() - 1)), HasSubstr("4095 bytes, expected 4096"));
   EXPECT_THAT(ErrorOf(text + " "), HasSubstr("4097 bytes, expected 4096"));
 }
 
-TEST(ShardHeader, WhatDiffersIsToldFromBothSides) {
+TEST(ShardHeader, DescribesDifferencesWithBothValues) {
   const auto told = [](const std::function<void(ShardSetSpec&)>& change) {
     const ShardSetSpec there = Header().set;
     ShardSetSpec here = there;

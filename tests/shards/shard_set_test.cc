@@ -1,4 +1,4 @@
-// Shards on disk: what was generated is what is read, and damage is named.
+// Tests that shards on disk hold what was generated, and that damage is reported.
 #include "shards/shard_set.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ std::string MessageOf(const std::function<void()>& action) {
   return "nothing was thrown";
 }
 
-// The chunk in memory of its own.
+// Reads a chunk into a new buffer.
 DataBuffer Chunk(const ShardSet& set, std::int64_t chunk, bool mapped = false) {
   std::vector<std::byte> bytes(set.spec().BytesOfChunk(0));
   mapped ? set.ReadMapped(chunk, bytes) : set.Read(chunk, bytes);
@@ -71,13 +71,13 @@ void Overwrite(const std::filesystem::path& path, std::int64_t at, char value) {
   file.put(value);
 }
 
-// A bit of the byte at that place is another.
+// Flips one bit of the byte at offset `at`.
 void Alter(const std::filesystem::path& path, std::int64_t at) {
   const std::string content = ReadFile(path);
   Overwrite(path, at, static_cast<char>(content[static_cast<std::size_t>(at)] ^ 4));
 }
 
-TEST(ShardSet, HoldsTheRowsThatAreGenerated) {
+TEST(ShardSet, ReadsTheGeneratedRows) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     const TempFolder folder;
     MakeShards(folder.path(), SmallShards(compression));
@@ -90,7 +90,7 @@ TEST(ShardSet, HoldsTheRowsThatAreGenerated) {
   }
 }
 
-TEST(ShardSet, ACompressedChunkIsNotMapped) {
+TEST(ShardSet, RejectsMappingACompressedChunk) {
   const TempFolder folder;
   MakeShards(folder.path(), SmallShards(Compression::kZstd));
   const ShardSet set(folder.path());
@@ -100,14 +100,14 @@ TEST(ShardSet, ACompressedChunkIsNotMapped) {
   }
 }
 
-TEST(ShardSet, CompressionSavesRoom) {
+TEST(ShardSet, CompressionMakesChunksSmaller) {
   const TempFolder plain, compressed;
   MakeShards(plain.path());
   MakeShards(compressed.path(), SmallShards(Compression::kZstd));
   EXPECT_LT(ShardSet(compressed.path()).StoredBytes(0), ShardSet(plain.path()).StoredBytes(0));
 }
 
-TEST(ShardSet, SaysWhatItIs) {
+TEST(ShardSet, SpecIsTheOneThatWasWritten) {
   const TempFolder folder;
   const ShardSetSpec made = MakeShards(folder.path());
   const ShardSetSpec read = ShardSet(folder.path()).spec();
@@ -121,14 +121,14 @@ TEST(ShardSet, SaysWhatItIs) {
   EXPECT_NE(other.Identity(), made.Identity());
 }
 
-TEST(ShardSet, ChunksCanBeMappedAsTheyLie) {
+TEST(ShardSet, ChunksAreAlignedForMapping) {
   const TempFolder folder;
   MakeShards(folder.path());
   const ShardHeader header = ReadHeader(ShardPath(folder.path(), 0));
   for (const StoredChunk& chunk : header.chunks) EXPECT_EQ(chunk.offset % 64, 0);
 }
 
-TEST(ShardSet, AnyAlteredByteIsFoundAndItsChunkNamed) {
+TEST(ShardSet, AlteredByteNamesItsChunk) {
   const TempFolder folder;
   MakeShards(folder.path());
   const std::filesystem::path path = ShardPath(folder.path(), 1);
@@ -147,7 +147,7 @@ TEST(ShardSet, AnyAlteredByteIsFoundAndItsChunkNamed) {
   EXPECT_NO_THROW(Chunk(ShardSet(folder.path()), 5));
 }
 
-TEST(ShardSet, AnyAlteredByteOfACompressedChunkIsFound) {
+TEST(ShardSet, AlteredByteOfACompressedChunkIsDetected) {
   const TempFolder folder;
   MakeShards(folder.path(), SmallShards(Compression::kZstd));
   const StoredChunk chunk = ReadHeader(ShardPath(folder.path(), 0)).chunks[1];
@@ -156,7 +156,7 @@ TEST(ShardSet, AnyAlteredByteOfACompressedChunkIsFound) {
   EXPECT_THAT(MessageOf([&] { Chunk(set, 1); }), HasSubstr("shard-000000.tandem, chunk 1: "));
 }
 
-TEST(ShardSet, AnyAlteredByteOfAHeaderIsFound) {
+TEST(ShardSet, AlteredByteOfAHeaderIsDetected) {
   const TempFolder folder;
   MakeShards(folder.path());
   const std::filesystem::path path = ShardPath(folder.path(), 1);
@@ -172,7 +172,7 @@ TEST(ShardSet, AnyAlteredByteOfAHeaderIsFound) {
   EXPECT_NO_THROW(ShardSet(folder.path()).CheckComplete());
 }
 
-TEST(ShardSet, ATornFileIsNamedWithTheFirstChunkThatIsCutOff) {
+TEST(ShardSet, TruncatedFileNamesItsFirstIncompleteChunk) {
   const TempFolder folder;
   MakeShards(folder.path());
   const std::filesystem::path path = ShardPath(folder.path(), 0);
@@ -188,7 +188,7 @@ TEST(ShardSet, ATornFileIsNamedWithTheFirstChunkThatIsCutOff) {
   EXPECT_THAT(ShardSet(folder.path()).shards()[0].problem, HasSubstr("ends inside the header"));
 }
 
-TEST(ShardSet, APipeInPlaceOfAShardIsDamage) {
+TEST(ShardSet, PipeInPlaceOfAShardIsDamage) {
   const TempFolder folder;
   MakeShards(folder.path());
   const std::filesystem::path path = ShardPath(folder.path(), 1);
@@ -199,7 +199,7 @@ TEST(ShardSet, APipeInPlaceOfAShardIsDamage) {
               HasSubstr("shard-000001.tandem: it is a pipe or a device"));
 }
 
-TEST(ShardSet, AMissingShardIsNamed) {
+TEST(ShardSet, MissingShardIsNamed) {
   const TempFolder folder;
   MakeShards(folder.path());
   std::filesystem::remove(ShardPath(folder.path(), 2));
@@ -208,7 +208,7 @@ TEST(ShardSet, AMissingShardIsNamed) {
   EXPECT_THAT(MessageOf([&] { set.CheckComplete(); }), HasSubstr("shard-000002.tandem is missing"));
 }
 
-TEST(ShardSet, WhatTheSystemRefusesIsNoDamage) {
+TEST(ShardSet, SystemErrorIsNotDamage) {
   const TempFolder folder;
   MakeShards(folder.path());
   const ShardSet set(folder.path());
@@ -221,21 +221,21 @@ TEST(ShardSet, WhatTheSystemRefusesIsNoDamage) {
       Chunk(set, 0, mapped);
       FAIL() << "nothing was thrown";
     } catch (const DamagedShard&) {
-      FAIL() << "a loop of links says nothing of the shard";
+      FAIL() << "a loop of symbolic links is not damage";
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("cannot read " + path.string()));
     }
   }
 }
 
-TEST(ShardSet, AFolderWithoutShardsIsRefused) {
+TEST(ShardSet, RejectsAFolderWithoutShards) {
   const TempFolder folder;
   EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path()); }), HasSubstr("holds no shards"));
   EXPECT_THAT(MessageOf([&] { const ShardSet set(folder.path() / "no"); }),
               HasSubstr("cannot read "));
 }
 
-TEST(ShardSet, ShardsOfTwoSetsAreRefusedWithBothNamed) {
+TEST(ShardSet, RejectsShardsOfTwoSetsAndNamesBoth) {
   const TempFolder folder, other;
   MakeShards(folder.path());
   TrainConfig config = Puzzle8Config();
@@ -248,7 +248,7 @@ TEST(ShardSet, ShardsOfTwoSetsAreRefusedWithBothNamed) {
                     HasSubstr("seed is 1 there and 9 here")));
 }
 
-TEST(ShardSet, AShardUnderAnothersNameIsDamage) {
+TEST(ShardSet, ShardWithTheWrongNameIsDamage) {
   const TempFolder folder;
   MakeShards(folder.path());
   std::filesystem::copy_file(ShardPath(folder.path(), 0), ShardPath(folder.path(), 1),
@@ -260,7 +260,7 @@ TEST(ShardSet, AShardUnderAnothersNameIsDamage) {
   EXPECT_NO_THROW(Chunk(set, 2));
 }
 
-TEST(ShardSet, AFileThatIsNoneOfTheSetsIsAStray) {
+TEST(ShardSet, FileWithANumberOutsideTheSetIsStray) {
   const TempFolder folder;
   MakeShards(folder.path());
   EXPECT_TRUE(StrayFiles(folder.path(), 3).empty());
@@ -272,7 +272,7 @@ TEST(ShardSet, AFileThatIsNoneOfTheSetsIsAStray) {
               HasSubstr("shard-000099.tandem is not one of the set's 3 shards (000000 to 000002)"));
 }
 
-TEST(ShardSet, ExamplesOfAnotherPuzzleAreRefusedWithBothNamed) {
+TEST(ShardSet, RejectsExamplesOfAnotherPuzzleAndNamesBoth) {
   const TempFolder folder;
   MakeShards(folder.path());
   const ShardSet set(folder.path());
@@ -286,7 +286,7 @@ TEST(ShardSet, ExamplesOfAnotherPuzzleAreRefusedWithBothNamed) {
       HasSubstr("target:float32:4"));
 }
 
-TEST(ShardSet, WhatElseLiesInTheFolderIsOfNoConcern) {
+TEST(ShardSet, IgnoresOtherFilesInTheFolder) {
   const TempFolder folder;
   MakeShards(folder.path());
   WriteFileAtomically(folder.path() / "shard-000000.tandem.123.partial", "half");
@@ -295,7 +295,7 @@ TEST(ShardSet, WhatElseLiesInTheFolderIsOfNoConcern) {
   EXPECT_EQ(ReadShardSetSpec(folder.path()), ShardSet(folder.path()).spec());
 }
 
-TEST(ShardSet, TheFirstWholeHeaderTellsOfTheSet) {
+TEST(ShardSet, FirstIntactHeaderDescribesTheSet) {
   const TempFolder folder;
   const ShardSetSpec made = MakeShards(folder.path());
   Alter(ShardPath(folder.path(), 0), 100);

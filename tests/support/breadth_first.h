@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// How many states lie 0, 1, 2 ... actions away from the goal, as far as `max_depth`. `key_of` maps
-/// each state to a number of its own.
+/// The number of states at distance 0, 1, 2, ..., `max_depth` from the goal. `key_of` maps each
+/// state to a unique number.
 template <class KeyOf>
 std::vector<std::size_t> CountLevels(const Domain& domain, int max_depth, KeyOf key_of) {
   const std::size_t state_size = domain.spec().state_size;

@@ -1,4 +1,4 @@
-// Small sets of examples, and what they should hold.
+// Small sets of shards for tests.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace tandem {
 
-/// 8-puzzles by walk length.
+/// A config for 8-puzzle examples labelled by walk length.
 inline TrainConfig Puzzle8Config() {
   TrainConfig config;
   config.domain = {.name = "npuzzle", .argument = "3"};
@@ -20,12 +20,12 @@ inline TrainConfig Puzzle8Config() {
   return config;
 }
 
-/// 1,000 rows in 8 chunks, the last of them shorter, and these in 3 shards.
+/// 1,000 rows in 8 chunks and 3 shards. The last chunk is shorter.
 inline ShardingOptions SmallShards(Compression compression = Compression::kNone) {
   return {.examples = 1000, .chunk_rows = 128, .chunks_per_shard = 3, .compression = compression};
 }
 
-/// Makes the shards of a share; returns the set.
+/// Generates the shards of a share and returns the spec of the set.
 inline ShardSetSpec MakeShards(const std::filesystem::path& folder,
                                const ShardingOptions& options = SmallShards(), Share share = {},
                                const TrainConfig& config = Puzzle8Config()) {

@@ -1,4 +1,4 @@
-// What the tests of the cubes share: states as text, and what is said of wrong ones.
+// Helpers for tests of cubes: states as text, and the errors for invalid ones.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class FaceletCube : public testing::Test {
     return cube_->FormatState(state);
   }
 
-  // "" for a cube that turns can solve.
+  // The parse error for a cube; "" if turns can solve it.
   std::string ErrorFor(const std::string& text) const {
     std::vector<std::uint8_t> state = Goal();
     try {
@@ -54,7 +54,8 @@ class FaceletCube : public testing::Test {
     return "";
   }
 
-  // The solved cube after these pairs of facelets, which count from 0, are exchanged one by one.
+  // The solved cube after exchanging these pairs of facelets one after another. Facelets count from
+  // 0.
   std::string Exchanged(std::initializer_list<std::pair<std::size_t, std::size_t>> pairs) const {
     std::string text = solved_;
     for (const auto& [a, b] : pairs) std::swap(text[a], text[b]);

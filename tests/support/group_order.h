@@ -1,5 +1,5 @@
-// How many permutations those of a puzzle make together: its number of states, where no two
-// stickers are alike.
+// The order of the group that a puzzle's permutations generate. It is the puzzle's number of states
+// if all stickers are distinct.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// A whole number as the exponents of its prime factors: these orders have up to 69 digits.
+/// A whole number as the exponents of its prime factors, because group orders have up to 69 digits.
 class Factors {
  public:
   Factors& Times(std::size_t number, int exponent = 1) {
@@ -37,10 +37,10 @@ class Factors {
   std::map<std::size_t, int> exponents_;
 };
 
-/// A group of permutations by its chain of stabilisers: in level i are those that leave positions
-/// 0 to i - 1 where they are. The method is that of Schreier and Sims with random elements (Leon,
-/// "On an algorithm for finding a base and a strong generating set", 1980): its order is never too
-/// large, and too small with a chance of about 2 to the -kInVain.
+/// A permutation group as a chain of stabilisers: level i holds the permutations that fix positions
+/// 0 to i - 1. The method is the random Schreier-Sims algorithm (Leon, "On an algorithm for finding
+/// a base and a strong generating set", 1980). The computed order is never too large; it is too
+/// small with a probability of about 2^-kInVain.
 class PermutationGroup {
  public:
   explicit PermutationGroup(const std::vector<Permutation>& generators)
@@ -66,10 +66,10 @@ class PermutationGroup {
 
   struct Level {
     std::vector<Permutation> generators;
-    std::map<std::uint8_t, Permutation> orbit;  // to where the level's position can go, and how
+    std::map<std::uint8_t, Permutation> orbit;  // images of position i, each with an element for it
   };
 
-  // Random products of the generators (product replacement).
+  // Random elements of the group, by product replacement.
   class RandomElements {
    public:
     explicit RandomElements(const std::vector<Permutation>& generators) {
@@ -91,14 +91,14 @@ class PermutationGroup {
     std::mt19937_64 random_;
   };
 
-  // Where what is at `position` goes.
+  // The position that the byte at `position` moves to.
   static std::uint8_t Image(const Permutation& permutation, std::size_t position) {
     return static_cast<std::uint8_t>(std::ranges::find(permutation, position) -
                                      permutation.begin());
   }
 
-  // What is left of an element when those that the levels know are taken off; the identity for a
-  // member of the group as far as it is known.
+  // Divides an element by known elements, level by level. The result is the identity if the element
+  // belongs to the group found so far.
   Permutation Sift(Permutation element) const {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const std::uint8_t image = Image(element, i);
@@ -110,7 +110,7 @@ class PermutationGroup {
     return element;
   }
 
-  // To the levels whose positions it leaves where they are, and to the next.
+  // Adds an element to every level whose earlier positions it fixes.
   void Add(const Permutation& element) {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       levels_[i].generators.push_back(element);

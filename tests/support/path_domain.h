@@ -1,5 +1,5 @@
-// A puzzle whose actions do not always apply: a marker on a path of cells steps left or right, but
-// not off either end. The goal is the left end.
+// A puzzle whose actions do not always apply. A marker steps left or right on a path of cells but
+// cannot leave it. The goal is the left end.
 #pragma once
 
 #include <string>

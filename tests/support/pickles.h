@@ -1,4 +1,4 @@
-// Pickles and zip archives for tests, written piece by piece, so that each piece can be wrong.
+// Builds pickles and zip archives for tests, piece by piece, so that each piece can be made wrong.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ inline std::string Dict(const std::vector<std::pair<std::string, std::string>>& 
   return dict + "u";
 }
 
-/// The whole pickle of a value.
+/// The complete pickle of a value.
 inline std::string Pickle(const std::string& value) {
   return std::string("\x80\x02", 2) + value + ".";
 }
@@ -71,10 +71,10 @@ struct Record {
   std::string name;
   std::string content;
   std::uint16_t method = 0;                   ///< 0: stored
-  std::uint32_t claimed_bytes = 0xFFFFFFFFU;  ///< by the directory; the default is the content's
+  std::uint32_t claimed_bytes = 0xFFFFFFFFU;  ///< size in the directory; default: the real size
 };
 
-/// A zip archive whose records begin at multiples of 64 bytes.
+/// A zip archive whose contents start at multiples of 64 bytes.
 inline std::string Zip(const std::vector<Record>& records, std::string_view comment = "") {
   std::string zip, directory;
   for (const Record& record : records) {

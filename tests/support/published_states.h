@@ -1,5 +1,5 @@
-// The published test sets: a few states of each, which are in data/, and the whole sets where they
-// lie beside the source.
+// States of published test sets. A few of each set are in data/. The complete sets are read from a
+// folder beside the source tree, if they are there.
 #pragma once
 
 #include <filesystem>
@@ -15,11 +15,11 @@ namespace tandem {
 
 struct PublishedState {
   std::string text;
-  int length;    ///< of a solution
-  bool optimal;  ///< there is none shorter; else it is the best known
+  int length;    ///< length of the best known solution
+  bool optimal;  ///< no shorter solution exists
 };
 
-/// Of a file of JSON lines; none where there is no such file.
+/// Reads a file of JSON lines. Returns nothing if there is no such file.
 inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
   std::istringstream lines(ReadFile(file));
@@ -34,13 +34,13 @@ inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& fi
   return states;
 }
 
-/// A few states of a test set, such as "puzzle15"; there are always some.
+/// A few states of a test set, such as "puzzle15". Always available.
 inline std::vector<PublishedState> FewPublished(const std::string& name) {
   const std::string file = name == "cube3" ? "cube3_ten" : "published/" + name;
   return ReadPublished(SourceFolder() / "data" / (file + ".jsonl"));
 }
 
-/// All of them; none where the sets are not here.
+/// All states of a test set; empty if the complete sets are not available.
 inline std::vector<PublishedState> AllPublished(const std::string& name) {
   return ReadPublished(SourceFolder() / "../shared/testsets" / (name + ".jsonl"));
 }

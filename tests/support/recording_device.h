@@ -1,4 +1,4 @@
-// A device on the CPU that records what is asked of its slots.
+// A CPU device that records the calls of its slots.
 #pragma once
 
 #include <ATen/ops/empty.h>
@@ -37,7 +37,7 @@ class SlotRecorder {
   std::vector<SlotEvent> events_;
 };
 
-// Host and device memory are apart, and the device's is written by EnqueueCopy, as on a GPU.
+// Has separate host and device memory, and EnqueueCopy writes the device memory, as on a GPU.
 class RecordingSlot final : public TransferSlot {
  public:
   RecordingSlot(const std::vector<TensorSpec>& tensors, SlotRecorder& recorder, int number)

@@ -1,4 +1,4 @@
-// A puzzle whose every cost-to-go is known: a marker on a ring of cells steps left or right.
+// A puzzle whose costs-to-go are known: a marker steps left or right on a ring of cells.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class RingDomain final : public PermutationDomain {
                           Goal(cells), {Rotation(cells, 1), Rotation(cells, cells - 1)}) {}
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
-    if (text.size() != state.size()) throw InputError("expected a cell for each position");
+    if (text.size() != state.size()) throw InputError("expected one cell per position");
     for (std::size_t i = 0; i < state.size(); ++i) state[i] = text[i] == 'x' ? 1 : 0;
   }
 

@@ -1,4 +1,4 @@
-// A puzzle whose map a test draws: cities, and from each a road for every action.
+// A puzzle with a map that the test defines: cities, and one road per action from each city.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tandem {
 
-/// A state is a city, and city 0 the goal. All roads of an action cost the same; one that leads
-/// nowhere else does not apply. No road leads back, unless another does.
+/// A state is a city, and city 0 is the goal. All roads of an action have the same cost. An action
+/// whose road leads back to its own city does not apply. Roads are one-way.
 class RoadsDomain final : public Domain {
  public:
-  using Roads = std::vector<std::vector<std::uint8_t>>;  // by city and action: where it leads
+  using Roads = std::vector<std::vector<std::uint8_t>>;  // roads[city][action]: the next city
 
   RoadsDomain(Roads roads, std::vector<float> action_costs)
       : Domain({.name = "roads",

@@ -1,4 +1,4 @@
-// Puzzles small enough to know all about, and what there is to know.
+// Puzzles small enough to search completely, and their distances and shortest solutions.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct ByBytes {
 };
 using StateMap = std::map<State, int, ByBytes>;
 
-/// Numbers in a row, to be put in order. A subclass tells the moves.
+/// A puzzle of numbers in a row that must be put in order. A subclass defines the moves.
 class RowPuzzle : public PermutationDomain {
  public:
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
@@ -55,7 +55,8 @@ class RowPuzzle : public PermutationDomain {
   }
 };
 
-/// Moves turn over the first 2, 3, ... numbers. With 6 numbers: 720 states, at most 7 moves away.
+/// Each move reverses the first 2, 3, ... numbers. With 6 numbers there are 720 states, at most 7
+/// moves from the goal.
 class PancakeDomain final : public RowPuzzle {
  public:
   explicit PancakeDomain(int numbers, float action_cost = 1)
@@ -72,8 +73,8 @@ class PancakeDomain final : public RowPuzzle {
   }
 };
 
-/// Moves turn three neighbours round, so that only even permutations can be solved: 360 of the 720
-/// of 6 numbers.
+/// Each move rotates three neighbours, so only even permutations can be solved: with 6 numbers, 360
+/// of 720.
 class CycleDomain final : public RowPuzzle {
  public:
   explicit CycleDomain(int numbers) : RowPuzzle("cycles", numbers, 1, Cycles(numbers)) {}
@@ -91,8 +92,8 @@ class CycleDomain final : public RowPuzzle {
   }
 };
 
-/// How many actions each state is from the goal, by breadth-first search; states that are not in
-/// it have no solution. Requires that every action has an inverse.
+/// The distance of each state from the goal, by breadth-first search. States without a solution are
+/// not in the map. Requires that every action has an inverse.
 inline StateMap Distances(const Domain& domain) {
   State goal(static_cast<std::size_t>(domain.spec().state_size));
   domain.WriteGoals(Rows(std::span(goal)));
@@ -113,7 +114,8 @@ inline StateMap Distances(const Domain& domain) {
   return distances;
 }
 
-/// A shortest way from a state to a goal, by breadth-first search; none within `most` actions.
+/// A shortest solution of a state, by breadth-first search; empty if it has more than `most`
+/// actions.
 inline std::vector<Action> ShortestWay(const Domain& domain, const State& start, int most) {
   struct From {
     const State* parent;
@@ -148,7 +150,7 @@ inline std::vector<Action> ShortestWay(const Domain& domain, const State& start,
   return {};
 }
 
-/// What becomes of a state.
+/// The state after these actions.
 inline State After(const Domain& domain, State state, const std::vector<Action>& actions) {
   for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
   return state;

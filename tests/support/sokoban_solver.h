@@ -1,4 +1,5 @@
-// Solves levels of Sokoban by breadth-first search, knowing nothing of how Tandem plays them.
+// Solves Sokoban levels by breadth-first search. It does not use Tandem's rules, so that it can
+// check them.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -15,7 +16,7 @@ namespace tandem {
 /// A level of at most 14 x 14 cells with at most 7 boxes.
 class SokobanSolver {
  public:
-  /// `level` in XSB.
+  /// Reads a level in XSB notation.
   explicit SokobanSolver(const std::string& level) {
     std::istringstream lines(level);
     std::string line;
@@ -27,7 +28,8 @@ class SokobanSolver {
     for (const std::uint8_t goal : goals_) MarkUseful(goal);
   }
 
-  /// A shortest solution, steps separated by spaces; "" after more than `max_positions`.
+  /// Returns a shortest solution as steps separated by spaces, or "" after `max_positions`
+  /// positions.
   std::string Solve(std::size_t max_positions) const {
     std::vector<Node> nodes = {{.position = Pack(player_, boxes_), .parent = 0, .step = 0}};
     absl::flat_hash_set<std::uint64_t> seen = {nodes[0].position};
@@ -43,7 +45,7 @@ class SokobanSolver {
   }
 
  private:
-  static constexpr int kWidth = 16;  // the level and walls around it
+  static constexpr int kWidth = 16;  // the level, with walls around it
   static constexpr std::uint64_t kNone = 0;
   struct Step {
     char name;
@@ -52,7 +54,8 @@ class SokobanSolver {
   static constexpr std::array<Step, 4> kSteps = {
       {{'u', -kWidth}, {'d', kWidth}, {'l', -1}, {'r', 1}}};
 
-  // A position: the cell of the player in the lowest byte, those of the boxes above, in order.
+  // A position: the player's cell in the lowest byte, and above it the boxes' cells in ascending
+  // order.
   struct Node {
     std::uint64_t position;
     std::size_t parent;
@@ -67,7 +70,7 @@ class SokobanSolver {
     if (letter == '.' || letter == '+' || letter == '*') goals_.push_back(cell);
   }
 
-  // A box is of use where pushes can bring it to a goal: whence it can be pulled from there.
+  // Marks the cells from which pushes can bring a box to a goal, by pulling boxes away from goals.
   void MarkUseful(int cell) {
     if (is_useful_[cell]) return;
     is_useful_[cell] = true;
@@ -90,7 +93,8 @@ class SokobanSolver {
     return boxes;
   }
 
-  // kNone where the step leads nowhere, or a box where it is of no use.
+  // The position after a step. kNone if the step is blocked, or if it pushes a box to a cell from
+  // which it cannot reach a goal.
   std::uint64_t After(std::uint64_t position, int step) const {
     const int to = static_cast<int>(position & 255) + step;
     if (!is_floor_[to]) return kNone;

@@ -1,5 +1,5 @@
-// The tests' own solvers on published states. They know the moves by their own account, so that a
-// solution of theirs that solves a state here too tells that both mean the same by it.
+// Solves published states with solvers that implement the moves independently. If their solutions
+// also solve the states in Tandem, both agree on states and moves.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace tandem {
 
-/// How many moves there are in a solution, which must solve the state and be no shorter than a
-/// shortest one.
+/// Checks that a solution solves the state and is not shorter than an optimal one. Returns its
+/// length.
 inline int CheckSolution(const Domain& domain, const PublishedState& state,
                          const std::string& moves) {
   State start(static_cast<std::size_t>(domain.spec().state_size));
@@ -29,8 +29,8 @@ inline int CheckSolution(const Domain& domain, const PublishedState& state,
   return static_cast<int>(std::ssize(actions));
 }
 
-/// Each slide is odd, and so is each quarter turn: all solutions of a state are odd or all are
-/// even.
+/// Each slide and each quarter turn changes the parity, so all solutions of a state have lengths of
+/// the same parity.
 inline void CheckParity(const PublishedState& state, int length) {
   EXPECT_EQ(length % 2, state.length % 2) << state.text;
 }
@@ -43,7 +43,7 @@ inline void CheckTiles(const std::vector<PublishedState>& states, int size, int 
   }
 }
 
-/// Also that the solver's groups are as large as is known.
+/// Solves cubes. Also checks the known sizes of the solver's groups.
 inline void CheckCubes(const std::vector<PublishedState>& states) {
   const auto domain = MakeDomain("cube3");
   const CubeSolver solver;
@@ -56,7 +56,7 @@ inline void CheckCubes(const std::vector<PublishedState>& states) {
   }
 }
 
-/// These solutions are shortest, so that none of those published is shorter.
+/// Solves Sokoban levels. The solver's solutions are optimal, so no published one may be shorter.
 inline void CheckSokoban(const std::vector<PublishedState>& states) {
   constexpr std::size_t kMaxPositions = 50'000'000;
   const auto domain = MakeDomain("sokoban:10");

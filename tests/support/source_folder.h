@@ -1,4 +1,4 @@
-// Where the tests find the files of the repository.
+// Finds the repository's files for tests.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Stops a run after an iteration.
+// Stops a run after a given number of iterations.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tandem {
 
 class StopAfter final : public TrainObserver {
  public:
-  /// Observes `run`, which does no update once this is gone.
+  /// Observes `run`, which must not run updates after this object is destroyed.
   StopAfter(TrainRun& run, std::int64_t iterations) : run_(run), iterations_(iterations) {
     run.AddObserver(*this);
   }

@@ -1,4 +1,4 @@
-// A folder of a test's own, which goes with it; tests may run side by side.
+// A temporary folder for one test, which is removed at its end. Tests may run in parallel.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Solves sliding tiles by weighted A*, knowing nothing of how Tandem slides one.
+// Solves sliding tile puzzles by weighted A*. It does not use Tandem's moves, so that it can check
+// them.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -15,14 +16,13 @@
 
 namespace tandem {
 
-/// Boards of `size` x `size` numbers, 0 the blank, with the goal 1 2 3 ... 0.
+/// Solves boards of `size` x `size` numbers. 0 is the blank, and the goal is 1 2 3 ... 0.
 class TileSolver {
  public:
-  /// The heuristic counts `weight` times: the more, the sooner a solution is found, and the longer
-  /// it is.
+  /// The heuristic is multiplied by `weight`. A higher weight finds longer solutions sooner.
   TileSolver(int size, int weight) : size_(size), weight_(weight) {}
 
-  /// Moves, separated by spaces, each named after the way that a tile slides.
+  /// Returns moves separated by spaces, each named after the direction in which a tile slides.
   std::string Solve(const std::string& text) const {
     std::string start;
     std::istringstream in(text);
@@ -33,7 +33,7 @@ class TileSolver {
     while (true) {
       const auto [value, cost, board] = search.open.top();
       search.open.pop();
-      if (cost > search.nodes.at(board).cost) continue;  // a shorter way was found since
+      if (cost > search.nodes.at(board).cost) continue;  // a shorter path was found later
       if (Estimate(board) == 0) return WayTo(search, board);
       Expand(search, board, cost);
     }
@@ -46,7 +46,7 @@ class TileSolver {
     int cost;
   };
   struct Search {
-    absl::flat_hash_map<std::string, Node> nodes;     // by board, a byte for each number
+    absl::flat_hash_map<std::string, Node> nodes;     // by board, one byte per number
     using Entry = std::tuple<int, int, std::string>;  // value, cost, board
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
   };
@@ -74,8 +74,8 @@ class TileSolver {
     slide('R', column > 0, blank - 1);
   }
 
-  // How far the tiles are from their places, and 2 for each pair in their own row or column of
-  // which one must step aside for the other.
+  // The Manhattan distance, plus 2 for each linear conflict: two tiles in their goal row or column
+  // where one must step aside for the other.
   int Estimate(const std::string& board) const {
     int estimate = 0;
     for (int cell = 0; cell < size_ * size_; ++cell) {

@@ -1,4 +1,4 @@
-// Three stages that take simulated times.
+// A shard pipeline whose stages take given times.
 #pragma once
 
 #include <algorithm>
@@ -10,26 +10,27 @@
 
 namespace tandem {
 
-/// Seconds a chunk.
+/// Seconds per chunk.
 struct StageTimes {
   double disk_s = 0, transfer_s = 0, train_s = 0;
 
   double Slowest() const { return std::max({disk_s, transfer_s, train_s}); }
 };
 
-/// What a run took from when its first chunk was there, whose way nothing can overlap, and what
-/// each stage took on average: what was asked for, and what the machine added.
+/// The measured times of a run. `wall_s` starts when the first chunk is ready, because nothing can
+/// overlap with its loading. `means` are the average times of the stages: the requested times plus
+/// the overhead of the machine.
 struct StageMeasured {
   double wall_s = 0;
   StageTimes means;
 };
 
-/// Each chunk takes its time in each stage.
+/// Each chunk takes the given time in each stage.
 class TimedStages final : public ChunkStages {
  public:
   explicit TimedStages(StageTimes times) : times_(times) {}
 
-  /// Trains on so many chunks.
+  /// Trains on `chunks` chunks.
   StageMeasured Run(int chunks, QueueDepths depths = {}) {
     StageMeasured measured;
     {
@@ -56,7 +57,7 @@ class TimedStages final : public ChunkStages {
   }
 
  private:
-  // Used by its stage's thread, and read when that is gone.
+  // Written by its stage's thread, and read after that thread has ended.
   struct Stage {
     double seconds = 0;
     int chunks = 0;
