@@ -196,30 +196,30 @@ TEST(ShardHeader, RejectsHeadersOfTheWrongSize) {
 }
 
 TEST(ShardHeader, DescribesDifferencesWithBothValues) {
-  const auto told = [](const std::function<void(ShardSetSpec&)>& change) {
+  const auto difference = [](const std::function<void(ShardSetSpec&)>& change) {
     const ShardSetSpec there = Header().set;
     ShardSetSpec here = there;
     change(here);
     return DescribeDifference(there, here);
   };
-  EXPECT_EQ(told([](auto& set) { set.domain = std::string("cube3"); }),
+  EXPECT_EQ(difference([](auto& set) { set.domain = std::string("cube3"); }),
             "made for npuzzle:3, expected cube3");
-  EXPECT_EQ(told([](auto& set) { set.target = std::string("value_iteration"); }),
+  EXPECT_EQ(difference([](auto& set) { set.target = std::string("value_iteration"); }),
             "the target is walk_length there and value_iteration here");
-  EXPECT_EQ(told([](auto& set) { set.schema.columns.pop_back(); }),
+  EXPECT_EQ(difference([](auto& set) { set.schema.columns.pop_back(); }),
             "the schema is input:uint8:9 target:float32:1 there and input:uint8:9 here");
-  EXPECT_EQ(told([](auto& set) { set.made_by["seed"] = std::string("2"); }),
+  EXPECT_EQ(difference([](auto& set) { set.made_by["seed"] = std::string("2"); }),
             "seed is 1 there and 2 here");
-  EXPECT_EQ(told([](auto& set) { set.made_by["new"] = std::string("2"); }),
+  EXPECT_EQ(difference([](auto& set) { set.made_by["new"] = std::string("2"); }),
             "new is not set there and 2 here");
-  EXPECT_EQ(told([](auto& set) { set.made_by.clear(); }), "seed is 1 there and not set here");
-  EXPECT_EQ(told([](auto& set) { set.examples = 999; }),
+  EXPECT_EQ(difference([](auto& set) { set.made_by.clear(); }), "seed is 1 there and not set here");
+  EXPECT_EQ(difference([](auto& set) { set.examples = 999; }),
             "the number of examples is 1000 there and 999 here");
-  EXPECT_EQ(told([](auto& set) { set.chunk_rows = 64; }),
+  EXPECT_EQ(difference([](auto& set) { set.chunk_rows = 64; }),
             "the number of rows per chunk is 128 there and 64 here");
-  EXPECT_EQ(told([](auto& set) { set.chunks_per_shard = 4; }),
+  EXPECT_EQ(difference([](auto& set) { set.chunks_per_shard = 4; }),
             "the number of chunks per shard is 3 there and 4 here");
-  EXPECT_EQ(told([](auto& set) { set.compression = Compression::kZstd; }),
+  EXPECT_EQ(difference([](auto& set) { set.compression = Compression::kZstd; }),
             "the compression is none there and zstd here");
 }
 
