@@ -60,10 +60,11 @@ struct DomainSpec {
 /// than necessary.
 ///
 /// Any method may throw, also in several threads at once, but should do so only if it cannot go on;
-/// an action that does not apply is not an error. An exception ends the work that called the method,
-/// and its message is reported: `tandem train` saves the state before the current update and exits
-/// with code 1. Whatever the method had written by then is never read, and the domain may be called
-/// again. Exceptions should derive from std::exception; others are caught too, but have no message.
+/// an action that does not apply is not an error. An exception ends the work that called the
+/// method, and its message is reported: `tandem train` saves the state before the current update
+/// and exits with code 1. Whatever the method had written by then is never read, and the domain may
+/// be called again. Exceptions should derive from std::exception; others are caught too, but have
+/// no message.
 ///
 /// Row sizes: `states` and `children` have spec().state_size bytes per row; `inputs` has
 /// spec().input.positions bytes per row.

@@ -22,7 +22,8 @@ namespace tandem {
 /// The estimate of a goal is 0.
 ///
 /// A search starts with one state per step. Its batch then grows to a tenth of the states that it
-/// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's batches.
+/// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's
+/// batches.
 ///
 /// A search keeps the cheapest solution found so far. It ends when no open state has a value below
 /// weight * cost of that solution. If a cheaper path to a closed state is found, the state is

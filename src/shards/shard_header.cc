@@ -50,8 +50,8 @@ std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std
       std::cmp_less_equal(value.get<std::uint64_t>(), most)) {
     return value.get<std::int64_t>();
   }
-  throw Error(fmt::format("the header has `{}: {}`, expected {} to {}", key, DumpJson(value), least,
-                          most));
+  throw Error(
+      fmt::format("the header has `{}: {}`, expected {} to {}", key, DumpJson(value), least, most));
 }
 
 Compression CompressionIn(const Json& json) {
