@@ -21,7 +21,7 @@ struct SolveResult {
   std::string error;  ///< why there is no solution; "" where there is one
 };
 
-/// One JSON object; README.md lists its keys.
+/// One JSON object; docs/solve.md lists its keys.
 nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain);
 
 /// A line for people.

@@ -1,6 +1,7 @@
 """Checks that every source is formatted as clang-format writes it (.clang-format)."""
 
 import subprocess
+import sys
 
 from clang import SOURCE, find_tool, sources
 
@@ -13,3 +14,7 @@ def check(_build):
         return False
     print(f"formatting: {len(files)} files are formatted")
     return True
+
+
+if __name__ == "__main__":
+    sys.exit(0 if check(None) else 1)

@@ -5,6 +5,7 @@ headers, and no layer below `nn` includes LibTorch.
 """
 
 import re
+import sys
 
 from clang import SOURCE
 
@@ -60,3 +61,7 @@ def check(_build):
     if not found:
         print("layers: every file includes only what its layer may")
     return not found
+
+
+if __name__ == "__main__":
+    sys.exit(0 if check(None) else 1)

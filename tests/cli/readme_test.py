@@ -1,13 +1,23 @@
-"""Every command that README.md shows is run, in small; a kind of command that this test does not
-know fails it, so that none is shown untested."""
+"""Checks the README, CONTRIBUTING and the pages in docs/.
 
+Runs every command in their `sh` blocks: those of `tandem` with small settings, and for the others it
+checks that what they name exists. A kind of command that this test does not know is a failure, so no
+page shows an untested command. Also checks every link.
+"""
+
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import unittest
 
 from harness import SOURCE, TANDEM, CliTest
+
+# The README comes first: the other pages use the run that it trains.
+PAGES = [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md")),
+         *(SOURCE / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"))]
 
 TRAIN_IN_SMALL = ["--set", "train.max_updates=2", "--set", "train.iterations_per_update=3",
                   "--set", "train.batch_size=50", "--set", "network.width=32"]
@@ -15,10 +25,29 @@ SOLVE_IN_SMALL = ["--set", "search.beam_width=16", "--set", "search.max_length=3
                   "--set", "search.max_nodes=1000"]
 
 
-def commands():
-    blocks = re.findall(r"```sh\n(.*?)```", (SOURCE / "README.md").read_text(), re.S)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    return [words for line in lines if (words := shlex.split(line, comments=True))]
+def blocks(page, language):
+    """The texts of a page's code blocks in the language."""
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```", page.read_text(), re.M | re.S)
+
+
+def commands(page):
+    """The words of each command in the page's `sh` blocks, without leading VARIABLE=VALUE."""
+    for line in "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        while words and re.match(r"[A-Z]+=", words[0]):
+            words.pop(0)
+        if words:
+            yield words
+
+
+def without_code(page):
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.M | re.S)
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", without_code(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 class Readme(CliTest):
@@ -26,6 +55,14 @@ class Readme(CliTest):
         super().setUp()
         for name in ("configs", "data"):
             (self.folder / name).symlink_to(SOURCE / name)
+        # The published test set is not part of the repository.
+        shutil.copy(SOURCE / "data" / "cube3_ten.jsonl", self.folder / "cube3.jsonl")
+
+    def write_configs(self, page):
+        """Writes each YAML block that starts with `# NAME.yaml` to that file."""
+        for text in blocks(page, "yaml"):
+            if name := re.match(r"# (\S+\.yaml)\n", text):
+                self.write(name[1], text)
 
     def run_in_copy(self, words):
         allowed = (0,)
@@ -50,33 +87,61 @@ class Readme(CliTest):
         presets = subprocess.run(listing, cwd=SOURCE, check=True, capture_output=True, text=True)
         self.assertIn(f'"{words[words.index("--preset") + 1]}"', presets.stdout)
 
+    def check_script(self, name, words):
+        """The script exists, and its text has every option that the command gives it."""
+        script = SOURCE / "scripts" / name
+        self.assertTrue(os.access(script, os.X_OK), script)
+        for option in [word.partition("=")[0] for word in words if word.startswith("--")]:
+            self.assertIn(option, script.read_text())
+
+    def check_built_program(self, name):
+        """CMake builds a test or a benchmark of that name."""
+        lists = [SOURCE / folder / "CMakeLists.txt" for folder in ("tests", "bench")]
+        self.assertRegex("".join(path.read_text() for path in lists), rf"\b{name}\b")
+
+    def check_command(self, words):
+        path, program = words[0], words[0].split("/")[-1]
+        if program == "tandem":
+            self.run_in_copy(words)
+        elif program == "make":
+            self.check_make(words)
+        elif program in ("cmake", "ctest"):
+            if "--preset" in words:
+                self.check_preset(words)
+        elif path.startswith("scripts/") or program == "gpu_suite":
+            self.check_script(program, words[1:])
+        elif path.startswith("build/release/"):
+            self.check_built_program(program)
+        elif program != "export":
+            self.fail("this test does not know this kind of command")
+        return program
+
     def test_every_command(self):
         seen = set()
-        for words in commands():
-            with self.subTest(" ".join(words)):
-                program = words[0].split("/")[-1]
-                seen.add(program)
-                if program == "tandem":
-                    self.run_in_copy(words)
-                elif program == "make":
-                    self.check_make(words)
-                elif program in ("cmake", "ctest"):
-                    if "--preset" in words:
-                        self.check_preset(words)
-                elif words[0] == "scripts/setup":
-                    self.assertTrue((SOURCE / words[0]).exists())
-                else:
-                    self.fail("a kind of command that nothing tests")
-        self.assertLessEqual({"tandem", "make", "cmake", "ctest"}, seen)
+        for page in PAGES:
+            self.write_configs(page)
+            for words in commands(page):
+                with self.subTest(f"{page.name}: {' '.join(words)}"):
+                    seen.add(self.check_command(words))
+        self.assertLessEqual({"tandem", "make", "cmake", "ctest", "setup"}, seen)
 
-    def test_holds_no_placeholder(self):
-        text = (SOURCE / "README.md").read_text()
-        self.assertEqual(re.findall(r"^[A-Z_]{8,}$", text, re.M), [])
+    def test_no_page_holds_a_placeholder(self):
+        for page in PAGES:
+            with self.subTest(page.name):
+                self.assertEqual(re.findall(r"^[A-Z_]{8,}$", page.read_text(), re.M), [])
 
-    def test_every_file_that_is_linked_exists(self):
-        text = (SOURCE / "README.md").read_text()
-        for target in re.findall(r"\]\((?!http)([^)#]+)", text):
-            self.assertTrue((SOURCE / target).exists(), target)
+    def test_every_link_leads_somewhere(self):
+        links = 0
+        for page in PAGES:
+            text = without_code(page)
+            for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
+                links += 1
+                with self.subTest(f"{page.name}: {path}#{anchor}"):
+                    target = page.parent / path if path else page
+                    self.assertTrue(target.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors(target))
+        self.assertGreater(links, 50)
 
 
 if __name__ == "__main__":
