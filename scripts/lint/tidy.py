@@ -1,7 +1,7 @@
 """Runs clang-tidy (.clang-tidy) over the sources of src, domains and apps.
 
 A file that was clean is skipped until it changes, or one of our headers that it includes, its
-compiler flags or the checks: BUILD_DIR/tidy holds an empty file for each clean state.
+compiler flags or the checks: BUILD_DIR/tidy/clean holds an empty file for each clean state.
 """
 
 import concurrent.futures
@@ -19,16 +19,21 @@ FOLDERS = ("src", "domains", "apps")
 UNREADABLE = "[clang-diagnostic-error]"  # clang 14 cannot read all of GCC 12's <ranges>
 
 
-def commands(build):
-    """The compiler's command for each file to check."""
-    found = {}
+# clang cannot read GCC's precompiled headers, and every source includes what it needs.
+PRECOMPILED = re.compile(r" -Winvalid-pch -include \S+/cmake_pch\.hxx")
+
+
+def commands(build, folder):
+    """The compiler's command for each file to check, which `folder` gets as a database."""
+    entries = []
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         if not path.is_relative_to(SOURCE) or path.suffix != ".cc":
             continue
         if path.relative_to(SOURCE).parts[0] in FOLDERS:
-            found[path] = entry["command"]
-    return found
+            entries.append(entry | {"command": PRECOMPILED.sub("", entry["command"])})
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+    return {pathlib.Path(entry["file"]): entry["command"] for entry in entries}
 
 
 def with_headers(path, seen):
@@ -52,9 +57,9 @@ def key_of(path, command):
     return digest.hexdigest()
 
 
-def findings_in(tool, build, path, stamp):
+def findings_in(tool, folder, path, stamp):
     """What clang-tidy finds in the file; nothing if it is clean."""
-    result = subprocess.run([tool, "-p", build, "--quiet", path], capture_output=True, text=True)
+    result = subprocess.run([tool, "-p", folder, "--quiet", path], capture_output=True, text=True)
     parts = re.split(r"^(?=(?:\S+:\d+:\d+: )?(?:error|warning): )", result.stdout, flags=re.M)
     found = [part for part in parts if part and UNREADABLE not in part.partition("\n")[0]]
     if result.returncode != 0 and not result.stdout:
@@ -66,14 +71,15 @@ def findings_in(tool, build, path, stamp):
 
 def check(build):
     tool = find_tool("clang-tidy")
-    clean = build / "tidy"
-    clean.mkdir(exist_ok=True)
+    folder = build / "tidy"
+    clean = folder / "clean"
+    clean.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    files = commands(build)
+    files = commands(build, folder)
     stamps = {path: clean / key_of(path, command) for path, command in files.items()}
     to_check = [path for path, stamp in stamps.items() if not stamp.exists()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda path: findings_in(tool, build, path, stamps[path]), to_check))
+        found = list(pool.map(lambda path: findings_in(tool, folder, path, stamps[path]), to_check))
     for stamp in set(clean.iterdir()) - set(stamps.values()):
         stamp.unlink()
     # A finding in a header appears with each file that includes it.
