@@ -12,7 +12,7 @@
 
 namespace tandem {
 
-class Adviser;
+class HintProvider;
 
 enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
 
@@ -131,6 +131,6 @@ int RunPlay(const PlayArgs& args);
 extern "C" int tandem_run_train(const TrainArgs& args);
 extern "C" int tandem_run_generate(const GenerateArgs& args);
 extern "C" int tandem_run_solve(const SolveArgs& args);
-extern "C" Adviser* tandem_open_adviser(const ModelArgs& args);  // the caller owns it
+extern "C" HintProvider* tandem_open_adviser(const ModelArgs& args);  // the caller owns it
 
 }  // namespace tandem

@@ -43,9 +43,9 @@ void PrintFacts(const Domain& domain) {
   }
   if (spec.masks_actions) fmt::print("            not every action applies in every state\n");
   if (spec.inverse_actions.empty()) fmt::print("            not every action can be undone\n");
-  fmt::print("  goal      {}\n\n", spec.goals_by_problem ? "each problem has its own"
-                                   : spec.several_lines  ? "such as this"
-                                                         : domain.FormatState(goal));
+  fmt::print("  goal      {}\n\n", spec.per_problem_goals  ? "each problem has its own"
+                                   : spec.multiline_states ? "such as this"
+                                                           : domain.FormatState(goal));
   fmt::print("{}", ToTerminal(domain.Draw(goal), UseColour(STDOUT_FILENO)));
 }
 
@@ -90,8 +90,8 @@ nlohmann::ordered_json JsonOf(const Domain& domain) {
                {"inverse_actions", spec.inverse_actions},
                {"action_costs", spec.action_costs},
                {"masks_actions", spec.masks_actions},
-               {"goals_by_problem", spec.goals_by_problem},
-               {"several_lines", spec.several_lines},
+               {"per_problem_goals", spec.per_problem_goals},
+               {"multiline_states", spec.multiline_states},
                {"goal", domain.FormatState(GoalOf(domain))}});
   return json;
 }

@@ -30,9 +30,9 @@ int Generate(const GenerateArgs& args) {
   Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
   const std::string sha256 = WeightsSha256(StateDictOf(net));
   net.to(device->torch());
-  FrozenNet frozen(spec, WeightTypeFor(config.evaluate), device->torch());
+  FrozenNet frozen(spec, WeightTypeFor(config.inference), device->torch());
   frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.evaluate));
+  TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.inference));
   return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256,
                       at::get_cpu_capability());
 }

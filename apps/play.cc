@@ -48,10 +48,10 @@ std::int64_t ParseCount(std::string_view command, std::string_view text, std::in
 // A dialogue: each line of the input is moves or a command.
 class Session {
  public:
-  // `adviser` may be null.
-  Session(const Domain& domain, Adviser* adviser, const StartArgs& args)
+  // `hints` may be null.
+  Session(const Domain& domain, HintProvider* hints, const StartArgs& args)
       : domain_(domain),
-        adviser_(adviser),
+        hints_(hints),
         seed_(args.seed),
         game_(domain, StartState(domain, args)),
         scrambles_(args.random > 0 ? 1 : 0) {}
@@ -89,10 +89,10 @@ class Session {
   void Help(std::string_view nothing);
   void Quit(std::string_view nothing);
 
-  Adviser& NeedAdviser();
+  HintProvider& NeedAdviser();
 
   const Domain& domain_;
-  Adviser* adviser_;
+  HintProvider* hints_;
   const std::uint64_t seed_;
   Game game_;
   LineReader reader_;
@@ -210,8 +210,8 @@ void Session::Reset(std::string_view /*nothing*/) {
   Show();
 }
 
-Adviser& Session::NeedAdviser() {
-  if (adviser_ != nullptr) return *adviser_;
+HintProvider& Session::NeedAdviser() {
+  if (hints_ != nullptr) return *hints_;
   throw InputError("there is no network to ask: start with --model RUN_DIR");
 }
 
@@ -228,15 +228,15 @@ void Session::Hint(std::string_view /*nothing*/) {
 }
 
 void Session::Solve(std::string_view /*nothing*/) {
-  Adviser& adviser = NeedAdviser();
+  HintProvider& hints = NeedAdviser();
   const StopOnSignals signals;
   try {
-    const SearchResult result = adviser.Solve(game_.state(), signals.stop());
+    const SearchResult result = hints.Solve(game_.state(), signals.stop());
     if (result.solved) {
       fmt::print("{}, cost {:g}: {}\n", Count(result.actions.size()), result.cost,
                  FormatActions(domain_.spec(), result.actions));
     } else {
-      fmt::print("{}\n", adviser.Failure(result));
+      fmt::print("{}\n", hints.Failure(result));
     }
   } catch (const Stopped&) {
     fmt::print("stopped\n");
@@ -261,8 +261,8 @@ void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
 
 // NAME stands for whatever argument the network's puzzle has: a cube is the same to a player,
 // whatever the network reads of it.
-void CheckTrainedOn(const Adviser& adviser, const PlayArgs& args) {
-  const std::string& trained = adviser.domain().spec().name;
+void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
+  const std::string& trained = hints.domain().spec().name;
   const std::string& wanted = args.start.domain;
   if (wanted == trained || wanted == trained.substr(0, trained.find(':'))) return;
   if (MakeDomain(wanted)->spec().name == trained) return;
@@ -274,9 +274,9 @@ void CheckTrainedOn(const Adviser& adviser, const PlayArgs& args) {
 
 int RunPlay(const PlayArgs& args) {
   if (!args.model.run.empty()) {
-    const std::unique_ptr<Adviser> adviser = OpenAdviser(args.model);
-    CheckTrainedOn(*adviser, args);
-    return Session(adviser->domain(), adviser.get(), args.start).Run();
+    const std::unique_ptr<HintProvider> hints = OpenHintProvider(args.model);
+    CheckTrainedOn(*hints, args);
+    return Session(hints->domain(), hints.get(), args.start).Run();
   }
   if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
     throw InputError("--checkpoint and --set are for a network: expected --model with them");

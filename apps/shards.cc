@@ -56,7 +56,7 @@ Json ToJson(const ShardSetSpec& spec) {
   return {{"domain", spec.domain},
           {"target", spec.target},
           {"columns", DescribeSchema(spec.schema)},
-          {"made_by", spec.made_by},
+          {"provenance", spec.provenance},
           {"examples", spec.examples},
           {"chunk_rows", spec.chunk_rows},
           {"compression", NameOf(spec.compression)},
@@ -76,9 +76,10 @@ void PrintSet(const ShardSet& set) {
   fmt::print("{}: {} examples of {}, target {}\n", set.folder().string(),
              WithThousands(spec.examples), spec.domain, spec.target);
   fmt::print("  columns   {}\n", DescribeSchema(spec.schema));
-  std::string made_by;
-  for (const auto& [key, value] : spec.made_by) made_by += fmt::format("  {}: {}", key, value);
-  fmt::print("  made by {}\n", made_by);
+  std::string provenance;
+  for (const auto& [key, value] : spec.provenance)
+    provenance += fmt::format("  {}: {}", key, value);
+  fmt::print("  made by {}\n", provenance);
   fmt::print("  chunks    of {} rows, compression {}\n\n", WithThousands(spec.chunk_rows),
              NameOf(spec.compression));
 }

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "apps/commands.h"
+#include "apps/loaded_model.h"
 #include "apps/plain_errors.h"
 #include "apps/signals.h"
 #include "apps/solve_report.h"
-#include "apps/solver.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "run/states_file.h"
@@ -22,7 +22,7 @@ namespace {
 // searches end.
 class Results {
  public:
-  Results(const std::vector<StateLine>& lines, const Domain& domain, ResultWriter& writer)
+  Results(const std::vector<Problem>& lines, const Domain& domain, ResultWriter& writer)
       : domain_(domain), writer_(writer), waiting_(lines.size()) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       if (lines[i].error.empty()) continue;
@@ -72,7 +72,7 @@ class Results {
   std::vector<SolveResult> written_;
 };
 
-void SolveLines(const std::vector<StateLine>& lines, const Solver& solver, Search& search,
+void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Search& search,
                 const StopSignal& stop, Results& results) {
   const Domain& domain = solver.domain();
   std::vector<std::size_t> numbers;  // of the lines that hold states
@@ -84,7 +84,7 @@ void SolveLines(const std::vector<StateLine>& lines, const Solver& solver, Searc
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
   search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
-    const StateLine& line = lines[numbers[i]];
+    const Problem& line = lines[numbers[i]];
     if (result.solved) CheckByReplay(domain, line.state, result.actions);
     std::string error = solver.Failure(result);
     results.Add(numbers[i], {.line = line, .search = std::move(result), .error = std::move(error)});
@@ -92,7 +92,7 @@ void SolveLines(const std::vector<StateLine>& lines, const Solver& solver, Searc
 }
 
 // The same up to a stop or a failure, which costs no result that is there. Returns the failure.
-std::exception_ptr SolveWhatCanBe(const std::vector<StateLine>& lines, const Solver& solver,
+std::exception_ptr SolveWhatCanBe(const std::vector<Problem>& lines, const LoadedModel& solver,
                                   Search& search, const StopSignal& stop, Results& results) {
   const char* ended = nullptr;
   std::exception_ptr failure;
@@ -119,9 +119,9 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
 }
 
 int Solve(const SolveArgs& args) {
-  Solver solver(args.model);
+  LoadedModel solver(args.model);
   const Domain& domain = solver.domain();
-  const std::vector<StateLine> lines = ReadStates(args.states, domain, args.limit);
+  const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
   const std::unique_ptr<Search> search = solver.MakeSearch();

@@ -16,7 +16,7 @@
 namespace tandem {
 
 struct SolveResult {
-  StateLine line;
+  Problem line;
   SearchResult search;
   std::string error;  ///< why there is no solution; "" where there is one
 };

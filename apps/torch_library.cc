@@ -44,7 +44,7 @@ void IgnoreSettingsOfMathLibraries() {
   std::erase_if(ignored, [](const std::string& name) { return name.ends_with("NUM_THREADS"); });
   if (ignored.empty()) return;
   LogWarning(fmt::format(
-      "{}: ignored, since it could change results; train.threads and evaluate.threads set the "
+      "{}: ignored, since it could change results; train.threads and inference.threads set the "
       "number of threads, and taskset the cores",
       fmt::join(ignored, ", ")));
 }
@@ -95,8 +95,9 @@ int RunGenerateWithNetwork(const GenerateArgs& args) {
   return Find<decltype(tandem_run_generate)>("tandem_run_generate")(args);
 }
 
-std::unique_ptr<Adviser> OpenAdviser(const ModelArgs& args) {
-  return std::unique_ptr<Adviser>(Find<decltype(tandem_open_adviser)>("tandem_open_adviser")(args));
+std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
+  return std::unique_ptr<HintProvider>(
+      Find<decltype(tandem_open_adviser)>("tandem_open_adviser")(args));
 }
 
 }  // namespace tandem

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "apps/adviser.h"
 #include "apps/commands.h"
+#include "apps/hint_provider.h"
 
 namespace tandem {
 
@@ -17,6 +17,6 @@ int RunSolve(const SolveArgs& args);
 int RunGenerateWithNetwork(const GenerateArgs& args);
 
 /// The network of a run, for `tandem play`. Throws InputError if the run does not hold one.
-std::unique_ptr<Adviser> OpenAdviser(const ModelArgs& args);
+std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 
 }  // namespace tandem

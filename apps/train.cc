@@ -46,7 +46,7 @@ void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
                            set.target, target,
                            mixed ? ": the labels differ" : ", which is unused"));
   }
-  for (const auto& [key, value] : set.made_by) {
+  for (const auto& [key, value] : set.provenance) {
     if (!mixed || !key.starts_with("generate.")) continue;
     const std::string own = FindValueText(c, key).value_or("unknown");  // as to another version
     if (own == value) continue;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "bench/cube_shards.h"
-#include "train/prefetch.h"
+#include "train/prefetch_loader.h"
 #include "train/shard_loader.h"
 #include "train/torch_trainer.h"
 
@@ -18,7 +18,7 @@ constexpr std::int64_t kIterations = 50;
 constexpr std::int64_t kExamples = 4 << 20;
 
 // Updates of a network of the width that the benchmark's argument is.
-void Train(benchmark::State& state, Device& device, BatchLoader& loader, const DataBuffer& rows) {
+void Train(benchmark::State& state, Device& device, DataLoader& loader, const DataBuffer& rows) {
   ResNetFC net({.input = {.positions = 54, .depth = 6},
                 .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
                1);

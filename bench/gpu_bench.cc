@@ -55,9 +55,9 @@ ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
 }
 
 // Never asked: Step takes its batch as an argument.
-class NoLoader final : public BatchLoader {
+class NoLoader final : public DataLoader {
  public:
-  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
+  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
 };
 
 // `flop_per_row` is that of EvaluationFlop or TrainingFlop.
@@ -101,7 +101,7 @@ void Evaluation(benchmark::State& state) {
   FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, device->torch());
   frozen.CopyFrom(net);
   device->Synchronize();
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 16'384, .threads = 1});
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 16'384, .threads = 1});
   constexpr std::int64_t kRows = 131'072;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);

@@ -26,9 +26,9 @@ NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
 }
 
 // Never asked: Step takes its batch as an argument.
-class NoLoader final : public BatchLoader {
+class NoLoader final : public DataLoader {
  public:
-  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
+  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
 };
 
 void TrainingStep(benchmark::State& state) {
@@ -100,7 +100,7 @@ void Evaluation(benchmark::State& state) {
   const ResNetFC net(spec, 1);
   FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, c10::kCPU);
   frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 4096, .threads = Cores()});
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 4096, .threads = Cores()});
   constexpr std::int64_t kRows = 40'960;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);

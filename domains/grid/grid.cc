@@ -35,8 +35,8 @@ DomainSpec Spec(int size) {
           .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
           .action_costs = {1, 1, 1, 1, kSlanting, kSlanting, kSlanting, kSlanting},
           .masks_actions = true,
-          .goals_by_problem = true,
-          .several_lines = true};
+          .per_problem_goals = true,
+          .multiline_states = true};
 }
 
 class Grid final : public board::BoardDomain {

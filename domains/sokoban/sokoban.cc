@@ -28,8 +28,8 @@ DomainSpec Spec(int size) {
           .input = {.positions = size * size, .depth = kKinds},
           .action_names = {"u", "d", "l", "r"},
           .masks_actions = true,
-          .goals_by_problem = true,
-          .several_lines = true};
+          .per_problem_goals = true,
+          .multiline_states = true};
 }
 
 class Sokoban final : public board::BoardDomain {

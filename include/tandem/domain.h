@@ -41,8 +41,8 @@ struct DomainSpec {
   std::vector<float> action_costs;        ///< one per action: the transition cost, above 0; if
                                           ///< empty, every action costs 1
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
-  bool goals_by_problem = false;          ///< each problem has its own goal: see DrawGoals
-  bool several_lines = false;             ///< the text of a state may have more than one line
+  bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
+  bool multiline_states = false;          ///< the text of a state may have more than one line
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
 
@@ -76,13 +76,13 @@ class Domain {
 
   const DomainSpec& spec() const { return spec_; }
 
-  /// Writes the same goal state to every row: the puzzle's goal or, if spec().goals_by_problem, the
-  /// goal of an example problem.
+  /// Writes the same goal state to every row: the puzzle's goal or, if spec().per_problem_goals,
+  /// the goal of an example problem.
   virtual void WriteGoals(Rows states) const = 0;
 
   /// Writes to row i a goal state of a random problem that depends on seeds[i] only, such as a maze
   /// with the walker at its exit. All states reachable from it belong to that problem. The default
-  /// calls WriteGoals. A domain that overrides this must set spec().goals_by_problem.
+  /// calls WriteGoals. A domain that overrides this must set spec().per_problem_goals.
   virtual void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const;
 
   /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().

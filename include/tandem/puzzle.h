@@ -16,7 +16,8 @@
 // struct may also have these members:
 //
 //     static constexpr const char* kSummary           one line for people
-//     static constexpr const char* kRules             a version, such as "2"; change it when moves,
+//     static constexpr const char* kVersion             a version, such as "2"; change it when
+//     moves,
 //                                                     costs or goal change, so that networks and
 //                                                     examples of the old puzzle are rejected
 //     std::string ActionName(int action)              one word; default: the action's number
@@ -198,9 +199,9 @@ class PuzzleDomain final : public Domain {
                     .state_size = static_cast<int>(kSize),
                     .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
                     .masks_actions = kMasks,
-                    .goals_by_problem = kGoalsByProblem};
+                    .per_problem_goals = kGoalsByProblem};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
-    if constexpr (requires { P::kRules; }) spec.rules = P::kRules;
+    if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {
         spec.action_names.push_back(kPuzzle.ActionName(a));

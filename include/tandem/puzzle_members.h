@@ -20,7 +20,7 @@ namespace tandem::puzzle_members {
 /// common misspellings of the optional members.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Fault(), Format(), Parse(), Draw();
-  void kSummary(), kRules();
+  void kSummary(), kVersion();
   void Encode(), Expand(), Mask();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
@@ -127,11 +127,12 @@ struct Checked {
           },
       "the puzzle's kSummary is not a string: expected `static constexpr const char* kSummary`");
   static_assert(
-      !requires { P::kRules; } ||
+      !requires { P::kVersion; } ||
           requires {
-            { P::kRules } -> std::convertible_to<std::string_view>;
+            { P::kVersion } -> std::convertible_to<std::string_view>;
           },
-      "the puzzle's kRules is not a string: expected `static constexpr const char* kRules`, such "
+      "the puzzle's kVersion is not a string: expected `static constexpr const char* kVersion`, "
+      "such "
       "as "
       "\"2\"");
 
@@ -171,9 +172,9 @@ struct Checked {
   TANDEM_PUZZLE_MISSPELLING(summary, kSummary);
   TANDEM_PUZZLE_MISSPELLING(kSumary, kSummary);
   TANDEM_PUZZLE_MISSPELLING(kSummery, kSummary);
-  TANDEM_PUZZLE_MISSPELLING(Rules, kRules);
-  TANDEM_PUZZLE_MISSPELLING(rules, kRules);
-  TANDEM_PUZZLE_MISSPELLING(kRule, kRules);
+  TANDEM_PUZZLE_MISSPELLING(Rules, kVersion);
+  TANDEM_PUZZLE_MISSPELLING(rules, kVersion);
+  TANDEM_PUZZLE_MISSPELLING(kRule, kVersion);
   static_assert(
       requires {
         &Both<P>::DrawGoal;

@@ -24,8 +24,8 @@ void CheckSyncMain(const TrainConfig& c, const Contradiction& contradiction) {
     contradiction("pipeline.mode", "replay.updates",
                   "sync_main trains on rows from replay, which must keep at least 1");
   }
-  if (c.diagnose.timing_breakdown) {
-    contradiction("diagnose.timing_breakdown", "pipeline.mode",
+  if (c.profile.timing_breakdown) {
+    contradiction("profile.timing_breakdown", "pipeline.mode",
                   "phases are measured one at a time, and sync_main answers searches between them");
   }
   if (!c.pipeline.overlap) {
@@ -80,8 +80,8 @@ void CheckData(const TrainConfig& c, const Contradiction& contradiction) {
   if (c.live_part_of(c.train.batch_size) == c.train.batch_size) {
     contradiction("data.live_share", "data.source", "of a batch no row would come from the shards");
   }
-  if (c.diagnose.timing_breakdown) {
-    contradiction("diagnose.timing_breakdown", "data.source",
+  if (c.profile.timing_breakdown) {
+    contradiction("profile.timing_breakdown", "data.source",
                   "phases are measured one at a time, and shards are read meanwhile");
   }
   if (c.live_part_of(c.train.batch_size) > 0) return;

@@ -4,8 +4,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -19,6 +22,22 @@
 
 namespace tandem {
 namespace {
+
+// Keys that were renamed before version 0.1.0, so that a config from then learns the new name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRenamedKeys = {{
+    {"evaluate.batch_rows", "inference.batch_size"},
+    {"evaluate.precision", "inference.precision"},
+    {"evaluate.threads", "inference.threads"},
+    {"prefetch.pinned", "prefetch.pin_memory"},
+    {"validation.pinned", "validation.pin_memory"},
+    {"optimizer.max_gradient_norm", "optimizer.max_grad_norm"},
+    {"diagnose.timing_breakdown", "profile.timing_breakdown"},
+    {"diagnose.timing_every", "profile.timing_every"},
+    {"diagnose.trace", "profile.trace"},
+    {"diagnose.trace_from", "profile.trace_from"},
+    {"diagnose.trace_updates", "profile.trace_updates"},
+    {"diagnose.trace_epochs", "profile.trace_epochs"},
+}};
 
 std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
@@ -115,9 +134,13 @@ class Reader {
     throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
   }
 
-  // Whose key it is, if another puzzle's; else the nearest key; failing that, one that begins so,
-  // or one of that name in another section.
+  // What the author of an unknown key may have meant: a renamed key's new name, the puzzle that has
+  // the key, the nearest key, a key that begins in the same way, or one of that name in another
+  // section.
   std::string Hint(const std::string& key) const {
+    for (const auto& [before, now] : kRenamedKeys) {
+      if (key == before) return fmt::format("; it is now called `{}`", now);
+    }
     std::vector<std::string> owners;
     for (const std::string& other : DomainNames()) {
       const DomainParameter* parameter = ParameterOf(other);

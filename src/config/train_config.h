@@ -95,7 +95,7 @@ struct OptimizerConfig {
   double final_learning_rate = 2e-5;
   double decay = 0.9999993;
   std::int64_t warmup_iterations = 0;
-  double max_gradient_norm = 0;
+  double max_grad_norm = 0;
   double weight_decay = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -120,12 +120,12 @@ struct TrainingConfig {
 struct PrefetchConfig {
   bool enabled = true;
   std::int64_t depth = 2;
-  bool pinned = true;
+  bool pin_memory = true;
   bool copy_stream = true;
 };
 
-struct EvaluateConfig {
-  std::int64_t batch_rows = 4096;
+struct InferenceConfig {
+  std::int64_t batch_size = 4096;
   AutoInt threads;
   Precision precision = Precision::kAuto;
 };
@@ -157,7 +157,7 @@ struct CheckpointConfig {
   double every_seconds = 600;
 };
 
-struct DiagnoseConfig {
+struct ProfileConfig {
   bool timing_breakdown = false;
   std::int64_t timing_every = 200;
   bool trace = false;
@@ -176,12 +176,12 @@ struct TrainConfig {
   OptimizerConfig optimizer;
   TrainingConfig train;
   PrefetchConfig prefetch;
-  EvaluateConfig evaluate;
+  InferenceConfig inference;
   SearchConfig search;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
-  DiagnoseConfig diagnose;
+  ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;
 

@@ -54,11 +54,11 @@ std::string CheckGoals(const Samples& samples) {
       return "WriteGoals writes different goals: " + samples.Tell(same_rows[i]);
     }
   }
-  if (!samples.spec().goals_by_problem && drawn != same) {
-    return "DrawGoals and WriteGoals differ, yet goals_by_problem is false";
+  if (!samples.spec().per_problem_goals && drawn != same) {
+    return "DrawGoals and WriteGoals differ, yet per_problem_goals is false";
   }
-  if (samples.spec().goals_by_problem && same == drawn) {
-    return "DrawGoals writes the one goal for every seed, yet goals_by_problem is true";
+  if (samples.spec().per_problem_goals && same == drawn) {
+    return "DrawGoals writes the one goal for every seed, yet per_problem_goals is true";
   }
   return "";
 }
@@ -113,8 +113,8 @@ std::string CheckNotation(const Samples& samples) {
   }
   return samples.FirstOfStates([&](State state) -> std::string {
     const std::string text = domain.FormatState(state);
-    if (!samples.spec().several_lines && text.find('\n') != std::string::npos) {
-      return samples.Tell(state) + ": it has several lines, yet several_lines is false";
+    if (!samples.spec().multiline_states && text.find('\n') != std::string::npos) {
+      return samples.Tell(state) + ": it has several lines, yet multiline_states is false";
     }
     StateBytes again(samples.row_size(), 0xEE);
     try {

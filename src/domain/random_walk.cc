@@ -17,7 +17,7 @@ float UndoCost(const DomainSpec& spec, Action action) {
 RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state)
     : domain_(domain), random_(random), state_(state) {
   const DomainSpec& spec = domain_.spec();
-  if (spec.goals_by_problem) {
+  if (spec.per_problem_goals) {
     const std::uint64_t seed = random_.Next();
     domain_.DrawGoals(Rows(state_), {&seed, 1});
   } else {

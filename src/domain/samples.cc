@@ -63,7 +63,7 @@ std::vector<std::uint8_t> Samples::MaskOf(std::span<const std::uint8_t> state) c
 std::string Samples::Tell(std::span<const std::uint8_t> state) const {
   try {
     const std::string text = domain_.FormatState(state);
-    return "state " + (spec().several_lines ? "\n" + text + "\n" : text);
+    return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
   } catch (...) {
     return fmt::format("the state of bytes {}", fmt::join(state, " "));
   }

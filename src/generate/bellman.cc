@@ -9,7 +9,7 @@
 
 namespace tandem {
 
-std::int64_t Lookahead::BytesFor(const DomainSpec& spec, std::int64_t states) {
+std::int64_t BatchExpander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));
   const auto num_children = states * static_cast<std::int64_t>(spec.num_actions());
@@ -17,7 +17,7 @@ std::int64_t Lookahead::BytesFor(const DomainSpec& spec, std::int64_t states) {
          num_children * (spec.input.positions + number);
 }
 
-void Lookahead::Resize(Expanded& batch, std::size_t states) const {
+void BatchExpander::Resize(ExpandedBatch& batch, std::size_t states) const {
   const DomainSpec& spec = domain_.spec();
   batch.states.resize(states * spec.state_size);
   batch.is_goal.resize(states);
@@ -27,7 +27,7 @@ void Lookahead::Resize(Expanded& batch, std::size_t states) const {
   batch.child_values.resize(batch.children.size());
 }
 
-void Lookahead::Expand(Expanded& batch, std::size_t first, std::size_t count) const {
+void BatchExpander::Expand(ExpandedBatch& batch, std::size_t first, std::size_t count) const {
   const ConstRows states = batch.rows().Slice(first, count);
   {
     const Span span(Phase::kExpand);
@@ -42,7 +42,7 @@ void Lookahead::Expand(Expanded& batch, std::size_t first, std::size_t count) co
                      .Slice(first * num_actions, count * num_actions));
 }
 
-void Lookahead::Evaluate(Expanded& batch) const {
+void BatchExpander::Evaluate(ExpandedBatch& batch) const {
   if (batch.size() == 0) return;
   const Span span(Phase::kEvaluate);
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
@@ -52,7 +52,7 @@ void Lookahead::Evaluate(Expanded& batch) const {
                  [&](std::size_t child) { return batch.children.rows()[child]; });
 }
 
-void BellmanLabels::Write(const Expanded& batch, std::size_t i, std::span<float> label) const {
+void BellmanLabels::Write(const ExpandedBatch& batch, std::size_t i, std::span<float> label) const {
   // The child of an action that does not apply is a copy of its parent, and is backed up like any
   // other child. Since the action costs something, it is never the best under the true cost-to-go.
   // The true cost-to-go therefore remains the fixed point, and no action masks are needed.

@@ -13,10 +13,10 @@
 
 namespace tandem {
 
-/// Expanded holds a batch of states together with their children and the network's estimates of
-/// the children. Its memory is reused for the next batch.
-struct Expanded {
-  explicit Expanded(const Domain& domain) : children(domain) {}
+/// ExpandedBatch holds a batch of states together with their children and the network's estimates
+/// of the children. Its memory is reused for the next batch.
+struct ExpandedBatch {
+  explicit ExpandedBatch(const Domain& domain) : children(domain) {}
 
   std::size_t size() const { return is_goal.size(); }
   Rows rows() { return {states.data(), size(), size() > 0 ? states.size() / size() : 0}; }
@@ -37,27 +37,27 @@ struct Expanded {
   std::vector<float> child_values;         ///< the network's estimates
 };
 
-/// Lookahead expands states and evaluates their children. Backups and the searches of generators
-/// both work on the result.
-class Lookahead {
+/// BatchExpander expands states and evaluates their children. Backups and the searches of
+/// generators both work on the result.
+class BatchExpander {
  public:
   /// `domain` and `network` must outlive this.
-  Lookahead(const Domain& domain, Evaluator& network) : domain_(domain), network_(network) {}
+  BatchExpander(const Domain& domain, Evaluator& network) : domain_(domain), network_(network) {}
 
   /// The memory, in bytes, of a batch of `states` states.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
 
   /// Makes room for `states` states.
-  void Resize(Expanded& batch, std::size_t states) const;
+  void Resize(ExpandedBatch& batch, std::size_t states) const;
 
   /// Fills in is_goal, children and child_inputs for `count` states from index `first` on. Their
   /// bytes must already be in `batch.states`. Several threads may call this at once for different
   /// states.
-  void Expand(Expanded& batch, std::size_t first, std::size_t count) const;
+  void Expand(ExpandedBatch& batch, std::size_t first, std::size_t count) const;
 
   /// Evaluates all children in one call of the network. Blocks and throws like Evaluator::Evaluate.
   /// Also throws Error that names the state if an estimate is NaN.
-  void Evaluate(Expanded& batch) const;
+  void Evaluate(ExpandedBatch& batch) const;
 
  private:
   const Domain& domain_;
@@ -73,7 +73,7 @@ class Lookahead {
 /// For a Q net the label has one backup per action instead of their minimum: Q-learning for all
 /// actions of a state at once.
 ///
-/// If `capped`, a label is at most the state's bound (Expanded::bounds). The bound needs no
+/// If `capped`, a label is at most the state's bound (ExpandedBatch::bounds). The bound needs no
 /// network. It makes labels at least as accurate as walk lengths from the start, and keeps a
 /// network that overestimates from pushing its own labels up further. For a Q net the cap of an
 /// action is the sum of its cost, the cost of undoing it, and the state's bound.
@@ -84,7 +84,7 @@ class BellmanLabels {
       : spec_(spec), head_(head), capped_(capped) {}
 
   /// Writes the label of state i of an evaluated batch. `label` has TargetWidth floats.
-  void Write(const Expanded& batch, std::size_t i, std::span<float> label) const;
+  void Write(const ExpandedBatch& batch, std::size_t i, std::span<float> label) const;
 
  private:
   const DomainSpec& spec_;

@@ -31,14 +31,14 @@ struct FillRequest {
 };
 
 /// Generator produces training examples. The rows are a function of the generator's options, the
-/// request and, if asks_network(), the target network's weights. They depend neither on the number
+/// request and, if needs_network(), the target network's weights. They depend neither on the number
 /// of threads nor on timing.
 class Generator {
  public:
   virtual ~Generator() = default;
 
   /// Whether the rows depend on a network.
-  virtual bool asks_network() const = 0;
+  virtual bool needs_network() const = 0;
 
   /// Writes the requested rows to rows [0, request.rows) of `out`. Its schema is ExampleSchema, or
   /// StateSchema if the generator was made to leave its rows unlabelled. Blocks until done. Only

@@ -18,7 +18,7 @@ BellmanLabeller::BellmanLabeller(const Domain& domain, Evaluator& target_network
       lookahead_(domain, target_network),
       writer_(domain, options.head, options.capped),
       turns_(options.workers),
-      expanded_{Expanded(domain), Expanded(domain)} {}
+      expanded_{ExpandedBatch(domain), ExpandedBatch(domain)} {}
 
 void BellmanLabeller::Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
                             const std::function<void()>& between) {
@@ -34,7 +34,7 @@ void BellmanLabeller::Label(const DataBuffer& states, DataBuffer& examples, cons
 }
 
 void BellmanLabeller::Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples,
-                             Expanded& batch) const {
+                             ExpandedBatch& batch) const {
   const auto rows = static_cast<std::size_t>(chunk.rows);
   const auto first_row = static_cast<std::size_t>(chunk.first);
   lookahead_.Resize(batch, rows);
@@ -50,7 +50,7 @@ void BellmanLabeller::Expand(const DataBuffer& states, Chunk chunk, DataBuffer& 
   });
 }
 
-void BellmanLabeller::BackUp(Chunk chunk, const Expanded& batch, DataBuffer& examples) const {
+void BellmanLabeller::BackUp(Chunk chunk, const ExpandedBatch& batch, DataBuffer& examples) const {
   const Span span(Phase::kBackUp);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     writer_.WriteLabel(batch, i, examples, static_cast<std::size_t>(chunk.first) + i);

@@ -10,8 +10,8 @@
 #include "config/train_config.h"
 #include "generate/bellman.h"
 #include "generate/chunks.h"
+#include "generate/pipelined_loop.h"
 #include "generate/row_writer.h"
-#include "generate/turns.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
@@ -38,7 +38,7 @@ struct LabellerOptions {
 };
 
 /// BellmanLabeller labels states with Bellman backups, chunk by chunk. While the target network
-/// evaluates the children of one chunk, the workers expand the next chunk (see Turns).
+/// evaluates the children of one chunk, the workers expand the next chunk (see PipelinedLoop).
 class BellmanLabeller final : public Labeller {
  public:
   /// `domain` and `target_network` must outlive this.
@@ -48,14 +48,15 @@ class BellmanLabeller final : public Labeller {
              const std::function<void()>& between) override;
 
  private:
-  void Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples, Expanded& batch) const;
-  void BackUp(Chunk chunk, const Expanded& batch, DataBuffer& examples) const;
+  void Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples,
+              ExpandedBatch& batch) const;
+  void BackUp(Chunk chunk, const ExpandedBatch& batch, DataBuffer& examples) const;
 
   const LabellerOptions options_;
-  const Lookahead lookahead_;
+  const BatchExpander lookahead_;
   const ExampleWriter writer_;
-  Turns turns_;
-  std::array<Expanded, 2> expanded_;  // chunk i uses element i % 2
+  PipelinedLoop turns_;
+  std::array<ExpandedBatch, 2> expanded_;  // chunk i uses element i % 2
 };
 
 }  // namespace tandem

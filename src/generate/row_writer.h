@@ -10,7 +10,7 @@
 namespace tandem {
 
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
-/// bytes and an upper bound on its cost-to-go (Expanded::bounds).
+/// bytes and an upper bound on its cost-to-go (ExpandedBatch::bounds).
 inline constexpr std::size_t kStateColumn = 0;
 inline constexpr std::size_t kBoundColumn = 1;
 Schema StateSchema(const DomainSpec& spec);
@@ -21,10 +21,10 @@ class RowWriter {
  public:
   virtual ~RowWriter() = default;
   /// Writes the columns that are known before the children are evaluated.
-  virtual void WriteState(const Expanded& batch, std::size_t i, DataBuffer& out,
+  virtual void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
                           std::size_t row) const = 0;
   /// Writes the label. Requires that the children of the batch were evaluated.
-  virtual void WriteLabel(const Expanded& batch, std::size_t i, DataBuffer& out,
+  virtual void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
                           std::size_t row) const = 0;
 };
 
@@ -34,9 +34,9 @@ class ExampleWriter final : public RowWriter {
   /// `domain` must outlive this.
   ExampleWriter(const Domain& domain, Head head, bool capped);
 
-  void WriteState(const Expanded& batch, std::size_t i, DataBuffer& out,
+  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
                   std::size_t row) const override;
-  void WriteLabel(const Expanded& batch, std::size_t i, DataBuffer& out,
+  void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
                   std::size_t row) const override;
 
  private:
@@ -48,9 +48,9 @@ class ExampleWriter final : public RowWriter {
 /// StateWriter writes unlabelled rows (StateSchema).
 class StateWriter final : public RowWriter {
  public:
-  void WriteState(const Expanded& batch, std::size_t i, DataBuffer& out,
+  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
                   std::size_t row) const override;
-  void WriteLabel(const Expanded& /*batch*/, std::size_t /*i*/, DataBuffer& /*out*/,
+  void WriteLabel(const ExpandedBatch& /*batch*/, std::size_t /*i*/, DataBuffer& /*out*/,
                   std::size_t /*row*/) const override {}
 };
 

@@ -15,9 +15,9 @@ class GreedyRollout final : public StateSearch {
  public:
   GreedyRollout(const DomainSpec& spec, double epsilon) : spec_(spec), epsilon_(epsilon) {}
 
-  void Begin(const Expanded& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
+  void Begin(const ExpandedBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
 
-  bool Next(Expanded& batch, std::size_t i, Random random) override {
+  bool Next(ExpandedBatch& batch, std::size_t i, Random random) override {
     const std::size_t first_child = i * spec_.num_actions();
     FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return false;
@@ -57,14 +57,14 @@ class AStarSearch final : public StateSearch {
  public:
   AStarSearch(const DomainSpec& spec, float weight) : spec_(spec), options_{.weight = weight} {}
 
-  void Begin(const Expanded& batch, std::size_t i) override {
+  void Begin(const ExpandedBatch& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
     tree_ = std::make_unique<AStarTree>(spec_, options_, batch.rows()[i], /*start_is_goal=*/false);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }
 
-  bool Next(Expanded& batch, std::size_t i, Random /*random*/) override {
+  bool Next(ExpandedBatch& batch, std::size_t i, Random /*random*/) override {
     tree_->Receive(batch.children, i * spec_.num_actions());
     estimates_.clear();
     for (const std::uint32_t child : tree_->fresh()) {

@@ -27,12 +27,12 @@ class StateSearch {
 
   /// Starts a new search from state i, whose bytes and bound must be set, and discards the previous
   /// search.
-  virtual void Begin(const Expanded& batch, std::size_t i) = 0;
+  virtual void Begin(const ExpandedBatch& batch, std::size_t i) = 0;
 
   /// Replaces state i and its bound with the next state to expand. Requires that the children of
   /// state i were evaluated and that none of them is a goal. Returns false, and leaves state i
   /// unchanged, if there is no next state.
-  virtual bool Next(Expanded& batch, std::size_t i, Random random) = 0;
+  virtual bool Next(ExpandedBatch& batch, std::size_t i, Random random) = 0;
 };
 
 /// Creates the search that `options` selects; null for kNone. `spec` must outlive the result.

@@ -20,7 +20,7 @@ std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
 }
 
 // Whether state i is a goal or a neighbour of one.
-bool ReachedGoal(const Expanded& batch, std::size_t i) {
+bool ReachedGoal(const ExpandedBatch& batch, std::size_t i) {
   const std::size_t num_actions = batch.children.size() / batch.size();
   const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
   return batch.is_goal[i] != 0 ||
@@ -107,7 +107,7 @@ void ValueIterationGenerator::Expand(const Filling& fill, Group& group) const {
 
 // Replaces the state of instance i with its next state, by the search or by a new scramble.
 void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::size_t i) const {
-  Expanded& batch = group.batch;
+  ExpandedBatch& batch = group.batch;
   StateSearch* search = group.searches[i].get();  // null without a search
   const auto random = [&](Purpose purpose) {
     return Random(options_.seed, purpose, static_cast<std::uint64_t>(fill.request.update),

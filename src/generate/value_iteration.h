@@ -10,9 +10,9 @@
 #include "generate/bellman.h"
 #include "generate/chunks.h"
 #include "generate/generator.h"
+#include "generate/pipelined_loop.h"
 #include "generate/row_writer.h"
 #include "generate/state_search.h"
-#include "generate/turns.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
@@ -45,13 +45,13 @@ struct ValueIterationOptions {
 ///
 /// Instances are processed in chunks of up to `chunk_rows`. The instances of a chunk advance in
 /// lock step, with one evaluation per step. Meanwhile the workers advance and expand another chunk
-/// (see Turns).
+/// (see PipelinedLoop).
 class ValueIterationGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this.
   ValueIterationGenerator(const Domain& domain, Evaluator& network, ValueIterationOptions options);
 
-  bool asks_network() const override { return true; }
+  bool needs_network() const override { return true; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
@@ -61,7 +61,7 @@ class ValueIterationGenerator final : public Generator {
 
     Chunk instances;  // counted from 0 in each fill
     std::int64_t step = 0;
-    Expanded batch;  // one state per instance
+    ExpandedBatch batch;  // one state per instance
     std::vector<std::unique_ptr<StateSearch>> searches;
   };
 
@@ -74,9 +74,9 @@ class ValueIterationGenerator final : public Generator {
 
   const Domain& domain_;
   const ValueIterationOptions options_;
-  const Lookahead lookahead_;
+  const BatchExpander lookahead_;
   const std::unique_ptr<const RowWriter> writer_;
-  Turns turns_;
+  PipelinedLoop turns_;
   std::array<Group, 2> groups_;  // turn i uses element i % 2
 };
 

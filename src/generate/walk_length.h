@@ -36,7 +36,7 @@ class WalkLengthGenerator final : public Generator {
   /// inverses.
   WalkLengthGenerator(const Domain& domain, WalkLengthOptions options);
 
-  bool asks_network() const override { return false; }
+  bool needs_network() const override { return false; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:

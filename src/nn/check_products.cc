@@ -78,7 +78,7 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
         "LibTorch's matrix products are wrong on {} with {} CPU thread{}: in {} one differs from a "
         "reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other variables of OpenMP "
         "can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
-        "evaluate.threads to 1",
+        "inference.threads to 1",
         device.str(), threads, threads == 1 ? "" : "s", type == at::kFloat ? "fp32" : "bf16",
         difference, tolerance));
   }

@@ -15,7 +15,7 @@ namespace tandem {
 
 /// Batch normalisation is folded into the linear layers, and the weights may be of lower precision.
 /// The weights' memory stays the same for life: CopyFrom rewrites it, so nobody may be inside
-/// Forward then (TargetBooks publishes between fills).
+/// Forward then (TargetNetworkSchedule publishes between fills).
 class FrozenNet {
  public:
   /// Makes room for the weights, which CopyFrom fills. `type` is kFloat or kBFloat16.

@@ -62,7 +62,7 @@ void Optimizer::Step(double learning_rate) {
     if (!parameter.grad().defined()) throw Error("a parameter got no gradient");
     gradients.push_back(parameter.grad());
   }
-  if (config_.max_gradient_norm > 0) CutToNorm(gradients, config_.max_gradient_norm);
+  if (config_.max_grad_norm > 0) CutToNorm(gradients, config_.max_grad_norm);
   steps_.add_(1);
   const std::vector<at::Tensor> steps(parameters_.size(), steps_);
   if (config_.name == OptimizerKind::kAdam) {

@@ -9,11 +9,11 @@
 
 namespace tandem {
 
-TorchEvaluatorOptions EvaluatorOptionsFor(const EvaluateConfig& config) {
-  return {.batch_rows = config.batch_rows, .threads = static_cast<int>(*config.threads)};
+TorchEvaluatorOptions EvaluatorOptionsFor(const InferenceConfig& config) {
+  return {.batch_size = config.batch_size, .threads = static_cast<int>(*config.threads)};
 }
 
-at::ScalarType WeightTypeFor(const EvaluateConfig& config) {
+at::ScalarType WeightTypeFor(const InferenceConfig& config) {
   return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
@@ -21,7 +21,7 @@ TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const Netwo
                                TorchEvaluatorOptions options)
     : net_(net), options_(options), stream_(device.MakeStream()) {
   CheckProducts(device, options.threads);
-  const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_rows, spec.input.positions}};
+  const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_size, spec.input.positions}};
   slots_ = device.MakeSlots(kNumSlots, {inputs}, {});
   for (const auto& slot : slots_) {
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
@@ -42,13 +42,13 @@ void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Redu
   const std::size_t width = values.size() / inputs.size();
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  const auto batch_rows = static_cast<std::size_t>(options_.batch_rows);
+  const auto batch_size = static_cast<std::size_t>(options_.batch_size);
   const auto batch_at = [&](std::size_t first) {
-    return inputs.Slice(first, std::min(batch_rows, inputs.size() - first));
+    return inputs.Slice(first, std::min(batch_size, inputs.size() - first));
   };
   std::size_t slot = 0;
   StartCopy(batch_at(0), *slots_[slot]);
-  for (std::size_t first = 0; first < inputs.size(); first += batch_rows) {
+  for (std::size_t first = 0; first < inputs.size(); first += batch_size) {
     const std::size_t count = batch_at(first).size();
     const at::Tensor estimates = Forward(*slots_[slot], count, reduce);
     slot = 1 - slot;
@@ -75,7 +75,7 @@ at::Tensor TorchEvaluator::Forward(TransferSlot& slot, std::size_t rows, Reduce 
 }
 
 std::int64_t TorchEvaluator::PaddedRows(std::size_t rows) const {
-  return std::min(options_.batch_rows, static_cast<std::int64_t>(std::bit_ceil(rows)));
+  return std::min(options_.batch_size, static_cast<std::int64_t>(std::bit_ceil(rows)));
 }
 
 }  // namespace tandem

@@ -14,16 +14,16 @@
 namespace tandem {
 
 struct TorchEvaluatorOptions {
-  std::int64_t batch_rows =
-      EvaluateConfig{}.batch_rows;  ///< rows at once; the last batch of a call may be smaller
-  int threads = 1;                  ///< CPU threads
+  std::int64_t batch_size =
+      InferenceConfig{}.batch_size;  ///< rows at once; the last batch of a call may be smaller
+  int threads = 1;                   ///< CPU threads
 };
 
 /// What a config says. It has no `auto` left.
-TorchEvaluatorOptions EvaluatorOptionsFor(const EvaluateConfig& config);
+TorchEvaluatorOptions EvaluatorOptionsFor(const InferenceConfig& config);
 
 /// And of which type the weights of its FrozenNet are to be.
-at::ScalarType WeightTypeFor(const EvaluateConfig& config);
+at::ScalarType WeightTypeFor(const InferenceConfig& config);
 
 /// Evaluates on a stream of its own, so that it runs beside training. EvaluateActions requires a Q
 /// net.

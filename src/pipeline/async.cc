@@ -11,7 +11,7 @@ class AsyncPipeline final : public Pipeline {
       : trainer_(trainer),
         options_(options),
         stop_(stop),
-        books_(generator, trainer, options.loss_thresh, options.target),
+        target_(generator, trainer, options.loss_thresh, options.target),
         next_(options.first_update),
         fills_(generator, schema, options.rows_per_update, stop) {}
 
@@ -21,36 +21,36 @@ class AsyncPipeline final : public Pipeline {
     UpdateRecord record{.update = k};
     if (k == options_.first_update) StartFill(k);  // the cold start
 
-    const FillThread::Filled filled = fills_.Wait();
+    const GeneratorThread::Filled filled = fills_.Wait();
     record.fill = filled.stats;
     record.wait_for_rows_s = watch.Seconds();
-    record.lag_updates = books_.LagOf(k);
-    record.target_age_updates = books_.AgeOf(k);
+    record.lag_updates = target_.LagOf(k);
+    record.target_age_updates = target_.AgeOf(k);
 
-    books_.Offer(k);
+    target_.Offer(k);
     if (k + 1 < options_.max_updates) StartFill(k + 1);
     record.train = trainer_.Train(k, filled.lease.rows(), stop_);
-    books_.Trained(record.train.loss);
+    target_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;
   }
 
   void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
 
-  TargetState target() const override { return books_.state(); }
+  TargetState target() const override { return target_.state(); }
 
  private:
   void StartFill(std::int64_t update) {
-    books_.LabellingStarts(update);
+    target_.LabellingStarts(update);
     fills_.Start(update);
   }
 
   Trainer& trainer_;
   PipelineOptions options_;
   const StopSignal& stop_;
-  TargetBooks books_;
+  TargetNetworkSchedule target_;
   std::int64_t next_;
-  FillThread fills_;
+  GeneratorThread fills_;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 #include "base/stop_signal.h"
 #include "generate/generator.h"
-#include "pipeline/fill_thread.h"
-#include "pipeline/target_books.h"
+#include "pipeline/generator_thread.h"
+#include "pipeline/target_network_schedule.h"
 #include "pipeline/trainer.h"
 
 namespace tandem {
@@ -79,10 +79,10 @@ std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& 
                                                  const StopSignal& stop);
 
 /// What sync_main works with besides. All must outlive the pipeline.
-struct SyncMainParts {
-  InferenceQueue& questions;  ///< what the generator asks; for one pipeline alone
-  ReplayBuffer& replay;       ///< of the generator's states
-  Labeller& labeller;         ///< asks the target network
+struct SyncMainComponents {
+  InferenceQueue& queue;  ///< what the generator asks; for one pipeline alone
+  ReplayBuffer& replay;   ///< of the generator's states
+  Labeller& labeller;     ///< asks the target network
 };
 
 /// Searches are steered by the network in training: the main thread answers the generator between
@@ -93,6 +93,6 @@ struct SyncMainParts {
 /// Which weights a search met is a matter of timing, so no two runs are alike.
 std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
                                                const Schema& examples, PipelineOptions options,
-                                               const StopSignal& stop, SyncMainParts parts);
+                                               const StopSignal& stop, SyncMainComponents parts);
 
 }  // namespace tandem

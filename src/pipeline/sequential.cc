@@ -11,7 +11,7 @@ class SequentialPipeline final : public Pipeline {
       : trainer_(trainer),
         options_(options),
         stop_(stop),
-        books_(generator, trainer, options.loss_thresh, options.target),
+        target_(generator, trainer, options.loss_thresh, options.target),
         next_(options.first_update),
         fills_(generator, schema, options.rows_per_update, stop) {}
 
@@ -19,35 +19,35 @@ class SequentialPipeline final : public Pipeline {
     const Stopwatch watch;
     const std::int64_t k = next_++;
     UpdateRecord record{.update = k};
-    if (options_.policy_lag == 0 && k > 0) books_.Offer(k);
-    books_.LabellingStarts(k);
+    if (options_.policy_lag == 0 && k > 0) target_.Offer(k);
+    target_.LabellingStarts(k);
     fills_.Start(k);
 
-    const FillThread::Filled filled = fills_.Wait();
+    const GeneratorThread::Filled filled = fills_.Wait();
     record.fill = filled.stats;
     record.wait_for_rows_s = watch.Seconds();
-    record.lag_updates = books_.LagOf(k);
-    record.target_age_updates = books_.AgeOf(k);
+    record.lag_updates = target_.LagOf(k);
+    record.target_age_updates = target_.AgeOf(k);
 
     // As async does before it starts the fill of buffer k + 1.
-    if (options_.policy_lag == 1) books_.Offer(k);
+    if (options_.policy_lag == 1) target_.Offer(k);
     record.train = trainer_.Train(k, filled.lease.rows(), stop_);
-    books_.Trained(record.train.loss);
+    target_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;
   }
 
   void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
 
-  TargetState target() const override { return books_.state(); }
+  TargetState target() const override { return target_.state(); }
 
  private:
   Trainer& trainer_;
   PipelineOptions options_;
   const StopSignal& stop_;
-  TargetBooks books_;
+  TargetNetworkSchedule target_;
   std::int64_t next_;
-  FillThread fills_;
+  GeneratorThread fills_;
 };
 
 }  // namespace

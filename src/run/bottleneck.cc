@@ -70,17 +70,17 @@ std::string AdviceForGeneration(const TimeReport& report, const TrainConfig& c,
     return advice;
   }
   if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
-    if (c.device == "cpu" && *c.evaluate.threads < cores && HasIdleCore(report, cores)) {
-      return fmt::format("raise evaluate.threads (now {}, of {} cores)", *c.evaluate.threads,
+    if (c.device == "cpu" && *c.inference.threads < cores && HasIdleCore(report, cores)) {
+      return fmt::format("raise inference.threads (now {}, of {} cores)", *c.inference.threads,
                          cores);
     }
-    if (c.evaluate.precision == Precision::kFp32) {
-      return "evaluation takes most of it: try evaluate.precision: bf16";
+    if (c.inference.precision == Precision::kFp32) {
+      return "evaluation takes most of it: try inference.precision: bf16";
     }
     return fmt::format(
-        "evaluation takes most of it: raise evaluate.batch_rows and generate.chunk_rows (now {} "
+        "evaluation takes most of it: raise inference.batch_size and generate.chunk_rows (now {} "
         "and {}), or lower network.width",
-        c.evaluate.batch_rows, c.generate.chunk_rows);
+        c.inference.batch_size, c.generate.chunk_rows);
   }
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
@@ -145,7 +145,7 @@ std::string DescribeReading(const ThreadTimes& times) {
       disk ? "reading shards" : "copying to the device",
       HumanSeconds(times.main[Phase::kGpuQueueWait]),
       disk ? "move data.path to a faster disk, or raise data.live_share"
-           : "set prefetch.pinned and prefetch.copy_stream to true, or raise data.live_share");
+           : "set prefetch.pin_memory and prefetch.copy_stream to true, or raise data.live_share");
 }
 
 std::string Ideal(double ideal, double measured) {

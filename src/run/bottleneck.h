@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/train_config.h"
-#include "run/time_books.h"
+#include "run/run_profile.h"
 
 namespace tandem {
 

@@ -54,7 +54,7 @@ struct ProbeLength {
 // for as often as the run will, nothing is said of its iterations.
 TrainConfig ProbeFor(TrainConfig config, double seconds) {
   config.validation.every_updates = 0;
-  config.diagnose.timing_every = 0;
+  config.profile.timing_every = 0;
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
   config.train.max_seconds = kPatience * seconds;
@@ -147,7 +147,7 @@ TrainConfig MeasureThreads(TrainConfig config, const TrainConfig& asked,
   const auto with = [&](std::int64_t threads) {
     TrainConfig changed = config;
     changed.train.threads = threads;
-    changed.evaluate.threads = asked.evaluate.threads.value_or(threads);
+    changed.inference.threads = asked.inference.threads.value_or(threads);
     return changed;
   };
   const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());

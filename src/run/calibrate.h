@@ -26,9 +26,9 @@ std::int64_t FastestThreads(const std::vector<ThreadRate>& rates);
 /// `iterations`; at most as many as it has.
 std::int64_t IterationsPerUpdate(const TrainConfig& config, double iterations);
 
-/// Replaces train.threads, and evaluate.threads, by the number with which short throw-away runs are
-/// fastest, where `asked` says `auto` and a run on the CPU is long enough to repay that. `config`
-/// is `asked` after ResolveAutos. Throws as ResolveMaxUpdates.
+/// Replaces train.threads, and inference.threads, by the number with which short throw-away runs
+/// are fastest, where `asked` says `auto` and a run on the CPU is long enough to repay that.
+/// `config` is `asked` after ResolveAutos. Throws as ResolveMaxUpdates.
 TrainConfig MeasureThreads(TrainConfig config, const TrainConfig& asked,
                            const std::shared_ptr<Device>& device, const StopSignal& stop);
 

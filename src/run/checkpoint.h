@@ -17,7 +17,7 @@
 #include <string>
 
 #include "nn/tensor_file.h"
-#include "pipeline/target_books.h"
+#include "pipeline/target_network_schedule.h"
 #include "run/validation.h"
 #include "train/shard_loader.h"
 

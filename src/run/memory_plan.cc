@@ -56,12 +56,12 @@ class Planner {
   void PlanNetworks();
   void PlanPlaces();
 
-  bool asks_network() const { return config_.generate.target != Target::kWalkLength; }
+  bool needs_network() const { return config_.generate.target != Target::kWalkLength; }
   bool validates() const { return config_.validation.every_updates > 0; }
 
   // Networks that are copies of the one in training.
   std::int64_t num_evaluated() const {
-    return (asks_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
+    return (needs_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
   }
 
   const TrainConfig& config_;
@@ -94,7 +94,7 @@ void Planner::PlanBuffers() {
 // Two chunks of states at a time, each with its children and, where A* makes them, its search up
 // to the last step.
 void Planner::PlanGeneration() {
-  if (!asks_network()) return;
+  if (!needs_network()) return;
   const GenerateConfig& generate = config_.generate;
   const auto at_once = [&](std::int64_t states) {
     return std::min(2 * generate.chunk_rows, states);
@@ -102,13 +102,13 @@ void Planner::PlanGeneration() {
   const bool searches = generate.search != GenerateSearch::kNone;
   const std::int64_t steps = searches ? generate.search_iterations : 1;
   const std::int64_t states = at_once((rows_ + steps - 1) / steps);
-  plan_.generation = Lookahead::BytesFor(spec_, states);
+  plan_.generation = BatchExpander::BytesFor(spec_, states);
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
   }
   if (sync_main_) {  // labels later, in chunks of its own
-    plan_.generation += Lookahead::BytesFor(spec_, at_once(rows_));
+    plan_.generation += BatchExpander::BytesFor(spec_, at_once(rows_));
   }
 }
 
@@ -126,7 +126,7 @@ void Planner::PlanBatches() {
       validates() ? Children::BytesFor(spec_, config_.validation.states) : 0;
   plan_.batches = trained_ + validated_ + order_of_rows + children;
   plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
-                    config_.evaluate.batch_rows * spec_.input.positions;
+                    config_.inference.batch_size * spec_.input.positions;
 }
 
 void Planner::PlanShards() {
@@ -141,15 +141,15 @@ void Planner::PlanShards() {
 void Planner::PlanNetworks() {
   constexpr std::int64_t kWeightsGradientsAndMeans = 4;
   constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
-  const std::int64_t copied_target = asks_network() ? 1 : 0;
-  const std::int64_t evaluated_bytes = config_.evaluate.precision == Precision::kBf16 ? 2 : 4;
+  const std::int64_t copied_target = needs_network() ? 1 : 0;
+  const std::int64_t evaluated_bytes = config_.inference.precision == Precision::kBf16 ? 2 : 4;
   const NetworkSpec network = NetworkFor(config_.network, spec_);
   plan_.parameters = NumParameters(network);
   plan_.network = plan_.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
                                       (num_evaluated() + copied_target) * evaluated_bytes);
   plan_.activations =
       NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
-  plan_.evaluations = num_evaluated() * config_.evaluate.batch_rows *
+  plan_.evaluations = num_evaluated() * config_.inference.batch_size *
                       NumActivationsAtOnce(network) * evaluated_bytes;
 }
 
@@ -162,8 +162,8 @@ void Planner::PlanPlaces() {
                     (on_gpu ? 0 : plan_.network + plan_.activations + plan_.evaluations);
   if (!on_gpu) return;
   plan_.pinned = plan_.evaluated;
-  if (config_.prefetch.pinned) plan_.pinned += trained_ + plan_.shards;
-  if (config_.validation.prefetch.pinned) plan_.pinned += validated_;
+  if (config_.prefetch.pin_memory) plan_.pinned += trained_ + plan_.shards;
+  if (config_.validation.prefetch.pin_memory) plan_.pinned += validated_;
 }
 
 // Which keys make the largest parts smaller, of those that count.
@@ -178,7 +178,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
-      {plan.evaluated + (on_gpu ? 0 : plan.evaluations), "lower evaluate.batch_rows"}};
+      {plan.evaluated + (on_gpu ? 0 : plan.evaluations), "lower inference.batch_size"}};
   if (!on_gpu) {
     parts.push_back({plan.activations, "raise train.accumulation_steps"});
     parts.push_back({plan.network, "lower network.width"});
@@ -206,9 +206,10 @@ void CheckLimits(const MemoryPlan& plan, const TrainConfig& config) {
         AdviceFor(plan, config.device != "cpu"));
   check("memory.mapped_limit_gib", config.memory.mapped_limit_gib, plan.mapped, "map",
         "lower replay.updates, or set data.reading to read");
-  check("memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
-        "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or evaluate.batch_rows, or set "
-        "prefetch.pinned to false");
+  check(
+      "memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
+      "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or inference.batch_size, or set "
+      "prefetch.pin_memory to false");
 }
 
 std::string Describe(const MemoryPlan& plan) {

@@ -7,7 +7,7 @@
 #include "config/train_config.h"
 #include "pipeline/pipeline.h"
 #include "run/checkpoint.h"
-#include "run/time_books.h"
+#include "run/run_profile.h"
 #include "run/validation.h"
 
 namespace tandem {

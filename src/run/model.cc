@@ -14,10 +14,10 @@ Model::Model(const std::filesystem::path& file, const TrainConfig& config,
   checkpoint.LoadModel(net, domain_->spec().identity());
   iterations_ = checkpoint.iterations();
 
-  net_ = std::make_unique<FrozenNet>(spec, WeightTypeFor(config.evaluate), device_->torch());
+  net_ = std::make_unique<FrozenNet>(spec, WeightTypeFor(config.inference), device_->torch());
   net_->CopyFrom(net);
-  evaluator_ =
-      std::make_unique<TorchEvaluator>(*net_, *device_, spec, EvaluatorOptionsFor(config.evaluate));
+  evaluator_ = std::make_unique<TorchEvaluator>(*net_, *device_, spec,
+                                                EvaluatorOptionsFor(config.inference));
 }
 
 }  // namespace tandem

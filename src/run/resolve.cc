@@ -44,9 +44,9 @@ TrainConfig ResolveAutos(TrainConfig config, const Device& device) {
       config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
-  config.evaluate.threads = config.evaluate.threads.value_or(*config.train.threads);
+  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.train.precision = Resolved(config.train.precision, device);
-  config.evaluate.precision = Resolved(config.evaluate.precision, device);
+  config.inference.precision = Resolved(config.inference.precision, device);
   return config;
 }
 

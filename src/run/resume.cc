@@ -16,9 +16,9 @@ namespace {
 // Keys, or beginnings of keys, on which at most the last bits of the weights depend.
 constexpr std::string_view kMayChange[] = {"train.max_updates", "train.max_seconds",
                                            "train.threads",     "generate.workers",
-                                           "evaluate.threads",  "prefetch.",
+                                           "inference.threads", "prefetch.",
                                            "checkpoint.",       "search.",
-                                           "diagnose.",         "device",
+                                           "profile.",          "device",
                                            "data.path",         "data.on_damage",
                                            "data.reading",      "data.cpu_prefetch",
                                            "data.gpu_prefetch", "memory.",

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr int kLongest = 1'000'000;  // moves of any solution that someone may know
 
-void ReadJson(std::string_view text, StateLine& line) {
+void ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonOrDiscard(text);
   if (!object.is_object()) throw InputError("not a JSON object");
   if (object.contains("id")) {
@@ -39,9 +39,9 @@ void ReadJson(std::string_view text, StateLine& line) {
   }
 }
 
-StateLine ReadLine(std::string_view text, std::size_t number, const Domain& domain,
-                   const std::string& file) {
-  StateLine line{.id = number};
+Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,
+                 const std::string& file) {
+  Problem line{.id = number};
   try {
     if (text.front() == '{') {
       ReadJson(text, line);
@@ -59,9 +59,9 @@ StateLine ReadLine(std::string_view text, std::size_t number, const Domain& doma
 
 // A state that may have several lines ends before a blank line; lines that begin with ';' are
 // comments, as in collections of Sokoban levels.
-std::vector<StateLine> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
-                                  std::optional<std::int64_t> limit) {
-  std::vector<StateLine> states;
+std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
+                                std::optional<std::int64_t> limit) {
+  std::vector<Problem> states;
   std::string block;
   std::size_t first = 1;
   const auto end_block = [&] {
@@ -85,9 +85,9 @@ std::vector<StateLine> ReadBlocks(std::istream& in, const Domain& domain, const 
   return states;
 }
 
-std::vector<StateLine> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
-                                 std::optional<std::int64_t> limit) {
-  std::vector<StateLine> states;
+std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
+                               std::optional<std::int64_t> limit) {
+  std::vector<Problem> states;
   std::string line;
   for (std::size_t number = 1; std::getline(in, line); ++number) {
     if (limit && std::ssize(states) == *limit) break;
@@ -100,12 +100,12 @@ std::vector<StateLine> ReadLines(std::istream& in, const Domain& domain, const s
 
 }  // namespace
 
-std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
-                                  std::optional<std::int64_t> limit) {
+std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
+                                std::optional<std::int64_t> limit) {
   std::istringstream in(ReadText(path));
-  std::vector<StateLine> lines = domain.spec().several_lines
-                                     ? ReadBlocks(in, domain, path.string(), limit)
-                                     : ReadLines(in, domain, path.string(), limit);
+  std::vector<Problem> lines = domain.spec().multiline_states
+                                   ? ReadBlocks(in, domain, path.string(), limit)
+                                   : ReadLines(in, domain, path.string(), limit);
   if (lines.empty()) throw InputError(fmt::format("{} holds no state", path.string()));
   return lines;
 }

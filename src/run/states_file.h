@@ -13,7 +13,7 @@
 namespace tandem {
 
 /// One line of the file. Where it cannot be read, `error` says why and `state` is empty.
-struct StateLine {
+struct Problem {
   nlohmann::json id;  ///< as given, or the number of the line
   std::string text;   ///< the state as it was written
   std::vector<std::uint8_t> state;
@@ -25,7 +25,7 @@ struct StateLine {
 /// lines and lines that begin with '#' are skipped. States that may have several lines (Sokoban)
 /// are parted by blank lines in plain text; lines that begin with ';' are skipped. At most `limit`
 /// states. Throws InputError if the file cannot be read or holds no state.
-std::vector<StateLine> ReadStates(const std::filesystem::path& path, const Domain& domain,
-                                  std::optional<std::int64_t> limit);
+std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
+                                std::optional<std::int64_t> limit);
 
 }  // namespace tandem

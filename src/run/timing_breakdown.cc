@@ -38,7 +38,7 @@ std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
 }
 
 TrainConfig WithoutOverlapIfTimed(TrainConfig config) {
-  if (!config.diagnose.timing_breakdown) return config;
+  if (!config.profile.timing_breakdown) return config;
   config.pipeline.overlap = false;
   for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
     prefetch->enabled = false;
@@ -49,7 +49,7 @@ TrainConfig WithoutOverlapIfTimed(TrainConfig config) {
 
 TimingBreakdown::TimingBreakdown(Track& main, Device& device, const TrainConfig& config)
     : main_(main),
-      every_(config.diagnose.timing_every),
+      every_(config.profile.timing_every),
       micro_steps_(config.train.accumulation_steps),
       before_(main.Times()) {
   main.SynchronizeAfterPhases([&device] { device.Synchronize(); });

@@ -10,13 +10,13 @@
 
 namespace tandem {
 
-/// The config that the parts of a run are made by: with diagnose.timing_breakdown nothing is
+/// The config that the parts of a run are made by: with profile.timing_breakdown nothing is
 /// generated, prefetched or copied beside training. The policy lag, and so the weights, stay.
 TrainConfig WithoutOverlapIfTimed(TrainConfig config);
 
-/// With diagnose.timing_breakdown: from now on the device is waited for after each phase of the
+/// With profile.timing_breakdown: from now on the device is waited for after each phase of the
 /// main thread, and a line of milliseconds is logged after each of the first ten iterations and
-/// then every diagnose.timing_every. With 0 there, which no file may hold, nothing is logged: for
+/// then every profile.timing_every. With 0 there, which no file may hold, nothing is logged: for
 /// runs that are to take as long and of which nobody wants to know. Used by the main thread.
 class TimingBreakdown {
  public:

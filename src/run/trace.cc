@@ -155,8 +155,8 @@ Tracer::Tracer(Timeline& timeline, Device& device, const TrainConfig& config,
                std::filesystem::path path, std::int64_t next_update)
     : timeline_(timeline),
       device_(device),
-      first_(config.diagnose.trace_from),
-      end_(first_ + config.diagnose.trace_updates),
+      first_(config.profile.trace_from),
+      end_(first_ + config.profile.trace_updates),
       path_(std::move(path)) {
   if (next_update >= first_ && next_update < end_) Start();
 }
@@ -177,7 +177,7 @@ void Tracer::Finish() {
     Write();
   } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
     LogWarning(fmt::format(
-        "no trace: the run {} {}, `diagnose.trace_from`",
+        "no trace: the run {} {}, `profile.trace_from`",
         passed_ ? fmt::format("went on after the {} from update", Counted(end_ - first_, "update"))
                 : "ended before update",
         first_));

@@ -12,11 +12,11 @@
 #include "config/train_config.h"
 #include "nn/device.h"
 #include "nn/kernel_trace.h"
-#include "run/time_books.h"
+#include "run/run_profile.h"
 
 namespace tandem {
 
-/// With diagnose.trace: records updates [trace_from, trace_from + trace_updates) and writes the
+/// With profile.trace: records updates [trace_from, trace_from + trace_updates) and writes the
 /// file when they are done. A trace that cannot be recorded or written is a warning: training goes
 /// on. Used by the main thread.
 class Tracer {

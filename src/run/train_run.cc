@@ -13,9 +13,9 @@
 #include "config/load.h"
 #include "nn/product_rate.h"
 #include "nn/tensor_file.h"
+#include "run/components.h"
 #include "run/metrics_line.h"
 #include "run/resolve.h"
-#include "run/train_parts.h"
 
 namespace tandem {
 namespace {
@@ -52,8 +52,8 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
     earlier_s_ = so_far_.wall_s;
     ForgetPlanFrom(so_far_.updates);
   }
-  if (config_.diagnose.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
-  if (config_.diagnose.trace && directory_) {
+  if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
+  if (config_.profile.trace && directory_) {
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
@@ -61,13 +61,13 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
-  MakeParts(from);
-  if (tracer_ && parts_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
+  MakeComponents(from);
+  if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (!directory_) return;
   if (from != nullptr) {
     DropWhatCameAfter();
   } else {
-    SaveCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
+    SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
   }
   // The checkpoint holds the config too, so a run that is killed between the two files can go on.
   SaveConfig();
@@ -77,7 +77,8 @@ TrainRun::~TrainRun() = default;
 
 // The update after the one that ends the last epoch to be traced.
 std::int64_t TrainRun::EndOfTracedEpochs() const {
-  const std::int64_t rows = config_.diagnose.trace_epochs * parts_->shards->set().spec().examples;
+  const std::int64_t rows =
+      config_.profile.trace_epochs * components_->shards->set().spec().examples;
   std::int64_t end = 0;
   for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
     done += config_.rows_of(end) - config_.live_rows_of(end);
@@ -85,17 +86,17 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
   return end;
 }
 
-void TrainRun::MakeParts(const Checkpoint* from) {
+void TrainRun::MakeComponents(const Checkpoint* from) {
   if (from != nullptr) CheckReplayCanBeRead();
-  if (parts_) evaluated_rows_ += parts_->NumEvaluated();
-  parts_.reset();  // stops what works in the background
-  parts_ = std::make_unique<Parts>(WithoutOverlapIfTimed(config_), device_, stop_, from);
-  if (from != nullptr && parts_->replay != nullptr) {
-    ReadReplay(directory_->replay(so_far_.updates), *parts_->replay, so_far_.updates);
+  if (components_) evaluated_rows_ += components_->NumEvaluated();
+  components_.reset();  // stops what works in the background
+  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_, stop_, from);
+  if (from != nullptr && components_->replay != nullptr) {
+    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
   }
-  if (parts_->shards != nullptr) began_training_ = Mark();
-  parts_->trainer->OnStart([this] { TrainingStarts(); });
-  parts_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
+  if (components_->shards != nullptr) began_training_ = Mark();
+  components_->trainer->OnStart([this] { TrainingStarts(); });
+  components_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
 }
 
 void TrainRun::SaveConfig() const {
@@ -118,7 +119,7 @@ void TrainRun::RevisePlan() {
   const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
   if (plan.revisions() == before.revisions()) return;
   plan.WriteTo(config_.train);
-  parts_->UsePlan(plan);
+  components_->UsePlan(plan);
   if (directory_) SaveConfig();
 }
 
@@ -158,7 +159,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   report_.reset();
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
-  MakeParts(&checkpoint);
+  MakeComponents(&checkpoint);
   if (directory_) DropWhatCameAfter();
 }
 
@@ -172,7 +173,7 @@ RunCounters TrainRun::Counters() const {
 }
 
 RunState TrainRun::State() const {
-  RunState state = parts_->State(Counters());
+  RunState state = components_->State(Counters());
   state.config = ToYaml(WithAbsolutePaths(config_));
   return state;
 }
@@ -195,7 +196,7 @@ bool TrainRun::RunUpdate() {
   KeepState();
   OrSave([this] { RevisePlan(); });
   try {
-    parts_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
+    components_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
     const Section section("update", so_far_.updates);
     if (RunPipelineUpdate()) unfinished_.reset();
   } catch (...) {
@@ -232,7 +233,7 @@ void TrainRun::OrSave(const std::function<void()>& action) {
 bool TrainRun::RunPipelineUpdate() {
   UpdateRecord record;
   try {
-    record = parts_->pipeline->RunUpdate();
+    record = components_->pipeline->RunUpdate();
   } catch (const Stopped&) {
     if (!stop_.Reached()) throw;
     return false;  // the signal came while the main thread waited for a buffer
@@ -250,7 +251,7 @@ void TrainRun::OnIteration(std::int64_t iteration) {
   const Progress progress{
       .iterations_done = iteration + 1,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
-      .examples = so_far_.examples + of_update * parts_->batch_size,
+      .examples = so_far_.examples + of_update * components_->batch_size,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
@@ -266,14 +267,14 @@ void TrainRun::TrainingStarts() {
 
 double TrainRun::ProductFlop() const {
   const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
-  return rows(trained_rows_) * TrainingFlop(parts_->network) +
-         rows(evaluated_rows_ + parts_->NumEvaluated()) * EvaluationFlop(parts_->network);
+  return rows(trained_rows_) * TrainingFlop(components_->network) +
+         rows(evaluated_rows_ + components_->NumEvaluated()) * EvaluationFlop(components_->network);
 }
 
 std::optional<ProductReport> TrainRun::MeasureProducts() const {
   if (!cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
-  const bool bf16 =
-      config_.train.precision == Precision::kBf16 || config_.evaluate.precision == Precision::kBf16;
+  const bool bf16 = config_.train.precision == Precision::kBf16 ||
+                    config_.inference.precision == Precision::kBf16;
   try {
     return ProductReport{.flop = ProductFlop() - *cold_flop_,
                          .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
@@ -305,7 +306,7 @@ void TrainRun::Record(const UpdateRecord& record) {
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && CheckpointIsDue(record.seconds)) {
       unfinished_.reset();
-      SaveCheckpoint(WeightsSha256(StateDictOf(parts_->net)));
+      SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
     }
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
@@ -320,11 +321,11 @@ bool TrainRun::CheckpointIsDue(double update_s) const {
 
 // Whether the run learns is judged against this.
 void TrainRun::ValidateAtStart() {
-  if (parts_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
+  if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kSetUp);
   try {
-    so_far_.at_start = parts_->validator->Validate(parts_->net, requests_);
+    so_far_.at_start = components_->validator->Validate(components_->net, requests_);
   } catch (const Stopped&) {
   }
 }
@@ -341,14 +342,14 @@ void TrainRun::Validate() {
   const Span span(Phase::kValidation);
   ValidationReport report;
   try {
-    report = parts_->validator->Validate(parts_->net, requests_);
+    report = components_->validator->Validate(components_->net, requests_);
   } catch (const Stopped&) {
     return;
   }
   const bool best = !so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by);
   if (best && directory_) {
     if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-    const StateDict model = StateDictOf(parts_->net);
+    const StateDict model = StateDictOf(components_->net);
     WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
                     /*resume=*/nullptr);
   }
@@ -364,7 +365,8 @@ void TrainRun::Validate() {
 
 void TrainRun::SaveCheckpoint(const std::string& weights_sha256) {
   const Span span(Phase::kCheckpoint);
-  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(parts_->net), weights_sha256);
+  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(components_->net),
+       weights_sha256);
 }
 
 // The checkpoint presumes the lines of the metrics and the rows of replay, so both are on disk
@@ -373,11 +375,12 @@ void TrainRun::Save(const RunState& state, const RunCounters& counters, const St
                     const std::string& weights_sha256) {
   const std::int64_t next = state.counters.updates;
   directory_->SyncMetrics();
-  if (parts_->replay != nullptr) WriteReplay(directory_->replay(next), *parts_->replay, next);
+  if (components_->replay != nullptr)
+    WriteReplay(directory_->replay(next), *components_->replay, next);
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, weights_sha256,
                   &state);
   since_saved_ = Stopwatch();
-  if (parts_->replay != nullptr) directory_->KeepReplayOf(next);
+  if (components_->replay != nullptr) directory_->KeepReplayOf(next);
   directory_->KeepBestOf(state.counters.best ? std::optional(state.counters.best_update)
                                              : std::nullopt);
 }
@@ -394,7 +397,7 @@ void TrainRun::SaveUnfinished() {
 }
 
 TrainingMark TrainRun::Mark() const {
-  return {.rows = parts_->shards->position().rows,
+  return {.rows = components_->shards->position().rows,
           .train_s = so_far_.train_s,
           .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
 }
@@ -403,7 +406,7 @@ RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.TrainingEnds();
-  if (end_ != RunEnd::kStopped && parts_->validator != nullptr) {
+  if (end_ != RunEnd::kStopped && components_->validator != nullptr) {
     OrSave([this] { Validate(); });
     if (so_far_.validated_iterations != so_far_.iterations) {
       LogWarning("the last validation was stopped: its result is missing");
@@ -413,7 +416,7 @@ RunSummary TrainRun::Finish() {
   if (breakdown_) breakdown_->Finish();
   RunSummary summary;
   const Span span(Phase::kCheckpoint);
-  summary.weights_sha256 = WeightsSha256(StateDictOf(parts_->net));
+  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->net));
   if (directory_) SaveCheckpoint(summary.weights_sha256);
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
@@ -423,15 +426,15 @@ RunSummary TrainRun::Finish() {
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.products = MeasureProducts();
-  if (parts_->shards != nullptr) {
-    summary.data = ReportOf(*parts_->shards, began_training_, Mark());
+  if (components_->shards != nullptr) {
+    summary.data = ReportOf(*components_->shards, began_training_, Mark());
   }
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }
 
-std::string TrainRun::domain_identity() const { return parts_->domain->spec().identity(); }
+std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
 
-std::int64_t TrainRun::num_parameters() const { return parts_->net.NumParameters(); }
+std::int64_t TrainRun::num_parameters() const { return components_->net.NumParameters(); }
 
 }  // namespace tandem

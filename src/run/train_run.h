@@ -18,7 +18,7 @@
 #include "run/checkpoint.h"
 #include "run/data_report.h"
 #include "run/run_directory.h"
-#include "run/time_books.h"
+#include "run/run_profile.h"
 #include "run/timing_breakdown.h"
 #include "run/trace.h"
 
@@ -109,9 +109,9 @@ class TrainRun {
   const std::string& device_description() const { return device_description_; }
 
  private:
-  struct Parts;
+  struct Components;
 
-  void MakeParts(const Checkpoint* from);
+  void MakeComponents(const Checkpoint* from);
   void CheckReplayCanBeRead() const;
   RunCounters Counters() const;
   RunState State() const;
@@ -150,7 +150,7 @@ class TrainRun {
   StopSignal stop_;                       // those, and the time limit
   std::vector<TrainObserver*> observers_;
 
-  TimeBooks time_;
+  RunProfile time_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
   RunCounters so_far_;
@@ -165,7 +165,7 @@ class TrainRun {
   bool ended_ = false;
   std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole
 
-  std::unique_ptr<Parts> parts_;  // last: its threads use what is above
+  std::unique_ptr<Components> components_;  // last: its threads use what is above
 };
 
 /// Writes summary.json.

@@ -7,7 +7,7 @@
 
 #include "generate/generator.h"
 #include "nn/threads.h"
-#include "run/time_books.h"
+#include "run/run_profile.h"
 #include "run/value_errors.h"
 #include "search/greedy.h"
 #include "train/loader.h"
@@ -35,12 +35,12 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
     : domain_(domain),
       device_(device),
       config_(config.validation),
-      threads_(static_cast<int>(*config.evaluate.threads)),
-      evaluate_rows_(static_cast<std::size_t>(config.evaluate.batch_rows)),
-      held_out_(MakeHeldOut(domain, config)),
-      rows_(RowSchema(domain), held_out_.lengths.size()),
-      net_(network, WeightTypeFor(config.evaluate), device.torch()),
-      evaluator_(net_, device, network, EvaluatorOptionsFor(config.evaluate)),
+      threads_(static_cast<int>(*config.inference.threads)),
+      evaluate_rows_(static_cast<std::size_t>(config.inference.batch_size)),
+      validation_set_(MakeValidationSet(domain, config)),
+      rows_(RowSchema(domain), validation_set_.lengths.size()),
+      net_(network, WeightTypeFor(config.inference), device.torch()),
+      evaluator_(net_, device, network, EvaluatorOptionsFor(config.inference)),
       stream_(device.MakeStream()) {
   GroupStates();
   const PrefetchConfig& prefetch = config_.prefetch;
@@ -52,14 +52,14 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
 void Validator::GroupStates() {
   std::vector<std::pair<std::int64_t, float>> kinds;
   const auto kind_of = [&](std::size_t i) {
-    return std::pair(held_out_.lengths[i], held_out_.costs[i]);
+    return std::pair(validation_set_.lengths[i], validation_set_.costs[i]);
   };
-  for (std::size_t i = 0; i < held_out_.lengths.size(); ++i) kinds.push_back(kind_of(i));
+  for (std::size_t i = 0; i < validation_set_.lengths.size(); ++i) kinds.push_back(kind_of(i));
   std::ranges::sort(kinds);
   const auto [end, last] = std::ranges::unique(kinds);
   kinds.erase(end, last);
   for (const auto& [length, cost] : kinds) groups_.push_back({.length = length, .cost = cost});
-  domain_.Encode(held_out_.rows(), rows_.column(kInputColumn));
+  domain_.Encode(validation_set_.rows(), rows_.column(kInputColumn));
   const std::span<float> numbers = rows_.floats(kTargetColumn);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const auto group = std::ranges::lower_bound(kinds, kind_of(i)) - kinds.begin();
@@ -70,10 +70,10 @@ void Validator::GroupStates() {
 
 ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
   net_.CopyFrom(net);
-  std::vector<std::int64_t> most = held_out_.lengths;
+  std::vector<std::int64_t> most = validation_set_.lengths;
   for (std::int64_t& length : most) length *= 2;
   const auto taken =
-      DescendGreedily(domain_, evaluator_, evaluate_rows_, held_out_.rows(), most, stop);
+      DescendGreedily(domain_, evaluator_, evaluate_rows_, validation_set_.rows(), most, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
@@ -87,7 +87,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   std::vector<float> costs;
   for (const Group& group : groups_) costs.push_back(group.cost);
   const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
-  const std::unique_ptr<BatchSource> batches = loader_->Open(rows_, 0);
+  const std::unique_ptr<BatchIterator> batches = loader_->Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
     const Batch batch = batches->Next();

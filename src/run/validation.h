@@ -11,9 +11,9 @@
 #include "nn/device.h"
 #include "nn/frozen_net.h"
 #include "nn/torch_evaluator.h"
-#include "run/held_out.h"
+#include "run/validation_set.h"
 #include "tandem/domain.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 
@@ -40,7 +40,8 @@ bool IsBetter(const ValidationResult& result, const ValidationResult& than, Meas
 /// Holds states apart, and tries networks on them. Used by the main thread.
 class Validator {
  public:
-  /// `domain` and `device` must outlive this; no `auto` is left in `config`. Throws as MakeHeldOut.
+  /// `domain` and `device` must outlive this; no `auto` is left in `config`. Throws as
+  /// MakeValidationSet.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device,
             const TrainConfig& config);
 
@@ -64,13 +65,13 @@ class Validator {
   const ValidationConfig config_;
   const int threads_;
   const std::size_t evaluate_rows_;
-  const HeldOut held_out_;
+  const ValidationSet validation_set_;
   std::vector<Group> groups_;  // from the shortest on
   DataBuffer rows_;            // encoded states; instead of a target, the number of the group
   FrozenNet net_;
   TorchEvaluator evaluator_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<BatchLoader> loader_;
+  std::unique_ptr<DataLoader> loader_;
 };
 
 }  // namespace tandem

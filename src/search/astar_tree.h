@@ -25,7 +25,7 @@ struct AStarOptions {
   std::size_t max_nodes = 0;  ///< limit on distinct states stored per puzzle; 0: no limit
   double max_seconds = 0;     ///< time limit per puzzle, checked once per step; 0: no limit
   std::size_t evaluate_rows =
-      EvaluateConfig{}.batch_rows;  ///< most states per call of the evaluator
+      InferenceConfig{}.batch_size;  ///< most states per call of the evaluator
 };
 
 /// AStarTree holds the A* search of one puzzle. Each step is three calls, in this order: Pop,

@@ -23,7 +23,7 @@ struct BeamOptions {
   std::size_t max_length = SearchConfig{}.max_length;  ///< depth at which to give up
   double max_seconds = 0;  ///< time limit per puzzle, checked once per depth; 0: no limit
   std::size_t evaluate_rows =
-      EvaluateConfig{}.batch_rows;  ///< most states per call of the evaluator
+      InferenceConfig{}.batch_size;  ///< most states per call of the evaluator
 };
 
 /// BeamSearch expands all kept states of one depth and keeps the `width` children with the least

@@ -205,19 +205,19 @@ ShardSetSpec SpecOfSet(const TrainConfig& config, const DomainSpec& domain,
     // number of threads.
     for (const char* key : {"generate.search", "generate.search_iterations",
                             "generate.search_epsilon", "generate.search_weight",
-                            "generate.chunk_rows", "evaluate.batch_rows", "evaluate.precision"}) {
+                            "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
       keys.emplace_back(key);
     }
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {
-      keys.emplace_back("evaluate.threads");
-      if (!instruction_set.empty()) set.made_by["instruction_set"] = instruction_set;
+      keys.emplace_back("inference.threads");
+      if (!instruction_set.empty()) set.provenance["instruction_set"] = instruction_set;
     }
     // No device number, so that each process may use its own GPU.
-    set.made_by["device"] = on_cpu ? "cpu" : "cuda";
-    set.made_by["weights_sha256"] = weights_sha256;
+    set.provenance["device"] = on_cpu ? "cpu" : "cuda";
+    set.provenance["weights_sha256"] = weights_sha256;
   }
-  for (const std::string& key : keys) set.made_by[key] = ValueText(config, key);
+  for (const std::string& key : keys) set.provenance[key] = ValueText(config, key);
   return set;
 }
 

@@ -83,7 +83,7 @@ Json ToJson(const ShardSetSpec& set) {
   return {{"domain", set.domain},
           {"target", set.target},
           {"columns", ToJson(set.schema)},
-          {"made_by", set.made_by},
+          {"provenance", set.provenance},
           {"examples", set.examples},
           {"chunk_rows", set.chunk_rows},
           {"chunks_per_shard", set.chunks_per_shard},
@@ -94,7 +94,7 @@ ShardSetSpec SpecIn(const Json& json) {
   ShardSetSpec set{.domain = json.at("domain"),
                    .target = json.at("target"),
                    .schema = SchemaIn(json.at("columns")),
-                   .made_by = json.at("made_by"),
+                   .provenance = json.at("provenance"),
                    .examples = NumberIn(json, "examples", 1, kMostExamples),
                    .chunk_rows = NumberIn(json, "chunk_rows", 1, INT32_MAX),
                    .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMostChunksOfAShard),
@@ -222,11 +222,11 @@ std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& he
   if (there.schema != here.schema) {
     return differ("the schema", DescribeSchema(there.schema), DescribeSchema(here.schema));
   }
-  std::map<std::string, std::string> all = there.made_by;
-  all.insert(here.made_by.begin(), here.made_by.end());
+  std::map<std::string, std::string> all = there.provenance;
+  all.insert(here.provenance.begin(), here.provenance.end());
   const auto value = [](const ShardSetSpec& set, const std::string& key) {
-    const auto found = set.made_by.find(key);
-    return found == set.made_by.end() ? std::string("not set") : found->second;
+    const auto found = set.provenance.find(key);
+    return found == set.provenance.end() ? std::string("not set") : found->second;
   };
   for (const auto& [key, unused] : all) {
     if (value(there, key) != value(here, key)) {

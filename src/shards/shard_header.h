@@ -36,11 +36,12 @@ std::string_view NameOf(Compression compression);
 /// set is row (r mod chunk_rows) of chunk r / chunk_rows, in shard r / rows_per_shard(). Only the
 /// last chunk of the set may have fewer rows.
 struct ShardSetSpec {
-  std::string domain;                          ///< DomainSpec::identity
-  std::string target;                          ///< generate.target of the config: "walk_length"
-  Schema schema;                               ///< ExampleSchema
-  std::map<std::string, std::string> made_by;  ///< config keys and values that determine the rows
-  std::int64_t examples = 0;                   ///< rows of the whole set
+  std::string domain;  ///< DomainSpec::identity
+  std::string target;  ///< generate.target of the config: "walk_length"
+  Schema schema;       ///< ExampleSchema
+  std::map<std::string, std::string>
+      provenance;             ///< config keys and values that determine the rows
+  std::int64_t examples = 0;  ///< rows of the whole set
   std::int64_t chunk_rows = 1;
   std::int64_t chunks_per_shard = 1;
   Compression compression = Compression::kNone;

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "buffer/data_buffer.h"
 #include "nn/device.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 

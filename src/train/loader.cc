@@ -1,10 +1,10 @@
-#include "train/direct.h"
-#include "train/prefetch.h"
+#include "train/prefetch_loader.h"
+#include "train/sync_loader.h"
 
 namespace tandem {
 
 SlotOptions SlotOptionsFor(const PrefetchConfig& config) {
-  return {.pinned = config.pinned, .copy_stream = config.copy_stream};
+  return {.pinned = config.pin_memory, .copy_stream = config.copy_stream};
 }
 
 LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
@@ -17,12 +17,12 @@ LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_
 
 std::int64_t NumSlots(const PrefetchConfig& config) {
   return static_cast<std::int64_t>(config.enabled ? PrefetchLoader::NumSlots(config.depth)
-                                                  : DirectLoader::kNumSlots);
+                                                  : SyncLoader::kNumSlots);
 }
 
-std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
-                                        LoaderOptions options) {
-  if (!prefetch) return std::make_unique<DirectLoader>(device, schema, options);
+std::unique_ptr<DataLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
+                                       LoaderOptions options) {
+  if (!prefetch) return std::make_unique<SyncLoader>(device, schema, options);
   return std::make_unique<PrefetchLoader>(device, schema, options);
 }
 

@@ -7,7 +7,7 @@
 
 #include "config/train_config.h"
 #include "nn/device.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 
@@ -33,9 +33,9 @@ LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_
 /// The batches that its loader has memory for.
 std::int64_t NumSlots(const PrefetchConfig& config);
 
-/// The loader of a run or a validation: with prefetch a PrefetchLoader, else a DirectLoader. Both
+/// The loader of a run or a validation: with prefetch a PrefetchLoader, else a SyncLoader. Both
 /// hand out the same batches. `device` must outlive it.
-std::unique_ptr<BatchLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
-                                        LoaderOptions options);
+std::unique_ptr<DataLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
+                                       LoaderOptions options);
 
 }  // namespace tandem

@@ -67,7 +67,7 @@ QueueDepths DepthsFor(const DataConfig& config) {
           .gpu = static_cast<std::size_t>(config.gpu_prefetch)};
 }
 
-class ShardLoader::Source final : public BatchSource {
+class ShardLoader::Source final : public BatchIterator {
  public:
   explicit Source(ShardLoader& loader) : loader_(loader) {}
 
@@ -107,8 +107,8 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, ShardLoaderOptions option
 
 ShardLoader::~ShardLoader() = default;
 
-std::unique_ptr<BatchSource> ShardLoader::Open(const DataBuffer& /*rows*/,
-                                               std::int64_t /*update*/) {
+std::unique_ptr<BatchIterator> ShardLoader::Open(const DataBuffer& /*rows*/,
+                                                 std::int64_t /*update*/) {
   ChunkStages& work = *this;
   if (stages_ == nullptr) {
     stages_ = std::make_unique<ShardPipeline>(work, options_.depths, next_step_,

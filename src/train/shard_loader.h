@@ -14,7 +14,7 @@
 #include "shards/epoch_order.h"
 #include "shards/shard_pipeline.h"
 #include "shards/shard_set.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 
@@ -53,7 +53,7 @@ struct StageFigures {
 ///
 /// Update k trains on rows [k R, (k + 1) R) of the endless sequence of epochs, R being the rows of
 /// its batches; a chunk that is skipped, for damage, moves all later updates up by its rows.
-class ShardLoader final : public BatchLoader, private ChunkStages {
+class ShardLoader final : public DataLoader, private ChunkStages {
  public:
   /// `device` must outlive this. With `from`, goes on there; throws InputError if that was another
   /// set, or if a map is to be read of one that is compressed. Throws DamagedShard if shards are
@@ -65,7 +65,7 @@ class ShardLoader final : public BatchLoader, private ChunkStages {
   /// The next batches; `rows` are not looked at. They come without end: the source may go at any
   /// time, and the next goes on behind the last batch that was asked for. Chunks are first read
   /// when the first source is opened, by threads of the timeline that then is.
-  std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
+  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
 
   /// Of all batches from now on; 1 at first. For the thread that trains, as the next.
   void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }

@@ -29,7 +29,7 @@ double ValueOf(const at::Tensor& scalar) {
 
 }  // namespace
 
-TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
+TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, DataLoader& loader, Device& device,
                            TorchTrainerOptions options)
     : net_(net),
       target_(target),
@@ -68,7 +68,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const Stopwatch watch;
   TrainStats stats{.began = watch.start()};
-  std::unique_ptr<BatchSource> batches = loader_->Open(rows, update);
+  std::unique_ptr<BatchIterator> batches = loader_->Open(rows, update);
   at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
   set_up.reset();
   while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {
@@ -87,7 +87,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   return stats;
 }
 
-void TorchTrainer::Iterate(BatchSource& batches, std::int64_t iteration, TrainStats& stats,
+void TorchTrainer::Iterate(BatchIterator& batches, std::int64_t iteration, TrainStats& stats,
                            at::Tensor& loss_sum) {
   const Section section("iteration", iteration);
   Batch batch;

@@ -12,7 +12,7 @@
 #include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
 #include "pipeline/trainer.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 
@@ -32,14 +32,14 @@ class TorchTrainer final : public Trainer {
  public:
   /// Everything referred to must outlive this; `net` is on `device`. `target` is null where no
   /// generator asks a network.
-  TorchTrainer(ResNetFC& net, FrozenNet* target, BatchLoader& loader, Device& device,
+  TorchTrainer(ResNetFC& net, FrozenNet* target, DataLoader& loader, Device& device,
                TorchTrainerOptions options);
 
   /// Called before each update's first iteration.
   void OnStart(std::function<void()> callback);
 
   /// From the next update on. It must outlive this, or the next call; the one before need not.
-  void UseLoader(BatchLoader& loader) { loader_ = &loader; }
+  void UseLoader(DataLoader& loader) { loader_ = &loader; }
 
   /// From the next iteration on.
   void UsePlan(const UpdatePlan& plan) { options_.plan = plan; }
@@ -62,14 +62,14 @@ class TorchTrainer final : public Trainer {
   Optimizer& optimizer() { return optimizer_; }
 
  private:
-  void Iterate(BatchSource& batches, std::int64_t iteration, TrainStats& stats,
+  void Iterate(BatchIterator& batches, std::int64_t iteration, TrainStats& stats,
                at::Tensor& loss_sum);
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
 
   ResNetFC& net_;
   FrozenNet* target_;
-  BatchLoader* loader_;
+  DataLoader* loader_;
   Device& device_;
   TorchTrainerOptions options_;
   std::unique_ptr<Stream> stream_;

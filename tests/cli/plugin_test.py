@@ -105,9 +105,9 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static std::string ToString(const State&) { return {}; }": "expected Format",
             "static State FromString(std::string_view) { return {}; }": "expected Parse",
             "static tandem::Picture draw(const State&) { return {}; }": "expected Draw",
-            "static constexpr const char* kRule = \"2\";": "expected kRules",
+            "static constexpr const char* kRule = \"2\";": "expected kVersion",
             "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
-            "static constexpr int kRules = 2;": "kRules is not a string",
+            "static constexpr int kVersion = 2;": "kVersion is not a string",
             "static State DrawGoal(std::uint64_t) { return {}; }":
                 "expected `State Goal(std::uint64_t seed)`",
         }

@@ -120,8 +120,8 @@ class Generating(Shards):
         self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")
         self.generate("--set", "generate.target=value_iteration", "--set",
                       f"network.init_from={run}")
-        made_by = json.loads(self.run_tandem("shards", self.shards, "--json")[0])["made_by"]
-        self.assertIn(made_by["instruction_set"], ["AVX512", "AVX2", "DEFAULT", "ZVECTOR", "VSX"])
+        provenance = json.loads(self.run_tandem("shards", self.shards, "--json")[0])["provenance"]
+        self.assertIn(provenance["instruction_set"], ["AVX512", "AVX2", "DEFAULT", "ZVECTOR", "VSX"])
 
     def test_a_file_size_limit_is_an_error_with_its_reason(self):
         program = subprocess.run(
@@ -237,7 +237,7 @@ class Training(Shards):
 
     def test_the_trace_shows_the_stages_of_the_first_epochs(self):
         self.generate()
-        run, _ = self.train("run", "diagnose.trace=true", "diagnose.trace_epochs=3",
+        run, _ = self.train("run", "profile.trace=true", "profile.trace_epochs=3",
                             "train.max_updates=60")
         trace = Trace(run / "trace.json")
         self.assertEqual(set(range(3)) - set(trace.numbered("disk", "epoch")), set())

@@ -37,7 +37,7 @@ ROUNDING = 0.002
 
 class TraceTest(CliTest):
     def trace(self, *sets):
-        words = [word for key in ("diagnose.trace=true",) + sets for word in ("--set", key)]
+        words = [word for key in ("profile.trace=true",) + sets for word in ("--set", key)]
         run = self.train_small(*words)
         return Trace(run / "trace.json")
 
@@ -71,7 +71,7 @@ class TraceTest(CliTest):
     def test_spans_nest_and_arrows_connect(self):
         for target in ("walk_length", "value_iteration"):
             with self.subTest(target):
-                trace = self.trace("generate.target=" + target, "optimizer.max_gradient_norm=1")
+                trace = self.trace("generate.target=" + target, "optimizer.max_grad_norm=1")
                 self.check_nesting(trace)
                 self.check_arrows(trace)
                 self.assertEqual(sorted(trace.starts), [0, 1, 2, 3])
@@ -110,7 +110,7 @@ class TraceTest(CliTest):
             self.assertLessEqual(end(trainings[k]), fills[k + 1]["ts"])
 
     def test_a_range_of_updates_is_traced(self):
-        trace = self.trace("diagnose.trace_from=1", "diagnose.trace_updates=2")
+        trace = self.trace("profile.trace_from=1", "profile.trace_updates=2")
         self.assertEqual(sorted(trace.numbered("main", "update")), [1, 2])
         self.assertEqual(sorted(trace.numbered("main", "iteration")), list(range(5, 15)))
         self.check_nesting(trace)
@@ -119,14 +119,14 @@ class TraceTest(CliTest):
     def test_a_run_that_never_comes_to_the_updates_to_be_traced_says_so(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=2",
-                                 "--set", "diagnose.trace=true", "--set", "diagnose.trace_from=50")
-        self.assertIn("no trace: the run ended before update 50, `diagnose.trace_from`", log)
+                                 "--set", "profile.trace=true", "--set", "profile.trace_from=50")
+        self.assertIn("no trace: the run ended before update 50, `profile.trace_from`", log)
         self.assertFalse((self.folder / "run" / "trace.json").exists())
 
     def test_a_run_that_has_passed_the_updates_to_be_traced_says_so_once(self):
         run = self.train_small()
         _, log = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=9", "--set",
-                                 "diagnose.trace=true", "--set", "diagnose.trace_updates=2")
+                                 "profile.trace=true", "--set", "profile.trace_updates=2")
         self.assertEqual(log.count("no trace: the run went on after the 2 updates from update 0"), 1)
         self.assertFalse((run / "trace.json").exists())
 
@@ -134,7 +134,7 @@ class TraceTest(CliTest):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1",
-                                 "--set", "diagnose.trace=true")
+                                 "--set", "profile.trace=true")
         self.assertRegex(log, r"run/trace.json: \d+(\.\d+)? \w+ of trace")
 
     def test_without_the_key_there_is_no_file(self):

@@ -102,7 +102,7 @@ class Train(CliTest):
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=auto",
                                  "--set", "train.max_seconds=2", "--set",
-                                 "diagnose.timing_breakdown=true")
+                                 "profile.timing_breakdown=true")
         self.assertIn("measuring how many updates fit", log)
         self.assertEqual(log.count("timing: the device is waited for"), 1)
         self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
@@ -112,8 +112,8 @@ class Train(CliTest):
         run = self.folder / "run"
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", run, "--set",
-                                 "diagnose.timing_breakdown=true", "--set",
-                                 "diagnose.timing_every=7", "--set", "train.max_updates=2", "--set",
+                                 "profile.timing_breakdown=true", "--set",
+                                 "profile.timing_every=7", "--set", "train.max_updates=2", "--set",
                                  "train.iterations_per_update=16")
         means = re.findall(r"timing: mean of (\d+) iterations up to (\d+)", log)
         self.assertEqual(means, [("4", "13"), ("7", "20"), ("7", "27"), ("4", "31")])

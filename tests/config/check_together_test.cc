@@ -72,11 +72,11 @@ TEST(CheckTogether, WhatNeedsGeneratedRowsIsRefusedWhereThereAreNone) {
 }
 
 TEST(CheckTogether, APhaseIsMeasuredOnlyWhereNothingWorksBeside) {
-  const std::string timing = "diagnose.timing_breakdown=true";
+  const std::string timing = "profile.timing_breakdown=true";
   EXPECT_EQ(ErrorOf({timing}), "");
-  ExpectContradiction(With(kShards, {timing}), "diagnose.timing_breakdown", "data.source",
+  ExpectContradiction(With(kShards, {timing}), "profile.timing_breakdown", "data.source",
                       "shards are read meanwhile");
-  ExpectContradiction(With(kSyncMain, {timing}), "diagnose.timing_breakdown", "pipeline.mode",
+  ExpectContradiction(With(kSyncMain, {timing}), "profile.timing_breakdown", "pipeline.mode",
                       "answers searches between");
   ExpectContradiction(With(kSyncMain, {"pipeline.overlap=false"}), "pipeline.overlap",
                       "pipeline.mode", "searches go on while");

@@ -73,7 +73,7 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
   config.data.path = "shards";  // which data.source is now
   // What the last mode, sync_main, and replay cannot go with.
   config.pipeline.overlap = true;
-  config.diagnose.timing_breakdown = false;
+  config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
@@ -82,7 +82,7 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
 
   TrainConfig others;
   others.pipeline.overlap = false;
-  others.diagnose.timing_breakdown = true;
+  others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
   EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
@@ -304,6 +304,15 @@ TEST(Config, AWrongParameterIsNamed) {
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
             "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of " +
                 KnownDomains() + "; did you mean npuzzle, with domain.size 5?");
+}
+
+TEST(Config, ARenamedKeyIsToldItsNewName) {
+  EXPECT_EQ(
+      ErrorFor("evaluate: {batch_rows: 5}\n"),
+      "my.yaml:1: unknown key `evaluate.batch_rows`; it is now called `inference.batch_size`");
+  EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
+            "--set diagnose.trace=true: unknown key `diagnose.trace`; it is now called "
+            "`profile.trace`");
 }
 
 TEST(Config, TheShippedConfigsAreValid) {

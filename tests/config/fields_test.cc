@@ -24,7 +24,7 @@ TEST(Fields, EachChoiceIsTheOneThatIsNamed) {
   }
   EXPECT_EQ(config.pipeline.mode, Mode::kSyncMain);
   EXPECT_EQ(config.train.precision, Precision::kBf16);
-  EXPECT_TRUE(config.diagnose.trace);
+  EXPECT_TRUE(config.profile.trace);
 }
 
 TEST(DeviceName, TellsTheIndexOfAGpu) {

@@ -48,7 +48,7 @@ TEST(CheckDomain, LooksAtGoals) {
       "to 255, expected 1 for a goal and 0 for others");
   EXPECT_EQ(FirstBroken(SaysThatGoalsDiffer()),
             "goals are goals, and DrawGoals draws them: DrawGoals writes the one goal for every "
-            "seed, yet goals_by_problem is true");
+            "seed, yet per_problem_goals is true");
 }
 
 TEST(CheckDomain, ComparesBatchesWithSingleStates) {

@@ -256,7 +256,7 @@ struct SaysThatGoalsDiffer final : Walker {
   SaysThatGoalsDiffer()
       : Walker([] {
           DomainSpec spec = Spec();
-          spec.goals_by_problem = true;
+          spec.per_problem_goals = true;
           return spec;
         }()) {}
 };

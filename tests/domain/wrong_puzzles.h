@@ -22,7 +22,7 @@ struct Lamps {
 };
 
 struct LampsOfVersionTwo : Lamps {
-  static constexpr const char* kRules = "2";
+  static constexpr const char* kVersion = "2";
 };
 
 struct LampsThatCountToThree : Lamps {

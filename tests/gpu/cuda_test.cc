@@ -17,7 +17,7 @@
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/prefetch.h"
+#include "train/prefetch_loader.h"
 #include "train/shard_loader.h"
 
 namespace tandem {
@@ -133,7 +133,7 @@ TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
   for (Device* device : {cpu.get(), device_.get()}) {
     FrozenNet frozen(spec, at::kFloat, device->torch());
     frozen.CopyFrom(net);
-    TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 300, .threads = 1});
+    TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 300, .threads = 1});
     evaluator.Evaluate(inputs, values.emplace_back(1000));
   }
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_NEAR(values[0][i], values[1][i], 2e-3);
@@ -156,7 +156,7 @@ TEST_F(Cuda, AnEvaluationWaitsForTheLastCopyOfTheWeights) {
   ResNetFC net(spec, 1);
   net.to(device_->torch());
   FrozenNet frozen(spec, at::kFloat, device_->torch());
-  TorchEvaluator evaluator(frozen, *device_, spec, {.batch_rows = 100, .threads = 1});
+  TorchEvaluator evaluator(frozen, *device_, spec, {.batch_size = 100, .threads = 1});
   const at::Tensor rows = at::randint(0, 6, {100, 54}, at::kByte);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 100, 54);
   std::vector<float> values(100);

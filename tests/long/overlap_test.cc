@@ -19,7 +19,7 @@ void SleepFor(double seconds) {
 class SlowGenerator final : public Generator {
  public:
   explicit SlowGenerator(double seconds) : seconds_(seconds) {}
-  bool asks_network() const override { return true; }
+  bool needs_network() const override { return true; }
   void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { SleepFor(seconds_); }
 
  private:

@@ -200,7 +200,7 @@ TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
   const auto device = OpenDevice("cpu");
   FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
   frozen.CopyFrom(*net);
-  TorchEvaluator evaluator(frozen, *device, net->spec(), {.batch_rows = 16, .threads = 1});
+  TorchEvaluator evaluator(frozen, *device, net->spec(), {.batch_size = 16, .threads = 1});
   const at::Tensor rows = RandomRows(50);
   std::vector<float> values(50);
   evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), 50, 5), values);
@@ -215,7 +215,7 @@ TEST(TorchEvaluator, OfAQNetTellsActionsAndTheirLeast) {
   const auto device = OpenDevice("cpu");
   FrozenNet frozen(spec, at::kFloat, c10::kCPU);
   frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_rows = 16, .threads = 1});
+  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 16, .threads = 1});
   const at::Tensor rows = RandomRows(21);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 21, 5);
   std::vector<float> actions(63), values(21);
@@ -269,11 +269,9 @@ TEST(Optimizer, CutsALongGradientAndLeavesAShortOne) {
   // epsilon, Adam's step is the gradient times rate / epsilon.
   const auto steps_of = [](float scale) {
     at::Tensor a = at::tensor({0.0F}).requires_grad_(), b = at::tensor({0.0F}).requires_grad_();
-    Optimizer optimizer({a, b}, {.name = OptimizerKind::kAdam,
-                                 .max_gradient_norm = 1,
-                                 .beta1 = 0,
-                                 .beta2 = 0,
-                                 .epsilon = 1e6});
+    Optimizer optimizer(
+        {a, b},
+        {.name = OptimizerKind::kAdam, .max_grad_norm = 1, .beta1 = 0, .beta2 = 0, .epsilon = 1e6});
     a.mutable_grad() = at::tensor({3 * scale});
     b.mutable_grad() = at::tensor({4 * scale});
     optimizer.Step(1e6);

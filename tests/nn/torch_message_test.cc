@@ -10,7 +10,7 @@ TEST(TorchMessage, TellsHowMuchTheGpuLacksAndWhatNeedsLess) {
   EXPECT_EQ(MessageFor("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
                        "of 79.10 GiB of which 1.50 GiB is free. Process 7 has 77.60 GiB in use."),
             "the GPU is out of memory: 2.00 GiB more was asked for, 1.50 GiB of 79.10 GiB is free; "
-            "raise train.accumulation_steps, or lower train.batch_size, evaluate.batch_rows, "
+            "raise train.accumulation_steps, or lower train.batch_size, inference.batch_size, "
             "network.width, prefetch.depth, search.beam_width or search.batch");
 }
 

@@ -207,7 +207,7 @@ TEST(GoingOn, TakesUpWhatReplayHeld) {
 }
 
 TEST(Modes, WithoutANetworkThereIsNothingToPublishAndNoLag) {
-  StandIns shared{.asks_network = false};
+  StandIns shared{.needs_network = false};
   const Finished finished = RunAll(shared, /*async=*/true, 1, 3);
   EXPECT_EQ(shared.log.Count("publish"), 0);
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 0, 0}));

@@ -56,7 +56,7 @@ class Log {
 struct StandIns {
   // The "network" and its target are one number each.
   double weights = 1, target = 1;
-  bool asks_network = true;
+  bool needs_network = true;
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 beyond
@@ -70,7 +70,7 @@ class StandInGenerator final : public Generator {
  public:
   explicit StandInGenerator(StandIns& shared) : shared_(shared) {}
 
-  bool asks_network() const override { return shared_.asks_network; }
+  bool needs_network() const override { return shared_.needs_network; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     shared_.log.Add("fill " + std::to_string(request.update));

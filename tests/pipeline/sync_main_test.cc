@@ -28,7 +28,7 @@ constexpr std::int64_t kEarlier = 2;
 
 // What the stand-ins share. The "network" is a number: the iterations that it has had.
 struct World {
-  int asks = 6;  // questions in each fill
+  int asks = 6;  // queue in each fill
   int fill_fails_at = -1, network_fails_at = -1, labeller_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 beyond
   std::optional<double> loss_thresh;
@@ -50,7 +50,7 @@ class AskingGenerator final : public Generator {
  public:
   AskingGenerator(World& world, Evaluator& network) : world_(world), network_(network) {}
 
-  bool asks_network() const override { return true; }
+  bool needs_network() const override { return true; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     ++world_.fills;
@@ -153,22 +153,22 @@ class CountingTrainer final : public Trainer {
 struct SyncMainRun {
   SyncMainRun(World& world, std::int64_t updates, std::int64_t first_update = 0)
       : network(world),
-        questions(network),
-        generator(world, questions),
+        queue(network),
+        generator(world, queue),
         labeller(world),
         trainer(world),
-        pipeline(MakeSyncMainPipeline(
-            generator, trainer, kExamples,
-            {.rows_per_update = kRows,
-             .max_updates = updates,
-             .policy_lag = 0,
-             .loss_thresh = world.loss_thresh,
-             .first_update = first_update},
-            stop, {.questions = questions, .replay = replay, .labeller = labeller})) {}
+        pipeline(MakeSyncMainPipeline(generator, trainer, kExamples,
+                                      {.rows_per_update = kRows,
+                                       .max_updates = updates,
+                                       .policy_lag = 0,
+                                       .loss_thresh = world.loss_thresh,
+                                       .first_update = first_update},
+                                      stop,
+                                      {.queue = queue, .replay = replay, .labeller = labeller})) {}
 
   StopSignal stop;
   Network network;
-  InferenceQueue questions;
+  InferenceQueue queue;
   AskingGenerator generator;
   ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
   TargetLabeller labeller;
@@ -334,7 +334,7 @@ TEST(SyncMain, RecordsTellHowLongAnsweringAndLabellingTook) {
       EXPECT_GE(record.answer_s, 3 * 0.002);
     }
   }
-  EXPECT_NEAR(answer_s, run.questions.seconds(), 1e-9);
+  EXPECT_NEAR(answer_s, run.queue.seconds(), 1e-9);
 }
 
 TEST(SyncMain, ATrainerThatOutlivesItAsksItNoMore) {

@@ -39,14 +39,14 @@ TEST(MemoryPlan, CountsWhatWaitsForValidationAndForNetworksThatEstimate) {
   const std::string neither = "validation: {every_updates: 0}\n";
   const std::int64_t children = 200 * 12 * (54 + 2 + 8);  // of the states, all at a time
   EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4) + children);
-  const std::string evaluate = "evaluate: {batch_rows: 100}\n";
+  const std::string evaluate = "inference: {batch_size: 100}\n";
   EXPECT_EQ(PlanFor(yaml + evaluate).evaluated, 2 * 100 * 54);
   EXPECT_EQ(PlanFor(yaml + evaluate + "generate: {target: value_iteration}").evaluated,
             2 * 2 * 100 * 54);
   EXPECT_EQ(PlanFor(neither).evaluations, 0);
   const std::string net = "network: {width: 300, stem_width: 10}\n";
   const std::int64_t fp32 = 100 * (54 * 6 + 4 * 300) * 4;
-  EXPECT_EQ(PlanFor(yaml + "evaluate: {batch_rows: 100, precision: fp32}\n" + net).evaluations,
+  EXPECT_EQ(PlanFor(yaml + "inference: {batch_size: 100, precision: fp32}\n" + net).evaluations,
             fp32);
 }
 
@@ -56,7 +56,7 @@ TEST(MemoryPlan, WhatIsPinnedIsWhatCopiesToAGpuReadFrom) {
   EXPECT_EQ(PlanMemory(config).pinned, 0);
   config.device = "cuda:0";
   const MemoryPlan all = PlanMemory(config);
-  config.prefetch.pinned = config.validation.prefetch.pinned = false;
+  config.prefetch.pin_memory = config.validation.prefetch.pin_memory = false;
   EXPECT_EQ(PlanMemory(config).pinned, all.evaluated);
   EXPECT_GT(all.pinned, all.evaluated);
   EXPECT_LT(all.pinned, all.evaluated + all.batches);  // the order of rows is not copied

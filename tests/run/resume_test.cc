@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         std::vector<std::string>{"generate.target=walk_length"},
         std::vector<std::string>{"generate.target=value_iteration"},
-        std::vector<std::string>{"generate.target=value_iteration", "evaluate.precision=bf16"},
+        std::vector<std::string>{"generate.target=value_iteration", "inference.precision=bf16"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential",
                                  "pipeline.policy_lag=1"},

@@ -10,8 +10,8 @@
 namespace tandem {
 namespace {
 
-std::vector<StateLine> Read(const char* domain, const char* text,
-                            std::optional<std::int64_t> limit = std::nullopt) {
+std::vector<Problem> Read(const char* domain, const char* text,
+                          std::optional<std::int64_t> limit = std::nullopt) {
   const TempFolder temp;
   const std::filesystem::path file = temp.path() / "states.txt";
   std::ofstream(file) << text;

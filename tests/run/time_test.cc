@@ -58,7 +58,7 @@ TEST_P(Accounts, ThePartsOfEachThreadMakeItsWallTime) {
   for (const char* mode : {"async", "sequential"}) {
     const auto [summary, config] =
         RunToTheEnd({std::string("generate.target=") + GetParam(),
-                     std::string("pipeline.mode=") + mode, "optimizer.max_gradient_norm=1"},
+                     std::string("pipeline.mode=") + mode, "optimizer.max_grad_norm=1"},
                     RunDirectory::Create(temp_.path() / mode));
     const ThreadTimes& threads = summary.time.threads;
     ExpectCovered("main", threads.main);
@@ -126,14 +126,14 @@ TEST(Trace, ThatCannotBeWrittenDoesNotEndTheRun) {
   std::filesystem::create_directories(directory.trace() / "in the way");
   testing::internal::CaptureStderr();
   const RunSummary summary =
-      RunToTheEnd({"diagnose.trace=true", "diagnose.trace_updates=2"}, directory).summary;
+      RunToTheEnd({"profile.trace=true", "profile.trace_updates=2"}, directory).summary;
   EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: no trace: "),
             std::string::npos);
   EXPECT_EQ(summary.updates, 8);
 }
 
 TEST(Accounts, LoseNoThread) {
-  TimeBooks books{Stopwatch()};
+  RunProfile books{Stopwatch()};
   const Attach attach(books.main());
   const Worker known("prefetch");
   EXPECT_GT(books.TakeTimes().main.wall_s, 0.0);
@@ -142,9 +142,9 @@ TEST(Accounts, LoseNoThread) {
 }
 
 // Else the more a checkpoint took of a run, the less modes would seem to differ.
-TEST(TimeBooks, TrainingIsOverWithTheLastUpdate) {
+TEST(RunProfile, TrainingIsOverWithTheLastUpdate) {
   using std::chrono::milliseconds;
-  TimeBooks books{Stopwatch()};
+  RunProfile books{Stopwatch()};
   const Attach attach(books.main());
   books.TrainingStarts();
   {
@@ -166,7 +166,7 @@ TEST(TimeBooks, TrainingIsOverWithTheLastUpdate) {
 TEST(TimingBreakdown, ChangesNoWeight) {
   for (const char* target : {"walk_length", "value_iteration"}) {
     const std::string generate = std::string("generate.target=") + target;
-    const Finished exact = RunToTheEnd({generate, "diagnose.timing_breakdown=true"});
+    const Finished exact = RunToTheEnd({generate, "profile.timing_breakdown=true"});
     EXPECT_EQ(exact.summary.weights_sha256, RunToTheEnd({generate}).summary.weights_sha256);
     const ThreadTimes& threads = exact.summary.time.threads;
     ExpectCovered("main", threads.main);
@@ -246,8 +246,8 @@ TEST(Bottleneck, AsksForOverlapWhereThereIsNone) {
 TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
   TimeReport evaluating = Report(30, 20, 11);
   evaluating.threads.generator[Phase::kEvaluate] = 40;
-  EXPECT_TRUE(DescribeBottleneck(evaluating, Resolved({"evaluate.threads=1"}), 2)
-                  .ends_with("raise evaluate.threads (now 1, of 2 cores)"));
+  EXPECT_TRUE(DescribeBottleneck(evaluating, Resolved({"inference.threads=1"}), 2)
+                  .ends_with("raise inference.threads (now 1, of 2 cores)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
                   .ends_with("all 2 cores generate: lower generate.max_scramble (now 8)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({"generate.chunk_rows=4000"}), 2)

@@ -46,7 +46,7 @@ RunSummary RunToTheEnd(const std::vector<std::string>& sets,
 // How examples come about.
 struct Source {
   std::string name;
-  bool asks_network;
+  bool needs_network;
   std::vector<std::string> sets;
 };
 
@@ -63,7 +63,7 @@ TEST_P(Target, AsyncEqualsSequentialWithLagOne) {
   const std::string async = Weights({"pipeline.mode=async"});
   EXPECT_EQ(async, Weights({"pipeline.mode=sequential", "pipeline.policy_lag=1"}));
   EXPECT_EQ(async == Weights({"pipeline.mode=sequential", "pipeline.policy_lag=0"}),
-            !GetParam().asks_network);
+            !GetParam().needs_network);
 }
 
 TEST_P(Target, WeightsDoNotDependOnWorkersOrPrefetch) {

@@ -30,7 +30,7 @@ class Validation : public testing::Test {
     return ResolveAutos(ParseConfig("domain: {name: npuzzle, size: 3}\n"
                                     "network: {width: 32, blocks: 1}\n"
                                     "generate: {max_scramble: 7}\n"
-                                    "evaluate: {precision: fp32}\n"
+                                    "inference: {precision: fp32}\n"
                                     "validation: {states: 50, batch_size: 8}\n",
                                     "small.yaml", overrides),
                         *device_);

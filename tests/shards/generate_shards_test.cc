@@ -35,7 +35,7 @@ class Watched final : public Generator {
  public:
   Watched(Generator& generator, std::function<void(const FillRequest&)> before)
       : generator_(generator), before_(std::move(before)) {}
-  bool asks_network() const override { return generator_.asks_network(); }
+  bool needs_network() const override { return generator_.needs_network(); }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     before_(request);
     generator_.Fill(request, out, stop);
@@ -168,9 +168,9 @@ TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
   const auto domain = MakeDomain(config.domain.full_name());
   StandInEvaluator network([](auto input) { return static_cast<float>(input[0] + input[8]); });
   const auto generator = MakeGenerator(*domain, config, {.network = &network});
-  config.evaluate.threads = 1;
+  config.inference.threads = 1;
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
-  EXPECT_EQ(set.made_by.at("weights_sha256"), "abc");
+  EXPECT_EQ(set.provenance.at("weights_sha256"), "abc");
   const StopSignal stop;
   const TempFolder alone;
   const auto no_progress = [](const GenerateProgress&) {};
@@ -224,7 +224,7 @@ TEST_F(GenerateShardsTest, RejectsMoreShardsThanNamesCanNumber) {
 // Sets with different rows must have different specs.
 class SpecOfSetTest : public testing::Test {
  protected:
-  // The keys in `made_by` of a set with this target.
+  // The keys in `provenance` of a set with this target.
   static std::set<std::string> Keys(Target target, const std::string& device = "cpu") {
     TrainConfig config = Puzzle8Config();
     config.device = device;
@@ -232,7 +232,7 @@ class SpecOfSetTest : public testing::Test {
     const auto domain = MakeDomain(config.domain.full_name());
     std::set<std::string> names;
     for (const auto& [key, value] :
-         SpecOfSet(config, domain->spec(), SmallShards(), "abc").made_by) {
+         SpecOfSet(config, domain->spec(), SmallShards(), "abc").provenance) {
       names.insert(key);
     }
     return names;
@@ -253,7 +253,7 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   }
   TrainConfig config;
   for (const Field& field : FieldsOf(config)) {
-    if (field.section() != "generate" && field.section() != "evaluate") continue;
+    if (field.section() != "generate" && field.section() != "inference") continue;
     EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
   }
   EXPECT_TRUE(keys.empty()) << *keys.begin();
@@ -264,16 +264,16 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {
   TrainConfig config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
-  const auto made_by = [&](const char* device) {
+  const auto provenance = [&](const char* device) {
     config.device = device;
-    return SpecOfSet(config, domain->spec(), SmallShards(), "abc", "AVX2").made_by;
+    return SpecOfSet(config, domain->spec(), SmallShards(), "abc", "AVX2").provenance;
   };
-  EXPECT_EQ(made_by("cpu").at("instruction_set"), "AVX2");
-  EXPECT_EQ(made_by("cuda:0").count("instruction_set"), 0);
+  EXPECT_EQ(provenance("cpu").at("instruction_set"), "AVX2");
+  EXPECT_EQ(provenance("cuda:0").count("instruction_set"), 0);
 }
 
 TEST_F(SpecOfSetTest, IsEqualForAllGpus) {
-  EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("evaluate.threads"), 0);
+  EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("inference.threads"), 0);
   const TrainConfig config = [] {
     TrainConfig made = Puzzle8Config();
     made.generate.target = Target::kValueIteration;

@@ -30,7 +30,7 @@ ShardHeader Header(Compression compression = Compression::kNone) {
               .target = "walk_length",
               .schema = {{{.name = "input", .type = ElementType::kUint8, .width = 9},
                           {.name = "target", .type = ElementType::kFloat32, .width = 1}}},
-              .made_by = {{"seed", "1"}},
+              .provenance = {{"seed", "1"}},
               .examples = 1000,
               .chunk_rows = 128,
               .chunks_per_shard = 3,
@@ -208,11 +208,12 @@ TEST(ShardHeader, DescribesDifferencesWithBothValues) {
             "the target is walk_length there and value_iteration here");
   EXPECT_EQ(difference([](auto& set) { set.schema.columns.pop_back(); }),
             "the schema is input:uint8:9 target:float32:1 there and input:uint8:9 here");
-  EXPECT_EQ(difference([](auto& set) { set.made_by["seed"] = std::string("2"); }),
+  EXPECT_EQ(difference([](auto& set) { set.provenance["seed"] = std::string("2"); }),
             "seed is 1 there and 2 here");
-  EXPECT_EQ(difference([](auto& set) { set.made_by["new"] = std::string("2"); }),
+  EXPECT_EQ(difference([](auto& set) { set.provenance["new"] = std::string("2"); }),
             "new is not set there and 2 here");
-  EXPECT_EQ(difference([](auto& set) { set.made_by.clear(); }), "seed is 1 there and not set here");
+  EXPECT_EQ(difference([](auto& set) { set.provenance.clear(); }),
+            "seed is 1 there and not set here");
   EXPECT_EQ(difference([](auto& set) { set.examples = 999; }),
             "the number of examples is 1000 there and 999 here");
   EXPECT_EQ(difference([](auto& set) { set.chunk_rows = 64; }),

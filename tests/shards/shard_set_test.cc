@@ -115,9 +115,9 @@ TEST(ShardSet, SpecIsTheOneThatWasWritten) {
   EXPECT_EQ(read.domain, "npuzzle:3");
   EXPECT_EQ(read.target, "walk_length");
   EXPECT_EQ(DescribeSchema(read.schema), "input:uint8:9 target:float32:1");
-  EXPECT_EQ(read.made_by.at("generate.max_scramble"), "13");
+  EXPECT_EQ(read.provenance.at("generate.max_scramble"), "13");
   ShardSetSpec other = made;
-  other.made_by["seed"] = "2";
+  other.provenance["seed"] = "2";
   EXPECT_NE(other.Identity(), made.Identity());
 }
 

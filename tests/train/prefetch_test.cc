@@ -1,6 +1,4 @@
 // The prefetch ring's rules, on a device that records what is asked of it.
-#include "train/prefetch.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include "generate/generator.h"
 #include "support/recording_device.h"
 #include "tandem/error.h"
-#include "train/direct.h"
+#include "train/prefetch_loader.h"
+#include "train/sync_loader.h"
 
 namespace tandem {
 namespace {
@@ -32,7 +31,7 @@ std::vector<float> Targets(const Batch& batch) {
   return {data, data + batch.targets.numel()};
 }
 
-std::vector<float> Order(BatchLoader& loader, const DataBuffer& rows, std::int64_t update,
+std::vector<float> Order(DataLoader& loader, const DataBuffer& rows, std::int64_t update,
                          std::size_t batches) {
   const auto source = loader.Open(rows, update);
   std::vector<float> order;
@@ -135,11 +134,11 @@ TEST(PrefetchOrder, IsShuffledBySeedAndUpdate) {
   EXPECT_NE(order, Order(other, rows, 0, 20));
 }
 
-TEST(DirectLoader, HandsOutTheBatchesOfThePrefetchRing) {
+TEST(SyncLoader, HandsOutTheBatchesOfThePrefetchRing) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
   PrefetchLoader ring(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
-  DirectLoader direct(device, kSchema, {.batch_size = 10, .seed = 1});
+  SyncLoader direct(device, kSchema, {.batch_size = 10, .seed = 1});
   for (const std::int64_t update : {0, 1}) {
     EXPECT_EQ(Order(direct, rows, update, 20), Order(ring, rows, update, 20));
   }
@@ -162,9 +161,9 @@ TEST(Loaders, HandOutASmallerLastBatch) {
   }
 }
 
-TEST(DirectLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
+TEST(SyncLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
   RecordingDevice device;
-  DirectLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
+  SyncLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
   const DataBuffer rows = NumberedRows(200);
   const auto source = loader.Open(rows, 0);
   const Batch first = source->Next();
@@ -173,9 +172,9 @@ TEST(DirectLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
   EXPECT_EQ(Targets(first), expected);
 }
 
-TEST(DirectLoader, ReleasesEverySlotThatItHandedOut) {
+TEST(SyncLoader, ReleasesEverySlotThatItHandedOut) {
   RecordingDevice device;
-  DirectLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
+  SyncLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
   const DataBuffer rows = NumberedRows(200);
   for (const std::size_t taken : {0, 1, 2, 5}) {
     const std::size_t before = device.recorder.events().size();

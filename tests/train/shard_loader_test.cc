@@ -15,7 +15,7 @@
 #include "support/recording_device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/mixed.h"
+#include "train/interleaved_loader.h"
 
 namespace tandem {
 namespace {
@@ -51,7 +51,7 @@ class ShardLoaderTest : public testing::Test {
   }
 
   // The next rows, `batches` an update.
-  static std::vector<std::string> Rows(BatchLoader& loader, int updates, int batches) {
+  static std::vector<std::string> Rows(DataLoader& loader, int updates, int batches) {
     const DataBuffer none(ShardSetSpec{}.schema, 0);
     std::vector<std::string> rows;
     for (int k = 0; k < updates; ++k) {
@@ -236,16 +236,16 @@ TEST_F(ShardLoaderTest, OneWholeChunkIsEnoughInAnyOrder) {
 }
 
 // Hands out rows that no set holds.
-class CountingLoader final : public BatchLoader {
+class CountingLoader final : public DataLoader {
  public:
-  class Source final : public BatchSource {
+  class Source final : public BatchIterator {
    public:
     Batch Next() override {
       return {.inputs = at::arange(2 * 9, at::kByte).view({2, 9}),
               .targets = at::arange(2, at::kFloat).view({2, 1})};
     }
   };
-  std::unique_ptr<BatchSource> Open(const DataBuffer&, std::int64_t) override {
+  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override {
     return std::make_unique<Source>();
   }
 };
@@ -270,7 +270,7 @@ TEST_F(ShardLoaderTest, MemoryIsPassedToAndFroInOrder) {
 TEST_F(ShardLoaderTest, BatchesAreMixedByShare) {
   CountingLoader live;
   const auto stored = Make({}, std::nullopt, 10), alone = Make({}, std::nullopt, 10);
-  MixedLoader mixed(live, *stored);
+  InterleavedLoader mixed(live, *stored);
   const std::vector<std::string> rows = Rows(mixed, 1, 3), expected = Rows(*alone, 1, 3);
   ASSERT_EQ(rows.size(), 3U * 12);
   for (std::size_t batch = 0; batch < 3; ++batch) {

@@ -9,14 +9,14 @@
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
-#include "train/current_net.h"
-#include "train/prefetch.h"
+#include "train/online_evaluator.h"
+#include "train/prefetch_loader.h"
 
 namespace tandem {
 namespace {
 
-struct Parts {
-  explicit Parts(TorchTrainerOptions options = {}, Norm norm = Norm::kNone)
+struct Components {
+  explicit Components(TorchTrainerOptions options = {}, Norm norm = Norm::kNone)
       : net({.input = ring.spec().input, .layers = {.width = 8, .blocks = 1, .norm = norm}}, 1),
         target(net.spec(), at::kFloat, c10::kCPU),
         loader(*device, schema, {.batch_size = 4, .depth = 2, .seed = 1}),
@@ -31,7 +31,7 @@ struct Parts {
   TorchTrainer trainer;
 };
 
-DataBuffer RingRows(const Parts& parts, std::size_t rows, float target) {
+DataBuffer RingRows(const Components& parts, std::size_t rows, float target) {
   DataBuffer buffer(parts.schema, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     buffer.column(kInputColumn)[i][i % 6] = 1;
@@ -47,8 +47,9 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   // With one input kind and no hidden units that matter we can do it by hand: set every weight to
   // zero but the output's bias b. Then the estimate is b, the loss the mean of (b - t)^2, and its
   // gradient 2 (b - mean t); Adam's first step moves b by the rate against its sign.
-  Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
-               .iterations_per_update = 1});
+  Components parts(
+      {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
+       .iterations_per_update = 1});
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -70,7 +71,7 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
   FrozenNet target(net.spec(), at::kFloat, c10::kCPU);
   PrefetchLoader loader(device, schema, {.batch_size = 4, .depth = 2, .seed = 1});
   TorchTrainer trainer(net, &target, loader, device, {});
-  CurrentNet current(net, at::kFloat, device, {.batch_rows = 4, .threads = 1});
+  OnlineEvaluator current(net, at::kFloat, device, {.batch_size = 4, .threads = 1});
   const DataBuffer rows(schema, 3);
   std::vector<float> values(3);
   trainer.PublishTarget();
@@ -82,10 +83,11 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
 
 TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
   const auto after = [](std::int64_t parts_of_a_batch) {
-    Parts parts({.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
-                 .accumulation_steps = parts_of_a_batch,
-                 .iterations_per_update = 5},
-                Norm::kLayer);
+    Components parts(
+        {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
+         .accumulation_steps = parts_of_a_batch,
+         .iterations_per_update = 5},
+        Norm::kLayer);
     const double loss = parts.trainer.Train(0, RingRows(parts, 20, 3.0F), StopSignal()).loss;
     const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
     parts.trainer.PublishTarget();
@@ -97,7 +99,7 @@ TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
 }
 
 TEST(TorchTrainer, TheHuberLossIsLinearBeyondItsDelta) {
-  Parts parts({.loss = Loss::kHuber, .huber_delta = 0.5});
+  Components parts({.loss = Loss::kHuber, .huber_delta = 0.5});
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -110,7 +112,7 @@ TEST(TorchTrainer, TheHuberLossIsLinearBeyondItsDelta) {
 }
 
 TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {
-  Parts parts(kOptions);
+  Components parts(kOptions);
   const DataBuffer rows = RingRows(parts, 20, 3.0F);
   std::vector<std::int64_t> iterations;
   parts.trainer.OnIteration([&](std::int64_t iteration) { iterations.push_back(iteration); });
@@ -127,7 +129,7 @@ TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {
 }
 
 TEST(TorchTrainer, StopsBetweenIterations) {
-  Parts parts(kOptions);
+  Components parts(kOptions);
   StopSignal stop;
   parts.trainer.OnIteration([&](std::int64_t iteration) {
     if (iteration == 2) stop.Request();
@@ -138,7 +140,7 @@ TEST(TorchTrainer, StopsBetweenIterations) {
 }
 
 TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
-  Parts parts(kOptions);
+  Components parts(kOptions);
   const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
   try {
     parts.trainer.Train(3, rows, StopSignal());
@@ -149,7 +151,7 @@ TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
 }
 
 TEST(TorchTrainer, PublishesTheNetworkAsItIs) {
-  Parts parts(kOptions, Norm::kLayer);
+  Components parts(kOptions, Norm::kLayer);
   const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
   parts.trainer.PublishTarget();
   const float before = parts.target.Forward(rows).item<float>();

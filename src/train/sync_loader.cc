@@ -1,4 +1,4 @@
-#include "train/direct.h"
+#include "train/sync_loader.h"
 
 #include "base/timeline.h"
 #include "generate/generator.h"
@@ -6,9 +6,9 @@
 
 namespace tandem {
 
-class DirectLoader::Source final : public BatchSource {
+class SyncLoader::Source final : public BatchIterator {
  public:
-  Source(DirectLoader& loader, const DataBuffer& rows, std::int64_t update)
+  Source(SyncLoader& loader, const DataBuffer& rows, std::int64_t update)
       : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.options_.seed, update)) {}
 
   ~Source() override {
@@ -36,18 +36,18 @@ class DirectLoader::Source final : public BatchSource {
   }
 
  private:
-  DirectLoader& loader_;
+  SyncLoader& loader_;
   const DataBuffer& rows_;
   LazyShuffle order_;
   std::size_t handed_out_ = 0;
 };
 
-DirectLoader::DirectLoader(Device& device, const Schema& schema, LoaderOptions options)
+SyncLoader::SyncLoader(Device& device, const Schema& schema, LoaderOptions options)
     : options_(options),
       slots_(device.MakeSlots(kNumSlots, BatchTensors(schema, options.batch_size), options.slots)) {
 }
 
-std::unique_ptr<BatchSource> DirectLoader::Open(const DataBuffer& rows, std::int64_t update) {
+std::unique_ptr<BatchIterator> SyncLoader::Open(const DataBuffer& rows, std::int64_t update) {
   return std::make_unique<Source>(*this, rows, update);
 }
 

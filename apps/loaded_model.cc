@@ -1,4 +1,4 @@
-#include "apps/solver.h"
+#include "apps/loaded_model.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 // The run's config, with what depends on the machine worked out anew, and the user's changes.
 TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   std::vector<Override> overrides;
-  for (const char* key : {"device", "train.threads", "evaluate.threads", "evaluate.precision"}) {
+  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision"}) {
     overrides.push_back({key, "auto", "the default of solving"});
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
@@ -48,7 +48,7 @@ std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) 
       .width = static_cast<std::size_t>(config.search.beam_width),
       .max_length = static_cast<std::size_t>(config.search.max_length),
       .max_seconds = config.search.max_seconds,
-      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+      .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
   if (config.network.head == Head::kQ) {
     return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
   }
@@ -63,7 +63,7 @@ std::unique_ptr<Search> MakeAStar(const TrainConfig& config, Model& model) {
       .instances = static_cast<std::size_t>(search.instances),
       .max_nodes = static_cast<std::size_t>(search.max_nodes),
       .max_seconds = search.max_seconds,
-      .evaluate_rows = static_cast<std::size_t>(config.evaluate.batch_rows)};
+      .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
   AnnounceAStar(options, model.domain().spec());
   return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
 }
@@ -99,7 +99,7 @@ std::string FasterAStar(const SearchConfig& config, const SearchResult& result) 
 
 }  // namespace
 
-Solver::Solver(const ModelArgs& args) {
+LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const TrainConfig asked = ConfigForSolving(run, args);
   std::unique_ptr<Device> device = OpenDevice(asked.device);
@@ -108,12 +108,12 @@ Solver::Solver(const ModelArgs& args) {
   if (model_->iterations() == 0) LogWarning("this network was stopped before it learned anything");
 }
 
-std::unique_ptr<Search> Solver::MakeSearch() {
+std::unique_ptr<Search> LoadedModel::MakeSearch() {
   const bool astar = config_.search.method == SearchMethod::kAStar;
   return astar ? MakeAStar(config_, *model_) : MakeBeamSearch(config_, *model_);
 }
 
-std::string Solver::Failure(const SearchResult& result) const {
+std::string LoadedModel::Failure(const SearchResult& result) const {
   if (result.solved) return "";
   const SearchConfig& config = config_.search;
   const bool astar = config.method == SearchMethod::kAStar;

@@ -12,10 +12,10 @@
 
 namespace tandem {
 
-class Solver {
+class LoadedModel {
  public:
   /// Throws InputError that says what is missing or does not fit.
-  explicit Solver(const ModelArgs& args);
+  explicit LoadedModel(const ModelArgs& args);
 
   const TrainConfig& config() const { return config_; }
   const Domain& domain() const { return model_->domain(); }

@@ -12,12 +12,12 @@
 
 namespace tandem {
 
-/// Turns runs a loop in which workers prepare turn i + 1 while the calling thread evaluates turn i.
-/// The calling thread counts as one of the workers and helps to prepare once its evaluation is
-/// done. With a single worker, preparation and evaluation therefore alternate.
-class Turns {
+/// PipelinedLoop runs a loop in which workers prepare turn i + 1 while the calling thread evaluates
+/// turn i. The calling thread counts as one of the workers and helps to prepare once its evaluation
+/// is done. With a single worker, preparation and evaluation therefore alternate.
+class PipelinedLoop {
  public:
-  explicit Turns(int workers) : arena_(workers) {}
+  explicit PipelinedLoop(int workers) : arena_(workers) {}
 
   /// For each turn i, calls prepare(i) in the arena and then evaluate(i) on the calling thread.
   /// prepare(i) starts after evaluate(i - 2) has returned and runs at the same time as

@@ -13,17 +13,17 @@
 #include "pipeline/replay_trainer.h"
 #include "run/checkpoint.h"
 #include "run/train_run.h"
-#include "train/current_net.h"
+#include "train/online_evaluator.h"
 #include "train/shard_loader.h"
 #include "train/torch_trainer.h"
 
 namespace tandem {
 
 /// In the order of construction: each uses only what is above it.
-struct TrainRun::Parts {
+struct TrainRun::Components {
   /// `from`: the checkpoint of the run to go on with, or null. Throws as TrainRun's constructor.
-  Parts(const TrainConfig& config, std::shared_ptr<Device> device_used, const StopSignal& stop,
-        const Checkpoint* from);
+  Components(const TrainConfig& config, std::shared_ptr<Device> device_used, const StopSignal& stop,
+             const Checkpoint* from);
 
   /// Makes the batch size that of `update`, the next to do. Whatever works in the background is
   /// stopped first, and begins anew with rows of that update.
@@ -44,16 +44,16 @@ struct TrainRun::Parts {
   Schema schema;
   NetworkSpec network;
   ResNetFC net;
-  std::unique_ptr<FrozenNet> target;               // null where no generator asks a network
-  std::unique_ptr<TorchEvaluator> evaluator;       // likewise
-  std::unique_ptr<CurrentNet> current;             // in sync_main alone, as the next two
-  std::unique_ptr<InferenceQueue> questions;  // to `current`
+  std::unique_ptr<FrozenNet> target;          // null where no generator asks a network
+  std::unique_ptr<TorchEvaluator> evaluator;  // likewise
+  std::unique_ptr<OnlineEvaluator> current;   // in sync_main alone, as the next two
+  std::unique_ptr<InferenceQueue> queue;      // to `current`
   std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
   std::int64_t batch_size = 0;
   std::unique_ptr<ShardLoader> shards;  // null where no rows come from shards
-  std::unique_ptr<BatchLoader> live;    // null where all do
-  std::unique_ptr<BatchLoader> mixed;   // null where not both are there
+  std::unique_ptr<DataLoader> live;     // null where all do
+  std::unique_ptr<DataLoader> mixed;    // null where not both are there
   std::unique_ptr<TorchTrainer> trainer;
   std::unique_ptr<ReplayBuffer> replay;           // null without replay
   std::unique_ptr<ReplayTrainer> replay_trainer;  // likewise, and in sync_main
@@ -64,7 +64,7 @@ struct TrainRun::Parts {
   void MakeEvaluators(const TrainConfig& config);
   void MakeShards(const TrainConfig& config, const Checkpoint* from);
   void MakeLoaders(const TrainConfig& config);
-  BatchLoader& loader() const;
+  DataLoader& loader() const;
   void MakeReplay(const TrainConfig& config);
   std::unique_ptr<TorchTrainer> MakeTrainer(const TrainConfig& config);
   std::unique_ptr<Pipeline> MakePipeline(const TrainConfig& config, const StopSignal& stop,

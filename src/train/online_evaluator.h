@@ -10,11 +10,11 @@ namespace tandem {
 
 /// Evaluates with a frozen copy, made anew where the network has changed since. For the thread that
 /// trains, between its iterations.
-class CurrentNet final : public Evaluator {
+class OnlineEvaluator final : public Evaluator {
  public:
   /// `net` and `device` must outlive this; `type` as FrozenNet's.
-  CurrentNet(const ResNetFC& net, at::ScalarType type, Device& device,
-             TorchEvaluatorOptions options);
+  OnlineEvaluator(const ResNetFC& net, at::ScalarType type, Device& device,
+                  TorchEvaluatorOptions options);
 
   /// Call when an iteration has changed the network.
   void Changed() { changed_ = true; }

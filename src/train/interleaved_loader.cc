@@ -1,4 +1,4 @@
-#include "train/mixed.h"
+#include "train/interleaved_loader.h"
 
 #include <ATen/ops/cat.h>
 
@@ -7,9 +7,9 @@
 namespace tandem {
 namespace {
 
-class Source final : public BatchSource {
+class Source final : public BatchIterator {
  public:
-  Source(std::unique_ptr<BatchSource> live, std::unique_ptr<BatchSource> stored)
+  Source(std::unique_ptr<BatchIterator> live, std::unique_ptr<BatchIterator> stored)
       : live_(std::move(live)), stored_(std::move(stored)) {}
 
   // Joining copies, so the parts' own memory is not held beyond this.
@@ -21,12 +21,13 @@ class Source final : public BatchSource {
   }
 
  private:
-  std::unique_ptr<BatchSource> live_, stored_;
+  std::unique_ptr<BatchIterator> live_, stored_;
 };
 
 }  // namespace
 
-std::unique_ptr<BatchSource> MixedLoader::Open(const DataBuffer& rows, std::int64_t update) {
+std::unique_ptr<BatchIterator> InterleavedLoader::Open(const DataBuffer& rows,
+                                                       std::int64_t update) {
   return std::make_unique<Source>(live_.Open(rows, update), stored_.Open(rows, update));
 }
 

@@ -1,4 +1,4 @@
-#include "train/prefetch.h"
+#include "train/prefetch_loader.h"
 
 #include <algorithm>
 #include <exception>
@@ -24,7 +24,7 @@ constexpr std::int64_t kHeld = 2;
 }  // namespace
 
 // The batches of one buffer, which the loader's thread copies to the device ahead of the trainer.
-class PrefetchLoader::Source final : public BatchSource {
+class PrefetchLoader::Source final : public BatchIterator {
  public:
   Source(PrefetchLoader& loader, const DataBuffer& rows, std::int64_t update)
       : loader_(loader),
@@ -107,7 +107,7 @@ PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptio
 
 PrefetchLoader::~PrefetchLoader() = default;
 
-std::unique_ptr<BatchSource> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
+std::unique_ptr<BatchIterator> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
   return std::make_unique<Source>(*this, rows, update);
 }
 

@@ -18,19 +18,19 @@ struct TargetState {
   double last_loss = 0;        ///< mean loss of the last update
 };
 
-class TargetBooks {
+class TargetNetworkSchedule {
  public:
   /// Without `loss_thresh`, every network that is offered is copied.
-  TargetBooks(const Generator& generator, Trainer& trainer, std::optional<double> loss_thresh,
-              TargetState state)
-      : asks_network_(generator.asks_network()),
+  TargetNetworkSchedule(const Generator& generator, Trainer& trainer,
+                        std::optional<double> loss_thresh, TargetState state)
+      : needs_network_(generator.needs_network()),
         most_loss_(loss_thresh.value_or(std::numeric_limits<double>::infinity())),
         trainer_(trainer),
         state_(state) {}
 
   /// Offers the network as it is after `updates` updates. Nothing may be asking the target network.
   void Offer(std::int64_t updates) {
-    if (!asks_network_) return;
+    if (!needs_network_) return;
     state_.offered = updates;
     if (updates > 0 && state_.last_loss > most_loss_) return;
     trainer_.PublishTarget();
@@ -47,16 +47,16 @@ class TargetBooks {
   /// How many updates buffer `update` trails the network that it was made for; 0, both, for
   /// generators that ask no network. The age also counts networks that were not good enough.
   std::int64_t LagOf(std::int64_t update) const {
-    return asks_network_ ? update - labelled_by_[update % 2].offered : 0;
+    return needs_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
   std::int64_t AgeOf(std::int64_t update) const {
-    return asks_network_ ? update - labelled_by_[update % 2].published : 0;
+    return needs_network_ ? update - labelled_by_[update % 2].published : 0;
   }
 
   const TargetState& state() const { return state_; }
 
  private:
-  bool asks_network_;
+  bool needs_network_;
   double most_loss_;
   Trainer& trainer_;
   TargetState state_;

@@ -11,7 +11,7 @@ namespace tandem {
 
 /// States that are known to be at most so many actions from the goal. Not trained on, save by
 /// chance: training draws from random numbers of its own.
-struct HeldOut {
+struct ValidationSet {
   std::vector<std::uint8_t> states;   ///< n x state_size
   std::vector<std::int64_t> lengths;  ///< n: of the scramble, or, from a file, of a shortest way
   std::vector<float> costs;           ///< n: of the way back, or `optimal` times the least cost
@@ -23,6 +23,6 @@ struct HeldOut {
 /// file that many scrambles of a fixed seed, the same for every run on a domain with this
 /// max_scramble: scramble i has 1 + i mod max_scramble actions. Throws InputError that names the
 /// file and line of what it cannot use.
-HeldOut MakeHeldOut(const Domain& domain, const TrainConfig& config);
+ValidationSet MakeValidationSet(const Domain& domain, const TrainConfig& config);
 
 }  // namespace tandem

@@ -7,7 +7,7 @@
 
 #include "base/worker.h"
 #include "nn/device.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 #include "train/loader.h"
 
 namespace tandem {
@@ -19,7 +19,7 @@ namespace tandem {
 /// The trainer holds batches n and n - 1 while `depth` more are ahead, so the ring has depth + 2
 /// slots. A slot's host memory is written again after the event of its last copy, and its device
 /// memory after the event of the training stream (TransferSlot).
-class PrefetchLoader final : public BatchLoader {
+class PrefetchLoader final : public DataLoader {
  public:
   static std::size_t NumSlots(std::int64_t depth) { return static_cast<std::size_t>(depth) + 2; }
 
@@ -27,7 +27,7 @@ class PrefetchLoader final : public BatchLoader {
   PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options);
   ~PrefetchLoader() override;
 
-  std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
+  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
 
  private:
   class Source;

@@ -3,21 +3,21 @@
 
 #include <memory>
 
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 
 namespace tandem {
 
 /// Each batch is one of `live`, which gets the rows of the update, and one of `stored`, end to end.
-class MixedLoader final : public BatchLoader {
+class InterleavedLoader final : public DataLoader {
  public:
   /// Both hand out batches of their share of the rows, and must outlive this.
-  MixedLoader(BatchLoader& live, BatchLoader& stored) : live_(live), stored_(stored) {}
+  InterleavedLoader(DataLoader& live, DataLoader& stored) : live_(live), stored_(stored) {}
 
-  std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
+  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
 
  private:
-  BatchLoader& live_;
-  BatchLoader& stored_;
+  DataLoader& live_;
+  DataLoader& stored_;
 };
 
 }  // namespace tandem

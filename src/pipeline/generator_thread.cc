@@ -1,4 +1,4 @@
-#include "pipeline/fill_thread.h"
+#include "pipeline/generator_thread.h"
 
 #include <exception>
 #include <utility>
@@ -8,20 +8,20 @@
 
 namespace tandem {
 
-FillThread::FillThread(Generator& generator, const Schema& schema, std::int64_t rows,
-                       const StopSignal& stop)
+GeneratorThread::GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+                                 const StopSignal& stop)
     : generator_(generator),
       rows_(rows),
       stop_(&stop),
       buffers_(schema, static_cast<std::size_t>(rows)),
       thread_(kGeneratorThread) {}
 
-FillThread::~FillThread() {
+GeneratorThread::~GeneratorThread() {
   stop_.Request();
   buffers_.Close(std::make_exception_ptr(Stopped()));
 }
 
-void FillThread::Start(std::int64_t update) {
+void GeneratorThread::Start(std::int64_t update) {
   const Span span(Phase::kGenerate);
   thread_.Post([this, update] {
     try {
@@ -32,18 +32,18 @@ void FillThread::Start(std::int64_t update) {
   });
 }
 
-FillThread::Filled FillThread::Wait() {
+GeneratorThread::Filled GeneratorThread::Wait() {
   const Span span(Phase::kWaitForRows);
   DoubleBuffer::ReadSlot lease = buffers_.AcquireRead();
   return {.lease = std::move(lease), .stats = last_fill_};
 }
 
-DoubleBuffer::WriteSlot FillThread::AcquireWrite() {
+DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
   const Span span(Phase::kWaitForFreeSlot);
   return buffers_.AcquireWrite();
 }
 
-void FillThread::Fill(std::int64_t update) {
+void GeneratorThread::Fill(std::int64_t update) {
   const Section section("fill", update);
   const Span span(Phase::kGenerate);
   DoubleBuffer::WriteSlot lease = AcquireWrite();

@@ -11,9 +11,9 @@
 
 namespace tandem {
 
-class Adviser {
+class HintProvider {
  public:
-  virtual ~Adviser() = default;
+  virtual ~HintProvider() = default;
 
   /// The puzzle that the network was trained on.
   virtual const Domain& domain() const = 0;

@@ -1,15 +1,15 @@
-#include "train/current_net.h"
+#include "train/online_evaluator.h"
 
 namespace tandem {
 
-CurrentNet::CurrentNet(const ResNetFC& net, at::ScalarType type, Device& device,
-                       TorchEvaluatorOptions options)
+OnlineEvaluator::OnlineEvaluator(const ResNetFC& net, at::ScalarType type, Device& device,
+                                 TorchEvaluatorOptions options)
     : net_(net),
       stream_(device.MainStream()),
       frozen_(net.spec(), type, device.torch()),
       evaluator_(frozen_, device, net.spec(), options) {}
 
-void CurrentNet::Evaluate(ConstRows inputs, std::span<float> values) {
+void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
   if (changed_) {
     const std::unique_ptr<StreamScope> scope = stream_->Enter();
     frozen_.CopyFrom(net_);

@@ -17,9 +17,9 @@ struct Batch {
 };
 
 /// The batches of one buffer, in a shuffled order. Used by one thread.
-class BatchSource {
+class BatchIterator {
  public:
-  virtual ~BatchSource() = default;
+  virtual ~BatchIterator() = default;
 
   /// The next batch, for use on the calling thread's current stream. Its memory stays valid until
   /// the batch after the next is asked for. Blocks until it is ready; throws what gathering it
@@ -28,13 +28,13 @@ class BatchSource {
 };
 
 /// Opens one buffer after the other.
-class BatchLoader {
+class DataLoader {
  public:
-  virtual ~BatchLoader() = default;
+  virtual ~DataLoader() = default;
 
   /// The batches of `rows`, which must outlive the source. Every row comes once; its order is a
   /// function of the seed and `update`. The source before must be gone.
-  virtual std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) = 0;
+  virtual std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) = 0;
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-#include "run/held_out.h"
+#include "run/validation_set.h"
 
 #include <fmt/format.h>
 
@@ -15,29 +15,29 @@ namespace {
 
 constexpr std::uint64_t kSeed = 0;  // not the run's: results of different runs compare
 
-HeldOut Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
-  HeldOut held_out;
+ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
+  ValidationSet validation_set;
   const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
   const auto size = static_cast<std::size_t>(count);
-  held_out.states.resize(size * state_size);
-  const Rows states(held_out.states.data(), size, state_size);
+  validation_set.states.resize(size * state_size);
+  const Rows states(validation_set.states.data(), size, state_size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto number = static_cast<std::int64_t>(i);
     // Where there are fewer states than lengths, they are spread over all of them.
     const std::int64_t length =
         count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
-    held_out.lengths.push_back(length);
+    validation_set.lengths.push_back(length);
     RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
     for (std::int64_t step = 0; step < length; ++step) walk.Step();
-    held_out.costs.push_back(walk.cost_back());
+    validation_set.costs.push_back(walk.cost_back());
   }
-  return held_out;
+  return validation_set;
 }
 
-HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
-  HeldOut held_out;
+ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
+  ValidationSet validation_set;
   const float least_cost = *std::ranges::min_element(domain.spec().action_costs);
-  for (const StateLine& line : ReadStates(path, domain, count)) {
+  for (const Problem& line : ReadStates(path, domain, count)) {
     if (!line.error.empty()) throw InputError(line.error);
     if (!line.optimal) {
       throw InputError(
@@ -45,16 +45,16 @@ HeldOut FromFile(const Domain& domain, const std::string& path, std::int64_t cou
                       "validation.file must tell",
                       path, DumpJson(line.id)));
     }
-    held_out.states.insert(held_out.states.end(), line.state.begin(), line.state.end());
-    held_out.lengths.push_back(*line.optimal);
-    held_out.costs.push_back(static_cast<float>(*line.optimal) * least_cost);
+    validation_set.states.insert(validation_set.states.end(), line.state.begin(), line.state.end());
+    validation_set.lengths.push_back(*line.optimal);
+    validation_set.costs.push_back(static_cast<float>(*line.optimal) * least_cost);
   }
-  return held_out;
+  return validation_set;
 }
 
 }  // namespace
 
-HeldOut MakeHeldOut(const Domain& domain, const TrainConfig& config) {
+ValidationSet MakeValidationSet(const Domain& domain, const TrainConfig& config) {
   const ValidationConfig& validation = config.validation;
   if (validation.file.empty()) {
     return Scrambles(domain, validation.states, config.generate.max_scramble);

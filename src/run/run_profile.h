@@ -61,10 +61,10 @@ struct TimeReport {
 
 /// Keeps a run's timeline. Used by the main thread. Throws Error where a thread works on the
 /// timeline that ThreadTimes has no place for.
-class TimeBooks {
+class RunProfile {
  public:
   /// What was done since `began` was setting up.
-  explicit TimeBooks(Stopwatch began);
+  explicit RunProfile(Stopwatch began);
 
   /// The main thread's own.
   Track& main() { return main_; }

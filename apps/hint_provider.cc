@@ -1,15 +1,15 @@
-#include "apps/adviser.h"
+#include "apps/hint_provider.h"
 
 #include <memory>
 
 #include "apps/commands.h"
+#include "apps/loaded_model.h"
 #include "apps/plain_errors.h"
-#include "apps/solver.h"
 
 namespace tandem {
 namespace {
 
-class NetworkAdviser final : public Adviser {
+class NetworkAdviser final : public HintProvider {
  public:
   explicit NetworkAdviser(const ModelArgs& args) : solver_(args) {}
 
@@ -35,13 +35,13 @@ class NetworkAdviser final : public Adviser {
   std::string Failure(const SearchResult& result) const override { return solver_.Failure(result); }
 
  private:
-  Solver solver_;
+  LoadedModel solver_;
   std::unique_ptr<Search> search_;  // made at the first question
 };
 
 }  // namespace
 }  // namespace tandem
 
-extern "C" tandem::Adviser* tandem::tandem_open_adviser(const ModelArgs& args) {
+extern "C" tandem::HintProvider* tandem::tandem_open_adviser(const ModelArgs& args) {
   return WithPlainErrors([&] { return new NetworkAdviser(args); });
 }

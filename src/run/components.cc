@@ -1,12 +1,12 @@
-#include "run/train_parts.h"
+#include "run/components.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "generate/make_generator.h"
 #include "tandem/registry.h"
+#include "train/interleaved_loader.h"
 #include "train/loader.h"
-#include "train/mixed.h"
 
 namespace tandem {
 namespace {
@@ -19,8 +19,8 @@ std::vector<std::string> ParameterNames(const ResNetFC& net) {
 
 }  // namespace
 
-TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device_used,
-                       const StopSignal& stop, const Checkpoint* from)
+TrainRun::Components::Components(const TrainConfig& config, std::shared_ptr<Device> device_used,
+                                 const StopSignal& stop, const Checkpoint* from)
     : device(std::move(device_used)),
       tbb_limit(
           tbb::global_control::max_allowed_parallelism,
@@ -37,8 +37,8 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
   // Whom sync_main's generator asks, the network in training, labels nothing.
-  const bool answered = questions != nullptr;
-  Evaluator* asked = answered ? static_cast<Evaluator*>(questions.get()) : evaluator.get();
+  const bool answered = queue != nullptr;
+  Evaluator* asked = answered ? static_cast<Evaluator*>(queue.get()) : evaluator.get();
   generator = MakeGenerator(*domain, config, {.network = asked, .labels = !answered});
   const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
   batch_size = config.batch_size_of(update);
@@ -61,8 +61,8 @@ TrainRun::Parts::Parts(const TrainConfig& config, std::shared_ptr<Device> device
   pipeline = MakePipeline(config, stop, update, from != nullptr ? from->Target() : TargetState{});
 }
 
-void TrainRun::Parts::UseBatchSizeOf(std::int64_t update, const TrainConfig& config,
-                                     const StopSignal& stop) {
+void TrainRun::Components::UseBatchSizeOf(std::int64_t update, const TrainConfig& config,
+                                          const StopSignal& stop) {
   if (config.batch_size_of(update) == batch_size) return;
   const TargetState target_state = pipeline->target();
   pipeline.reset();
@@ -72,12 +72,12 @@ void TrainRun::Parts::UseBatchSizeOf(std::int64_t update, const TrainConfig& con
   pipeline = MakePipeline(config, stop, update, target_state);
 }
 
-void TrainRun::Parts::UsePlan(const UpdatePlan& plan) {
+void TrainRun::Components::UsePlan(const UpdatePlan& plan) {
   trainer->UsePlan(plan);
   pipeline->EndAt(plan.updates());
 }
 
-void TrainRun::Parts::MakeShards(const TrainConfig& config, const Checkpoint* from) {
+void TrainRun::Components::MakeShards(const TrainConfig& config, const Checkpoint* from) {
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), schema);
   shards = std::make_unique<ShardLoader>(
@@ -91,7 +91,7 @@ void TrainRun::Parts::MakeShards(const TrainConfig& config, const Checkpoint* fr
 }
 
 // For batches of `batch_size`.
-void TrainRun::Parts::MakeLoaders(const TrainConfig& config) {
+void TrainRun::Components::MakeLoaders(const TrainConfig& config) {
   mixed.reset();
   live.reset();  // one at a time
   const std::int64_t live_rows = config.live_part_of(batch_size);
@@ -102,22 +102,22 @@ void TrainRun::Parts::MakeLoaders(const TrainConfig& config) {
   }
   if (shards == nullptr) return;
   shards->UseBatchSize(batch_size - live_rows);
-  if (live != nullptr) mixed = std::make_unique<MixedLoader>(*live, *shards);
+  if (live != nullptr) mixed = std::make_unique<InterleavedLoader>(*live, *shards);
 }
 
-BatchLoader& TrainRun::Parts::loader() const {
+DataLoader& TrainRun::Components::loader() const {
   if (mixed != nullptr) return *mixed;
   return live != nullptr ? *live : *shards;
 }
 
-void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
-  const at::ScalarType type = WeightTypeFor(config.evaluate);
-  const TorchEvaluatorOptions options = EvaluatorOptionsFor(config.evaluate);
+void TrainRun::Components::MakeEvaluators(const TrainConfig& config) {
+  const at::ScalarType type = WeightTypeFor(config.inference);
+  const TorchEvaluatorOptions options = EvaluatorOptionsFor(config.inference);
   target = std::make_unique<FrozenNet>(network, type, device->torch());
   evaluator = std::make_unique<TorchEvaluator>(*target, *device, network, options);
   if (config.pipeline.mode != Mode::kSyncMain) return;
-  current = std::make_unique<CurrentNet>(net, type, *device, options);
-  questions = std::make_unique<InferenceQueue>(*current);
+  current = std::make_unique<OnlineEvaluator>(net, type, *device, options);
+  queue = std::make_unique<InferenceQueue>(*current);
   labeller = std::make_unique<BellmanLabeller>(
       *domain, *evaluator,
       LabellerOptions{.head = config.network.head,
@@ -126,7 +126,7 @@ void TrainRun::Parts::MakeEvaluators(const TrainConfig& config) {
                       .workers = static_cast<int>(*config.generate.workers)});
 }
 
-std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& config) {
+std::unique_ptr<TorchTrainer> TrainRun::Components::MakeTrainer(const TrainConfig& config) {
   return std::make_unique<TorchTrainer>(
       net, target.get(), loader(), *device,
       TorchTrainerOptions{.optimizer = config.optimizer,
@@ -139,7 +139,7 @@ std::unique_ptr<TorchTrainer> TrainRun::Parts::MakeTrainer(const TrainConfig& co
                           .bf16 = config.train.precision == Precision::kBf16});
 }
 
-void TrainRun::Parts::MakeReplay(const TrainConfig& config) {
+void TrainRun::Components::MakeReplay(const TrainConfig& config) {
   const bool of_states = config.pipeline.mode == Mode::kSyncMain;
   replay = std::make_unique<ReplayBuffer>(
       of_states ? StateSchema(domain->spec()) : schema,
@@ -149,10 +149,10 @@ void TrainRun::Parts::MakeReplay(const TrainConfig& config) {
 }
 
 // It works up to where the batch size changes, so that no fill starts that no update will use.
-std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& config,
-                                                        const StopSignal& stop,
-                                                        std::int64_t first_update,
-                                                        const TargetState& target_state) {
+std::unique_ptr<Pipeline> TrainRun::Components::MakePipeline(const TrainConfig& config,
+                                                             const StopSignal& stop,
+                                                             std::int64_t first_update,
+                                                             const TargetState& target_state) {
   std::int64_t end = *config.train.max_updates;
   if (const std::int64_t every = config.train.batch_doubles_every; every > 0) {
     end = std::min(end, (first_update / every + 1) * every);
@@ -164,9 +164,8 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
                                 .first_update = first_update,
                                 .target = target_state};
   if (config.pipeline.mode == Mode::kSyncMain) {
-    return MakeSyncMainPipeline(
-        *generator, *trainer, schema, options, stop,
-        {.questions = *questions, .replay = *replay, .labeller = *labeller});
+    return MakeSyncMainPipeline(*generator, *trainer, schema, options, stop,
+                                {.queue = *queue, .replay = *replay, .labeller = *labeller});
   }
   Trainer& trains = replay_trainer != nullptr ? static_cast<Trainer&>(*replay_trainer) : *trainer;
   const bool overlaps = config.pipeline.mode == Mode::kAsync && config.pipeline.overlap;
@@ -174,12 +173,12 @@ std::unique_ptr<Pipeline> TrainRun::Parts::MakePipeline(const TrainConfig& confi
   return make(*generator, trains, schema, options, stop);
 }
 
-std::int64_t TrainRun::Parts::NumEvaluated() const {
+std::int64_t TrainRun::Components::NumEvaluated() const {
   return (evaluator != nullptr ? evaluator->num_rows() : 0) +
          (current != nullptr ? current->num_rows() : 0);
 }
 
-RunState TrainRun::Parts::State(const RunCounters& counters) const {
+RunState TrainRun::Components::State(const RunCounters& counters) const {
   return {.config = {},
           .counters = counters,
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,

@@ -1,4 +1,4 @@
-#include "run/time_books.h"
+#include "run/run_profile.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "pipeline/fill_thread.h"
+#include "pipeline/generator_thread.h"
 #include "shards/shard_pipeline.h"
 #include "tandem/error.h"
 #include "train/loader.h"
@@ -132,20 +132,20 @@ nlohmann::ordered_json ToJson(const GpuTimes& times) {
           {"streams", std::move(streams)}};
 }
 
-TimeBooks::TimeBooks(Stopwatch began)
+RunProfile::RunProfile(Stopwatch began)
     : timeline_(began.start()), main_(timeline_.AddMainTrack(kMainThread, Phase::kSetUp)) {}
 
-void TimeBooks::TrainingStarts() {
+void RunProfile::TrainingStarts() {
   if (!cold_) cold_ = Now();
 }
 
-TimeBooks::Mark TimeBooks::Now() const {
+RunProfile::Mark RunProfile::Now() const {
   return {.times = Times(),
           .core_s = CoreSeconds(CLOCK_PROCESS_CPUTIME_ID),
           .main_core_s = CoreSeconds(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-ThreadTimes TimeBooks::Times() const {
+ThreadTimes RunProfile::Times() const {
   ThreadTimes all;
   for (const Timeline::TrackTimes& track : timeline_.Times()) {
     if (track.is_worker) {
@@ -158,12 +158,12 @@ ThreadTimes TimeBooks::Times() const {
   return all;
 }
 
-ThreadTimes TimeBooks::TakeTimes() {
+ThreadTimes RunProfile::TakeTimes() {
   const ThreadTimes now = Times();
   return Less(now, std::exchange(taken_, now));
 }
 
-TimeReport TimeBooks::Report() const {
+TimeReport RunProfile::Report() const {
   TimeReport report{.threads = Times()};
   if (!cold_) {
     report.cold_start_s = report.threads.main[Phase::kWaitForRows];

@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "nn/device.h"
-#include "train/batch_source.h"
+#include "train/data_loader.h"
 #include "train/loader.h"
 
 namespace tandem {
 
 /// What PrefetchLoader does, in the same order, but on the calling thread: to measure what each
 /// part takes by itself, and what prefetching gains.
-class DirectLoader final : public BatchLoader {
+class SyncLoader final : public DataLoader {
  public:
   static constexpr std::size_t kNumSlots = 2;  ///< a batch and the one before are in use
 
   /// `device` must outlive this; buffers have `schema`, that of ExampleSchema.
-  DirectLoader(Device& device, const Schema& schema, LoaderOptions options);
+  SyncLoader(Device& device, const Schema& schema, LoaderOptions options);
 
-  std::unique_ptr<BatchSource> Open(const DataBuffer& rows, std::int64_t update) override;
+  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
 
  private:
   class Source;

@@ -21,7 +21,7 @@ struct FillStats {
 };
 
 /// Runs fills on a thread of its own, one at a time. Start and Wait are called from one thread.
-class FillThread {
+class GeneratorThread {
  public:
   struct Filled {
     DoubleBuffer::ReadSlot lease;
@@ -29,13 +29,14 @@ class FillThread {
   };
 
   /// `generator` and `stop`, which ends fills early, must outlive this.
-  FillThread(Generator& generator, const Schema& schema, std::int64_t rows, const StopSignal& stop);
+  GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+                  const StopSignal& stop);
 
   /// Has a fill in hand end soon, and waits for its end. What it wrote is dropped: random numbers
   /// are keyed by row, so that the same fill can be asked for again.
-  ~FillThread();
-  FillThread(const FillThread&) = delete;
-  FillThread& operator=(const FillThread&) = delete;
+  ~GeneratorThread();
+  GeneratorThread(const GeneratorThread&) = delete;
+  GeneratorThread& operator=(const GeneratorThread&) = delete;
 
   /// Asks for buffer `update` and returns at once.
   void Start(std::int64_t update);
