@@ -14,8 +14,9 @@
 namespace tandem {
 namespace {
 
-// Machines slow down and others use them too.
-constexpr double kPlannedShare = 0.99;
+// The reserve for a last update that is slower than those before it: a share of the whole time
+// limit, since short updates vary by more than their own length, and a part of an update.
+constexpr double kPlannedShare = 0.98;
 constexpr double kReservedUpdates = 0.3;
 
 // A plan stays as it is while it is wrong by less than this share of the updates that are left.
@@ -119,15 +120,15 @@ UpdatePlan UpdatePacer::Revised(UpdatePlan plan, double limit_s) const {
   const std::size_t recent = std::max(kFewestUpdates, std::min(done - kColdUpdates, done / 2));
   const double update_s = (began_s_.back() - began_s_[done - recent]) / static_cast<double>(recent);
   const std::int64_t update = first_update_ + static_cast<std::int64_t>(done);
-  const std::int64_t updates = update + UpdatesThatFit(limit_s - began_s_.back(), update_s);
+  const std::int64_t updates = update + UpdatesThatFit(limit_s, began_s_.back(), update_s);
   const double left = static_cast<double>(plan.updates() - update);
   const auto wrong_by = static_cast<double>(std::abs(updates - plan.updates()));
   if (updates != plan.updates() && wrong_by >= kTolerance * left) plan.Revise(update, updates);
   return plan;
 }
 
-std::int64_t UpdatesThatFit(double seconds, double update_s) {
-  const double fitting = kPlannedShare * seconds / update_s - kReservedUpdates;
+std::int64_t UpdatesThatFit(double limit_s, double elapsed_s, double update_s) {
+  const double fitting = (kPlannedShare * limit_s - elapsed_s) / update_s - kReservedUpdates;
   if (!(fitting > 1) || !std::isfinite(fitting)) return 1;
   return static_cast<std::int64_t>(std::min(fitting, 1e9));
 }

@@ -71,8 +71,8 @@ class UpdatePacer {
   std::vector<double> began_s_;  // of each update from the first on
 };
 
-/// How many updates to plan for so many seconds: a part of an update is kept in reserve, so that
-/// the last one ends in time. At least 1.
-std::int64_t UpdatesThatFit(double seconds, double update_s);
+/// How many more updates to plan for a run that must end by `limit_s` and has taken `elapsed_s`. A
+/// part of the time is kept in reserve, so that the last update ends in time. At least 1.
+std::int64_t UpdatesThatFit(double limit_s, double elapsed_s, double update_s);
 
 }  // namespace tandem

@@ -175,18 +175,18 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
   LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
   const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};
   const double rate = IterationsPerSecond(config, device, length, stop);
-  const double left = limit - began.Seconds();
+  const double elapsed = began.Seconds();
   if (rate > 0) {
     const std::int64_t asked = config.train.iterations_per_update;
-    const std::int64_t iterations = IterationsPerUpdate(config, left * rate);
+    const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
     if (iterations < asked) {
       LogInfo(fmt::format("train.iterations_per_update is {} and not {}, so that {} updates fit",
                           iterations, asked, kFewestUpdates));
     }
     config.train.iterations_per_update = iterations;
   }
-  config.train.max_updates =
-      UpdatesThatFit(left, static_cast<double>(config.train.iterations_per_update) / rate);
+  config.train.max_updates = UpdatesThatFit(
+      limit, elapsed, static_cast<double>(config.train.iterations_per_update) / rate);
   config.train.follows_clock = true;
   return config;
 }

@@ -88,6 +88,15 @@ TEST(UpdatePacer, UsesTheWholeTimeWhereTheMachineIsFasterThanMeasured) {
   EXPECT_EQ(run.plan.Done(run.plan.updates() * kIterations - 1, kIterations), 1);
 }
 
+TEST(UpdatePacer, EndsInTimeWhereShortUpdatesVaryByMoreThanTheirLength) {
+  for (std::int64_t period = 2; period < 40; ++period) {
+    const Simulated run(1000, 4,
+                        [&](std::int64_t update) { return update % period == 0 ? 0.04 : 0.004; });
+    EXPECT_LE(run.elapsed_s, 4) << period;
+    EXPECT_GT(run.elapsed_s, 0.94 * 4) << period;
+  }
+}
+
 TEST(UpdatePacer, EndsInTimeWhereTheMachineBecomesSlower) {
   const Simulated run(100, 175, [](std::int64_t update) { return update < 30 ? 1.5 : 4.0; });
   EXPECT_LE(run.elapsed_s, 175);
@@ -106,14 +115,15 @@ TEST(UpdatePacer, DoesNotCountTheColdStart) {
   for (std::int64_t update = 0; update < 3; ++update) pacer.Begins(update, began[update]);
   EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 9);  // too few to say
   pacer.Begins(3, began[3]);
-  EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 3 + 98);
+  EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 3 + 95);
 }
 
 TEST(UpdatesThatFit, KeepsAMarginAndPlansAtLeastOne) {
-  EXPECT_EQ(UpdatesThatFit(100, 1), 98);
-  EXPECT_EQ(UpdatesThatFit(100, 1000), 1);
-  EXPECT_EQ(UpdatesThatFit(-1, 1), 1);
-  EXPECT_EQ(UpdatesThatFit(100, 0), 1);  // nothing was measured
+  EXPECT_EQ(UpdatesThatFit(100, 0, 1), 97);
+  EXPECT_EQ(UpdatesThatFit(100, 50, 1), 47);
+  EXPECT_EQ(UpdatesThatFit(100, 0, 1000), 1);
+  EXPECT_EQ(UpdatesThatFit(100, 101, 1), 1);
+  EXPECT_EQ(UpdatesThatFit(100, 0, 0), 1);  // nothing was measured
 }
 
 }  // namespace
