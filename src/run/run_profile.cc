@@ -40,7 +40,8 @@ void AddFlat(const std::string& thread, const PhaseTimes& times, nlohmann::order
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     const double seconds = std::round(times[phase] * 1e3) / 1e3;
-    if (phase == Phase::kUnnamed || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
+    const bool says_something = phase != Phase::kUnnamed && phase != Phase::kIdle;
+    if (!says_something || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
     json[fmt::format("{}_{}_s", thread, PhaseName(phase))] = seconds;
   }
 }

@@ -28,7 +28,7 @@ struct ThreadTimes {
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
 /// The same as one flat object: "main_forward_s" and so on, in milliseconds' precision, for phases
-/// that took at least a hundredth of their thread's time.
+/// that took at least a hundredth of their thread's time and are not idle.
 nlohmann::ordered_json FlatJson(const ThreadTimes& times);
 
 /// What a GPU did in the updates that were traced.

@@ -1,4 +1,5 @@
 // Runs that are stopped, killed or fail, and go on.
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -367,7 +368,7 @@ TEST_P(InFolder, AMalformedCheckpointIsNamedWithTheEntry) {
     std::string entry;
     for (const std::string& outer : path) entry += outer + ".";
     entry += name;
-    within.insert_or_assign(name, c10::List<std::int64_t>({1}));
+    within.insert_or_assign(name, at::zeros({1}));
     WriteTensorFile(file, whole);
     expect_named(entry);
     if (name != "resume") {  // without it, there is a message of its own
