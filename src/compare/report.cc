@@ -72,7 +72,8 @@ std::string Faster(const Row& row, std::size_t seeds) {
 std::string Better(const std::optional<Spread>& rate, const std::optional<Spread>& first,
                    std::optional<double> chance, const char* after, std::size_t seeds) {
   if (!rate || !first) return "";
-  if (chance == 1.0) return fmt::format("; after equal {} no difference in solve rate", after);
+  if (seeds > 1 && chance == 1.0)
+    return fmt::format("; after equal {} no difference in solve rate", after);
   std::string figures = fmt::format("; after equal {} it solves {:.1f} % and not {:.1f} %", after,
                                     100 * rate->median, 100 * first->median);
   if (seeds == 1 || !chance) return figures;

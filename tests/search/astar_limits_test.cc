@@ -56,7 +56,7 @@ TEST(AStarLimits, SolutionFoundBeforeTheNodeLimitCounts) {
   const PancakeDomain pancakes(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar search(pancakes, zero, {.weight = 1, .batch = 1000, .max_nodes = 6});
-  const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {4, 1});
+  const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {1, 4});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_TRUE(result.solved);
   EXPECT_EQ(result.ended, Ended::kNodeLimit);
