@@ -91,7 +91,7 @@ std::string LowerWeight(const SearchConfig& config) {
 constexpr std::int64_t kSmallBatch = 100;
 
 std::string FasterAStar(const SearchConfig& config, const SearchResult& result) {
-  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise it";
+  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
   return fmt::format(
       "raise search.batch ({}): the search generated only {} nodes a second", config.batch,
       WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
@@ -119,12 +119,14 @@ std::string LoadedModel::Failure(const SearchResult& result) const {
   const bool astar = config.method == SearchMethod::kAStar;
   switch (result.ended) {
     case Ended::kNodeLimit:
-      return fmt::format("no solution found with {} nodes (search.max_nodes); {}raise it",
-                         WithThousands(config.max_nodes), LowerWeight(config));
-    case Ended::kTimeLimit:
       return fmt::format(
-          "no solution found in {} (search.max_seconds); {}", HumanSeconds(config.max_seconds),
-          astar ? FasterAStar(config, result) : "lower search.beam_width, or raise it");
+          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
+          WithThousands(config.max_nodes), LowerWeight(config));
+    case Ended::kTimeLimit:
+      return fmt::format("no solution found in {} (search.max_seconds); {}",
+                         HumanSeconds(config.max_seconds),
+                         astar ? FasterAStar(config, result)
+                               : "lower search.beam_width, or raise search.max_seconds");
     case Ended::kLengthLimit:
       return fmt::format(
           "no solution of at most {} moves found with beam width {}; raise search.max_length or "

@@ -96,8 +96,8 @@ class Solve(CliTest):
                                   "--search", "astar", "--set", "search.max_nodes=200", "--set",
                                   "search.batch=10", "--out", out, code=1)
         self.assertRegex(text, r"no solution found with 200 nodes \(search.max_nodes\); lower "
-                               r"search.weight \(0.6\), or raise it; best: estimate \d+\.\d\d, "
-                               r"after \d+ ")
+                               r"search.weight \(0.6\), or raise search.max_nodes; best: "
+                               r"estimate \d+\.\d\d, after \d+ ")
         self.assertIn("not solved    1: 1 at the node limit", text)
         result = json.loads(out.read_text())
         self.assertEqual((result["ended"], result["stored"]), ("node limit", 200))
@@ -114,9 +114,10 @@ class Solve(CliTest):
             return json.loads(text)["error"]
         self.assertRegex(error("--search", "astar", "--set", "search.batch=1"),
                          r"raise search.batch \(1\): the search generated only [\d,]+ nodes a second")
-        self.assertIn("lower search.weight (0.6), or raise it", error("--search", "astar"))
+        self.assertIn("lower search.weight (0.6), or raise search.max_seconds",
+                      error("--search", "astar"))
         self.assertTrue(error("--search", "astar", "--weight", 0).endswith(
-            "(search.max_seconds); raise it"))
+            "(search.max_seconds); raise search.max_seconds"))
         self.assertIn("lower search.beam_width",
                       error("--beam-width", 8, "--set", "search.max_length=100000"))
 
