@@ -29,7 +29,7 @@ class AsyncPipeline final : public Pipeline {
 
     target_.Offer(k);
     if (k + 1 < options_.max_updates) StartFill(k + 1);
-    record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    record.train = trainer_.Train(k, filled.slot.rows(), stop_);
     target_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;

@@ -34,8 +34,8 @@ void GeneratorThread::Start(std::int64_t update) {
 
 GeneratorThread::Filled GeneratorThread::Wait() {
   const Span span(Phase::kWaitForRows);
-  DoubleBuffer::ReadSlot lease = buffers_.AcquireRead();
-  return {.lease = std::move(lease), .stats = last_fill_};
+  DoubleBuffer::ReadSlot slot = buffers_.AcquireRead();
+  return {.slot = std::move(slot), .stats = last_fill_};
 }
 
 DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
@@ -46,19 +46,20 @@ DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
 void GeneratorThread::Fill(std::int64_t update) {
   const Section section("fill", update);
   const Span span(Phase::kGenerate);
-  DoubleBuffer::WriteSlot lease = AcquireWrite();
+  DoubleBuffer::WriteSlot slot = AcquireWrite();
   FillStats stats{.began = Stopwatch::Clock::now(), .wait_s = idle_.Seconds()};
   try {
     const ScopedTimer timer(stats.seconds);
-    generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, lease.rows(), stop_);
+    generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, slot.rows(), stop_);
   } catch (...) {
-    buffers_.Close(std::current_exception());  // before the dropped lease says less
+    // Close with the real reason before the unpublished slot closes the pair with a general one.
+    buffers_.Close(std::current_exception());
     return;
   }
   last_fill_ = stats;
   idle_ = Stopwatch();
   StartArrow(kRowsArrow, update);
-  lease.Publish();
+  slot.Publish();
 }
 
 }  // namespace tandem

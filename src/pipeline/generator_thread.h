@@ -11,37 +11,38 @@
 
 namespace tandem {
 
-/// The name of its thread, in traces and accounts.
+/// The name of the thread in traces and in the run's time profile.
 inline constexpr const char* kGeneratorThread = "generator";
 
 struct FillStats {
   Stopwatch::Clock::time_point began;
-  double seconds = 0;  ///< in Generator::Fill
-  double wait_s = 0;   ///< the generator thread's idle time before it
+  double seconds = 0;  ///< time in Generator::Fill
+  double wait_s = 0;   ///< idle time of the generator thread before this fill
 };
 
-/// Runs fills on a thread of its own, one at a time. Start and Wait are called from one thread.
+/// GeneratorThread runs fills on its own thread, one at a time, into the two buffers of a
+/// DoubleBuffer. Call Start and Wait from one thread.
 class GeneratorThread {
  public:
   struct Filled {
-    DoubleBuffer::ReadSlot lease;
+    DoubleBuffer::ReadSlot slot;
     FillStats stats;
   };
 
-  /// `generator` and `stop`, which ends fills early, must outlive this.
+  /// `generator` and `stop` must outlive this object. `stop` ends fills early.
   GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
                   const StopSignal& stop);
 
-  /// Has a fill in hand end soon, and waits for its end. What it wrote is dropped: random numbers
-  /// are keyed by row, so that the same fill can be asked for again.
+  /// Stops the running fill, if any, and waits until it has ended. Its rows are discarded. Random
+  /// numbers are keyed by row, so a later fill of the same update makes the same rows again.
   ~GeneratorThread();
   GeneratorThread(const GeneratorThread&) = delete;
   GeneratorThread& operator=(const GeneratorThread&) = delete;
 
-  /// Asks for buffer `update` and returns at once.
+  /// Starts the fill of buffer `update` and returns at once.
   void Start(std::int64_t update);
 
-  /// Waits for the oldest buffer that was started and not yet waited for. Throws what its fill
+  /// Waits for the oldest fill that was started and has not been waited for. Throws what the fill
   /// threw.
   Filled Wait();
 
@@ -54,12 +55,13 @@ class GeneratorThread {
   StopSignal stop_;
   DoubleBuffer buffers_;
 
-  // Written by the generator thread before it publishes a buffer, read after that buffer was
-  // acquired, and not written again before the next Start: the hand-over orders them.
+  // Needs no lock, because the hand-over of the buffer orders the accesses: the generator thread
+  // writes it before it publishes a buffer, Wait reads it after it has acquired that buffer, and
+  // the generator thread does not write it again before the next Start.
   FillStats last_fill_;
-  Stopwatch idle_;  // the generator thread's own
+  Stopwatch idle_;  // used by the generator thread only
 
-  Worker thread_;  // last: it uses everything above
+  Worker thread_;  // declared last, so that it ends before the members that it uses
 };
 
 }  // namespace tandem

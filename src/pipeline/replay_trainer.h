@@ -1,4 +1,4 @@
-// Training on the rows of earlier updates too.
+// A trainer that also trains on the rows of earlier updates.
 #pragma once
 
 #include <utility>
@@ -9,11 +9,13 @@
 
 namespace tandem {
 
-/// A Trainer that trains another on a sample of the rows of the update in hand and of those before
-/// it (ReplayBuffer), with the labels that they had when they came. The modes need not know.
+/// ReplayTrainer wraps a Trainer and adds replay: it adds each update's rows to a ReplayBuffer and
+/// trains on a sample from it. Rows keep the labels that they had when they were added. A mode does
+/// not need to know about replay.
 class ReplayTrainer final : public Trainer {
  public:
-  /// Both must outlive this. What `replay` holds is what the updates so far have added.
+  /// Both must outlive this object. `replay` holds the rows that earlier updates added: none in a
+  /// new run, those of the saved buffers in a resumed one.
   ReplayTrainer(Trainer& trainer, ReplayBuffer& replay) : trainer_(trainer), replay_(replay) {}
 
   void PublishTarget() override { trainer_.PublishTarget(); }

@@ -29,9 +29,9 @@ class SequentialPipeline final : public Pipeline {
     record.lag_updates = target_.LagOf(k);
     record.target_age_updates = target_.AgeOf(k);
 
-    // As async does before it starts the fill of buffer k + 1.
+    // async refreshes the target network here, before it starts the fill of buffer k + 1.
     if (options_.policy_lag == 1) target_.Offer(k);
-    record.train = trainer_.Train(k, filled.lease.rows(), stop_);
+    record.train = trainer_.Train(k, filled.slot.rows(), stop_);
     target_.Trained(record.train.loss);
     record.seconds = watch.Seconds();
     return record;

@@ -9,10 +9,11 @@
 namespace tandem {
 namespace {
 
-// A generator whose fills the main thread can wait for while it answers.
-class AnsweredGenerator final : public Generator {
+// Reports the end of each fill to the queue, so that the main thread can serve requests while it
+// waits for a fill.
+class FillEndReporter final : public Generator {
  public:
-  AnsweredGenerator(Generator& generator, InferenceQueue& queue)
+  FillEndReporter(Generator& generator, InferenceQueue& queue)
       : generator_(generator), queue_(queue) {}
 
   bool needs_network() const override { return generator_.needs_network(); }
@@ -35,22 +36,22 @@ class AnsweredGenerator final : public Generator {
 class SyncMainPipeline final : public Pipeline {
  public:
   SyncMainPipeline(Generator& generator, Trainer& trainer, const Schema& examples,
-                   PipelineOptions options, const StopSignal& stop, SyncMainComponents parts)
+                   PipelineOptions options, const StopSignal& stop, SyncMainComponents components)
       : trainer_(trainer),
         options_(options),
         stop_(stop),
-        components_(parts),
+        components_(components),
         target_(generator, trainer, options.loss_thresh, options.target),
         next_(options.first_update),
         examples_(examples, static_cast<std::size_t>(options.rows_per_update)),
-        generator_(generator, parts.queue),
-        fills_(generator_, parts.replay.schema(), options.rows_per_update, stop) {
+        generator_(generator, components.queue),
+        fills_(generator_, components.replay.schema(), options.rows_per_update, stop) {
     trainer.BetweenIterations([this] { components_.queue.Serve(); });
   }
 
   ~SyncMainPipeline() override {
     trainer_.BetweenIterations({});
-    // A fill that waits for an answer must not wait for ever.
+    // Otherwise a fill that waits for a result would wait for ever.
     components_.queue.Close(std::make_exception_ptr(Stopped()));
   }
   SyncMainPipeline(const SyncMainPipeline&) = delete;
@@ -86,11 +87,11 @@ class SyncMainPipeline final : public Pipeline {
   FillStats TakeIntoReplay(std::int64_t update) {
     components_.queue.ServeUntilFillEnds();
     const GeneratorThread::Filled filled = fills_.Wait();
-    components_.replay.Add(update, filled.lease.rows());
+    components_.replay.Add(update, filled.slot.rows());
     return filled.stats;
   }
 
-  // Returns how long it took.
+  // Labels this update's sample from replay and returns the seconds it took.
   double LabelSample() {
     const Stopwatch watch;
     components_.labeller.Label(components_.replay.Sample(), examples_, stop_,
@@ -104,8 +105,8 @@ class SyncMainPipeline final : public Pipeline {
   const SyncMainComponents components_;
   TargetNetworkSchedule target_;
   std::int64_t next_;
-  DataBuffer examples_;  // of the update in hand
-  AnsweredGenerator generator_;
+  DataBuffer examples_;  // the labelled sample of the current update
+  FillEndReporter generator_;
   GeneratorThread fills_;
 };
 
@@ -113,8 +114,10 @@ class SyncMainPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
                                                const Schema& examples, PipelineOptions options,
-                                               const StopSignal& stop, SyncMainComponents parts) {
-  return std::make_unique<SyncMainPipeline>(generator, trainer, examples, options, stop, parts);
+                                               const StopSignal& stop,
+                                               SyncMainComponents components) {
+  return std::make_unique<SyncMainPipeline>(generator, trainer, examples, options, stop,
+                                            components);
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Keeps the books of which network labelled which buffer.
+// When the target network is refreshed, and how old it was when it labelled a buffer.
 #pragma once
 
 #include <array>
@@ -11,16 +11,18 @@
 
 namespace tandem {
 
-/// What must be known of the target network to go on after a number of updates.
+/// TargetState is the part of a run's state that concerns the target network's refreshes.
 struct TargetState {
-  std::int64_t offered = 0;    ///< updates that the network had had when it was last to be copied
-  std::int64_t published = 0;  ///< and when it was copied indeed
-  double last_loss = 0;        ///< mean loss of the last update
+  std::int64_t offered = 0;    ///< completed updates when a refresh was last due
+  std::int64_t published = 0;  ///< completed updates when the network was last copied
+  double last_loss = 0;        ///< mean loss of the latest update
 };
 
+/// TargetNetworkSchedule refreshes the target network, unless loss_thresh forbids it, and records
+/// for each buffer which weights labelled it. Not thread-safe.
 class TargetNetworkSchedule {
  public:
-  /// Without `loss_thresh`, every network that is offered is copied.
+  /// `trainer` must outlive this object. Without `loss_thresh`, Offer always copies the network.
   TargetNetworkSchedule(const Generator& generator, Trainer& trainer,
                         std::optional<double> loss_thresh, TargetState state)
       : needs_network_(generator.needs_network()),
@@ -28,7 +30,9 @@ class TargetNetworkSchedule {
         trainer_(trainer),
         state_(state) {}
 
-  /// Offers the network as it is after `updates` updates. Nothing may be asking the target network.
+  /// Call when a refresh is due and `updates` updates are complete. Copies the network to the
+  /// target network unless the latest loss was above loss_thresh. No fill may be using the target
+  /// network. Does nothing if the generator needs no network.
   void Offer(std::int64_t updates) {
     if (!needs_network_) return;
     state_.offered = updates;
@@ -37,15 +41,17 @@ class TargetNetworkSchedule {
     state_.published = updates;
   }
 
-  /// Call when an update has been trained.
+  /// Call after each update.
   void Trained(double mean_loss) { state_.last_loss = mean_loss; }
 
-  /// Call when the rows of `update` begin to be labelled: where its fill starts, or in sync_main
-  /// just before it is trained on.
+  /// Call before the rows of `update` are labelled: when their fill starts or, in sync_main, just
+  /// before training on them.
   void LabellingStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
 
-  /// How many updates buffer `update` trails the network that it was made for; 0, both, for
-  /// generators that ask no network. The age also counts networks that were not good enough.
+  /// LagOf is the intended policy lag of buffer `update`, in updates: the age of the last refresh
+  /// that was due. AgeOf is the actual policy lag: the age of the weights that labelled the buffer,
+  /// which is larger if loss_thresh skipped refreshes. Both are 0 if the generator needs no
+  /// network. They are known for the last two buffers.
   std::int64_t LagOf(std::int64_t update) const {
     return needs_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
@@ -60,7 +66,7 @@ class TargetNetworkSchedule {
   double most_loss_;
   Trainer& trainer_;
   TargetState state_;
-  std::array<TargetState, 2> labelled_by_;
+  std::array<TargetState, 2> labelled_by_;  // at [update % 2]
 };
 
 }  // namespace tandem

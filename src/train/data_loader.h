@@ -1,4 +1,4 @@
-// Where a training step gets its batches.
+// The interfaces from which a training step gets its batches.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,30 +10,31 @@
 
 namespace tandem {
 
-/// A batch on the device.
+/// Batch is a batch of examples on the device.
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
   at::Tensor targets;  ///< (batch_size, outputs) float
 };
 
-/// The batches of one buffer, in a shuffled order. Used by one thread.
+/// BatchIterator hands out the batches of one update, in shuffled order. Use it from one thread.
 class BatchIterator {
  public:
   virtual ~BatchIterator() = default;
 
-  /// The next batch, for use on the calling thread's current stream. Its memory stays valid until
-  /// the batch after the next is asked for. Blocks until it is ready; throws what gathering it
-  /// threw. Requires that batches are left.
+  /// Returns the next batch, for use on the calling thread's current stream. Blocks until the batch
+  /// is ready. Batch n stays valid until batch n + 2 is requested. Throws what gathering the batch
+  /// threw. Requires that a batch remains.
   virtual Batch Next() = 0;
 };
 
-/// Opens one buffer after the other.
+/// DataLoader makes a BatchIterator for each update.
 class DataLoader {
  public:
   virtual ~DataLoader() = default;
 
-  /// The batches of `rows`, which must outlive the source. Every row comes once; its order is a
-  /// function of the seed and `update`. The source before must be gone.
+  /// Returns an iterator over the batches of `rows`, which must outlive it. Each row occurs once.
+  /// The order is a function of the seed and `update`. The previous iterator must have been
+  /// destroyed.
   virtual std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) = 0;
 };
 

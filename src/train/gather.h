@@ -1,4 +1,4 @@
-// Batches out of a buffer: which rows, and their copies in a slot.
+// Picks the rows of a batch and copies them to a transfer slot.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace tandem {
 
-/// A shuffled order of 0..n-1, drawn as far as it is asked for.
+/// LazyShuffle is a random permutation of 0..n-1 that is drawn only as far as it is used.
 class LazyShuffle {
  public:
   LazyShuffle(std::size_t n, Random random);
 
-  /// The next `count`, or as many as are left.
+  /// Returns the next `count` numbers, or all that remain.
   std::span<const std::uint32_t> Next(std::size_t count);
 
  private:
@@ -26,16 +26,16 @@ class LazyShuffle {
   Random random_;
 };
 
-/// The order in which update `update` trains on `rows` rows.
+/// The order in which update `update` trains on its `rows` rows.
 LazyShuffle OrderOf(std::size_t rows, std::uint64_t seed, std::int64_t update);
 
-/// Copies the picked rows to the slot's host memory.
+/// Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot);
 
-/// The first `rows` rows of what a slot holds on the device.
+/// The batch of `rows` rows in the slot's device memory. The result refers to that memory.
 Batch BatchIn(const TransferSlot& slot, std::int64_t rows);
 
-/// What a slot holds for batches of `schema`, that of ExampleSchema.
+/// The tensors that a slot needs for batches of `schema`, which is an ExampleSchema.
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size);
 
 }  // namespace tandem

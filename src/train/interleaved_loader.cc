@@ -7,12 +7,12 @@
 namespace tandem {
 namespace {
 
-class Source final : public BatchIterator {
+class Iterator final : public BatchIterator {
  public:
-  Source(std::unique_ptr<BatchIterator> live, std::unique_ptr<BatchIterator> stored)
+  Iterator(std::unique_ptr<BatchIterator> live, std::unique_ptr<BatchIterator> stored)
       : live_(std::move(live)), stored_(std::move(stored)) {}
 
-  // Joining copies, so the parts' own memory is not held beyond this.
+  // at::cat copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
     const Batch live = live_->Next();
     const Batch stored = stored_->Next();
@@ -28,7 +28,7 @@ class Source final : public BatchIterator {
 
 std::unique_ptr<BatchIterator> InterleavedLoader::Open(const DataBuffer& rows,
                                                        std::int64_t update) {
-  return std::make_unique<Source>(live_.Open(rows, update), stored_.Open(rows, update));
+  return std::make_unique<Iterator>(live_.Open(rows, update), stored_.Open(rows, update));
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Batches of which a part is generated and a part is read.
+// A loader that joins generated and stored examples in each batch.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,11 @@
 
 namespace tandem {
 
-/// Each batch is one of `live`, which gets the rows of the update, and one of `stored`, end to end.
+/// InterleavedLoader joins two loaders: each of its batches is a batch of `live` followed by a
+/// batch of `stored`. `live` gets the rows of the update.
 class InterleavedLoader final : public DataLoader {
  public:
-  /// Both hand out batches of their share of the rows, and must outlive this.
+  /// Both must outlive this object. The batch size of each is its share of the joint batch.
   InterleavedLoader(DataLoader& live, DataLoader& stored) : live_(live), stored_(stored) {}
 
   std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;

@@ -1,4 +1,4 @@
-// How batches get to the device.
+// Options of the loaders of generated rows, and a factory for them.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,28 @@
 
 namespace tandem {
 
-/// The name of training's thread, in traces and accounts.
+/// The name of the prefetch thread of training in traces and in the run's time profile.
 inline constexpr const char* kPrefetchThread = "prefetch";
 
 struct LoaderOptions {
   std::int64_t batch_size = 1;  ///< rows; the last batch of a buffer may be smaller
-  std::int64_t depth =
-      PrefetchConfig{}.depth;  ///< batches made ready ahead of the one handed out, with prefetch
-  std::uint64_t seed = 0;      ///< of the order of rows
+  /// With prefetch: how many batches are prepared ahead of the one in use.
+  std::int64_t depth = PrefetchConfig{}.depth;
+  std::uint64_t seed = 0;  ///< determines the order of rows
   SlotOptions slots;
-  std::string thread_name = kPrefetchThread;  ///< where there is one
+  std::string thread_name = kPrefetchThread;  ///< with prefetch: the name of its thread
 };
 
-/// What a config's section says.
+/// The options that the config section `prefetch` selects.
 SlotOptions SlotOptionsFor(const PrefetchConfig& config);
-
-/// The same, for batches of `batch_size`.
 LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
                                std::uint64_t seed);
 
-/// The batches that its loader has memory for.
+/// The number of slots, each of one batch, of the loader that `config` selects.
 std::int64_t NumSlots(const PrefetchConfig& config);
 
-/// The loader of a run or a validation: with prefetch a PrefetchLoader, else a SyncLoader. Both
-/// hand out the same batches. `device` must outlive it.
+/// Makes a PrefetchLoader if `prefetch` is set, else a SyncLoader. Both hand out the same batches.
+/// `device` must outlive the result.
 std::unique_ptr<DataLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
                                        LoaderOptions options);
 

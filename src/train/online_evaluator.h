@@ -1,4 +1,4 @@
-// The network in training, as an Evaluator.
+// Evaluates the network that is being trained.
 #pragma once
 
 #include "nn/device.h"
@@ -8,20 +8,22 @@
 
 namespace tandem {
 
-/// Evaluates with a frozen copy, made anew where the network has changed since. For the thread that
-/// trains, between its iterations.
+/// OnlineEvaluator evaluates the network that is being trained, through a frozen copy that it
+/// refreshes if the network has changed since the last call. Only the thread that trains may use
+/// it, between iterations.
 class OnlineEvaluator final : public Evaluator {
  public:
-  /// `net` and `device` must outlive this; `type` as FrozenNet's.
+  /// `net` and `device` must outlive this object. `type` is the element type of the frozen copy's
+  /// weights (FrozenNet).
   OnlineEvaluator(const ResNetFC& net, at::ScalarType type, Device& device,
                   TorchEvaluatorOptions options);
 
-  /// Call when an iteration has changed the network.
+  /// Call after each iteration that has changed the network.
   void Changed() { changed_ = true; }
 
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Rows evaluated until now.
+  /// The number of rows evaluated so far.
   std::int64_t num_rows() const { return evaluator_.num_rows(); }
 
  private:

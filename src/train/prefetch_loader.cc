@@ -17,16 +17,16 @@ namespace {
 constexpr std::size_t kCopy = 0;
 constexpr std::size_t kTrain = 1;
 
-// The trainer holds this many batches: the one it works on, and the one before, which the device
-// may still be working on.
+// The number of batches that the trainer holds: the one that it works on, and the previous one,
+// which the device may still be working on.
 constexpr std::int64_t kHeld = 2;
 
 }  // namespace
 
-// The batches of one buffer, which the loader's thread copies to the device ahead of the trainer.
-class PrefetchLoader::Source final : public BatchIterator {
+// Hands out the batches of one buffer while the loader's thread copies later ones to the device.
+class PrefetchLoader::Iterator final : public BatchIterator {
  public:
-  Source(PrefetchLoader& loader, const DataBuffer& rows, std::int64_t update)
+  Iterator(PrefetchLoader& loader, const DataBuffer& rows, std::int64_t update)
       : loader_(loader),
         rows_(rows),
         count_((num_rows() + loader.options_.batch_size - 1) / loader.options_.batch_size),
@@ -40,14 +40,14 @@ class PrefetchLoader::Source final : public BatchIterator {
     });
   }
 
-  ~Source() override {
+  ~Iterator() override {
     ring_.Close(std::make_exception_ptr(Stopped()));
     copied_.wait();
-    // The next buffer's copies must not overtake what is still to run on these batches.
+    // The next buffer's copies must not overwrite batches that the device still has to work on.
     while (released_ < taken_) ReleaseOldest();
   }
-  Source(const Source&) = delete;
-  Source& operator=(const Source&) = delete;
+  Iterator(const Iterator&) = delete;
+  Iterator& operator=(const Iterator&) = delete;
 
   Batch Next() override {
     if (taken_ == released_ + kHeld) ReleaseOldest();
@@ -69,7 +69,7 @@ class PrefetchLoader::Source final : public BatchIterator {
     ring_.End(kTrain);
   }
 
-  // On the loader's thread.
+  // Runs on the loader's thread.
   void CopyAll(std::int64_t update) {
     LazyShuffle order = OrderOf(rows_.rows(), loader_.options_.seed, update);
     for (std::int64_t n = 0; n < count_; ++n) {
@@ -94,8 +94,8 @@ class PrefetchLoader::Source final : public BatchIterator {
   const DataBuffer& rows_;
   const std::int64_t count_;  // batches
   SlotRing ring_;
-  std::int64_t taken_ = 0;     // batches that were handed out
-  std::int64_t released_ = 0;  // of which the trainer needs no more
+  std::int64_t taken_ = 0;     // batches handed out
+  std::int64_t released_ = 0;  // batches that the trainer has finished with
   std::future<void> copied_;
 };
 
@@ -108,7 +108,7 @@ PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptio
 PrefetchLoader::~PrefetchLoader() = default;
 
 std::unique_ptr<BatchIterator> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
-  return std::make_unique<Source>(*this, rows, update);
+  return std::make_unique<Iterator>(*this, rows, update);
 }
 
 }  // namespace tandem

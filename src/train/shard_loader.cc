@@ -15,9 +15,9 @@
 namespace tandem {
 namespace {
 
-// What a slot holds.
-constexpr std::size_t kChunk = 0;  // the memory of a DataBuffer
-constexpr std::size_t kOrder = 1;  // its rows in the order of the epoch
+// The tensors of a slot.
+constexpr std::size_t kChunk = 0;  // a chunk, in the memory layout of a DataBuffer
+constexpr std::size_t kOrder = 1;  // the order of the chunk's rows in this epoch
 
 std::vector<TensorSpec> SlotTensors(const ShardSetSpec& set) {
   return {{.type = at::kByte, .sizes = {static_cast<std::int64_t>(set.BytesOfChunk(0))}},
@@ -28,7 +28,7 @@ at::ScalarType TypeOf(ElementType type) {
   return type == ElementType::kUint8 ? at::kByte : at::kFloat;
 }
 
-// Column `index` of a chunk that lies in `memory`.
+// Column `index` of the chunk in `memory`.
 at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
                     std::int64_t rows) {
   Schema before;
@@ -42,11 +42,11 @@ at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t 
       .view({rows, static_cast<std::int64_t>(column.width)});
 }
 
-void CheckCanBeRead(const ShardSet& set, ChunkReading reading) {
+void CheckReadable(const ShardSet& set, ChunkReading reading) {
   if (reading != ChunkReading::kMap || set.spec().compression == Compression::kNone) return;
   throw InputError(fmt::format(
-      "`data.reading: map`: {} is compressed ({}), and only what is not can be mapped; set it to "
-      "read, or make the shards with `tandem generate --compression none`",
+      "`data.reading: map`: {} is compressed ({}), and only uncompressed shards can be mapped; set "
+      "`data.reading: read`, or make the shards with `tandem generate --compression none`",
       set.folder().string(), NameOf(set.spec().compression)));
 }
 
@@ -67,11 +67,11 @@ QueueDepths DepthsFor(const DataConfig& config) {
           .gpu = static_cast<std::size_t>(config.gpu_prefetch)};
 }
 
-class ShardLoader::Source final : public BatchIterator {
+class ShardLoader::Iterator final : public BatchIterator {
  public:
-  explicit Source(ShardLoader& loader) : loader_(loader) {}
+  explicit Iterator(ShardLoader& loader) : loader_(loader) {}
 
-  // A gathered batch has memory of its own, which outlives the chunk that it came from.
+  // A gathered batch has its own memory, so it stays valid when the chunk's slot is reused.
   Batch Next() override {
     std::vector<Batch> parts;
     for (std::int64_t left = loader_.batch_size_; left > 0;) {
@@ -94,10 +94,12 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, ShardLoaderOptions option
       order_(set_.spec(), options.seed),
       disk_order_(set_.spec(), options.seed),
       transfer_order_(set_.spec(), options.seed) {
-  CheckCanBeRead(set_, options_.reading);
+  CheckReadable(set_, options_.reading);
   if (position_.set != set_.spec().Identity()) {
-    throw InputError(fmt::format("{} holds another set of examples than the run was training on",
-                                 set_.folder().string()));
+    throw InputError(
+        fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
+                    "or start a new run",
+                    set_.folder().string()));
   }
   if (options_.on_damage == OnDamage::kStop) set_.CheckComplete();
   const EpochOrder::Place place = order_.Find(position_.rows);
@@ -114,10 +116,10 @@ std::unique_ptr<BatchIterator> ShardLoader::Open(const DataBuffer& /*rows*/,
     stages_ = std::make_unique<ShardPipeline>(work, options_.depths, next_step_,
                                               set_.spec().num_chunks());
   }
-  return std::make_unique<Source>(*this);
+  return std::make_unique<Iterator>(*this);
 }
 
-// The next rows of the sequence, at least one and at most `most`.
+// Gathers the next rows of the sequence from the current chunk: at least 1 and at most `most`.
 Batch ShardLoader::Gather(std::int64_t most) {
   if (!current_) TakeChunk();
   const Span span(Phase::kGather);
@@ -152,7 +154,7 @@ void ShardLoader::TakeChunk() {
   next_step_ = taken.step + 1;
 }
 
-// Those from the next step to take up to before `end`.
+// Counts the chunks of steps [next_step_, end) as skipped.
 void ShardLoader::CountSkipped(std::int64_t end) {
   for (; next_step_ < end; ++next_step_) {
     const std::int64_t rows =
@@ -173,12 +175,14 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
     ReadChunk(chunk, slots_[slot]->host(kChunk));
   } catch (const DamagedShard& damage) {
     if (options_.on_damage == OnDamage::kStop) throw;
-    // A shard that is missing is told of once, not with each of its chunks.
+    // Report a missing shard once, not for each of its chunks.
     if (damaged_.insert(chunk).second && told_.insert(damage.what()).second) {
-      LogWarning(fmt::format("left out: {}", damage.what()));
+      LogWarning(fmt::format("skipped: {}", damage.what()));
     }
     if (std::ssize(damaged_) == set_.spec().num_chunks()) {
-      throw DamagedShard(fmt::format("{}: every chunk is damaged", set_.folder().string()));
+      throw DamagedShard(
+          fmt::format("{}: every chunk is damaged; make the shards again with `tandem generate`",
+                      set_.folder().string()));
     }
     return false;
   }

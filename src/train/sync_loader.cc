@@ -6,12 +6,12 @@
 
 namespace tandem {
 
-class SyncLoader::Source final : public BatchIterator {
+class SyncLoader::Iterator final : public BatchIterator {
  public:
-  Source(SyncLoader& loader, const DataBuffer& rows, std::int64_t update)
+  Iterator(SyncLoader& loader, const DataBuffer& rows, std::int64_t update)
       : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.options_.seed, update)) {}
 
-  ~Source() override {
+  ~Iterator() override {
     for (std::size_t i = 0; i < std::min(handed_out_, loader_.slots_.size()); ++i) {
       loader_.slots_[i]->Release();
     }
@@ -48,7 +48,7 @@ SyncLoader::SyncLoader(Device& device, const Schema& schema, LoaderOptions optio
 }
 
 std::unique_ptr<BatchIterator> SyncLoader::Open(const DataBuffer& rows, std::int64_t update) {
-  return std::make_unique<Source>(*this, rows, update);
+  return std::make_unique<Iterator>(*this, rows, update);
 }
 
 }  // namespace tandem

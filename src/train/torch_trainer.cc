@@ -21,7 +21,7 @@ namespace tandem {
 
 namespace {
 
-// Waits for the device.
+// Blocks until the device has computed `scalar`.
 double ValueOf(const at::Tensor& scalar) {
   const Span span(Phase::kWaitForDevice);
   return scalar.item<double>();
@@ -62,7 +62,7 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
                                const StopSignal& stop) {
   const Section section("train", update);
   EndArrow(kRowsArrow, update);
-  std::optional<Span> set_up(Phase::kSetUp);  // the first time, LibTorch makes its threads
+  std::optional<Span> set_up(Phase::kSetUp);  // the first call starts LibTorch's threads
   on_start_();
   const ScopedThreads threads(options_.threads);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
@@ -76,12 +76,14 @@ TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
   }
   {
     const Span span(Phase::kWaitForBatch);
-    batches.reset();  // waits for a batch that is being gathered
+    batches.reset();  // waits if a batch is being gathered
   }
   if (stats.iterations > 0) stats.loss = ValueOf(loss_sum) / static_cast<double>(stats.iterations);
   if (!std::isfinite(stats.loss)) {
-    throw Error(fmt::format("the loss of update {} is {}; lower optimizer.learning_rate, now {}",
-                            update, stats.loss, stats.learning_rate));
+    throw Error(
+        fmt::format("update {}: the loss is {}, not a finite number; lower "
+                    "optimizer.learning_rate, which is now {}",
+                    update, stats.loss, stats.learning_rate));
   }
   stats.seconds = watch.Seconds();
   return stats;
@@ -114,13 +116,13 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
     const Span span(Phase::kBackward);
     loss.backward();
     mean = part == 0 ? loss.detach() : mean + loss.detach();
-    loss.reset();  // frees what the backward pass kept
+    loss.reset();  // frees the autograd graph before the next part's forward pass
   }
   optimizer_.Step(learning_rate);
   return mean;
 }
 
-// Its share of the batch's mean loss.
+// The contribution of part `part` to the mean loss of the batch.
 at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
   const Span span(Phase::kForward);
   const std::int64_t parts = options_.accumulation_steps;
@@ -143,7 +145,7 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
     case Loss::kHuber:
       return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, options_.huber_delta);
   }
-  throw Error("no such loss");
+  throw Error("LossOf: unknown loss; this is a bug in Tandem");
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The Trainer on LibTorch.
+// The Trainer that trains a network with LibTorch.
 #pragma once
 
 #include <functional>
@@ -20,43 +20,46 @@ struct TorchTrainerOptions {
   OptimizerConfig optimizer;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
-  std::int64_t accumulation_steps = 1;  ///< divides the batch size
+  std::int64_t accumulation_steps = 1;  ///< must divide the batch size
   std::int64_t iterations_per_update = 0;
-  UpdatePlan plan{1};  ///< of the whole run, for the learning rate
+  UpdatePlan plan{1};  ///< the updates of the whole run, for the learning-rate schedule
   int threads = 1;
   bool bf16 = false;
 };
 
-/// Brings the network's estimates near the targets. Works on the device's main stream.
+/// TorchTrainer fits the network's estimates to the targets. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
-  /// Everything referred to must outlive this; `net` is on `device`. `target` is null where no
-  /// generator asks a network.
+  /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
+  /// the target network, or null if the generator needs no network. Throws if LibTorch's matrix
+  /// products are wrong on this machine (CheckProducts).
   TorchTrainer(ResNetFC& net, FrozenNet* target, DataLoader& loader, Device& device,
                TorchTrainerOptions options);
 
-  /// Called before each update's first iteration.
+  /// Sets a callback that Train calls before the first iteration of each update.
   void OnStart(std::function<void()> callback);
 
-  /// From the next update on. It must outlive this, or the next call; the one before need not.
+  /// Replaces the loader from the next update on. `loader` must outlive this object or stay valid
+  /// until the next call. The previous loader is no longer used.
   void UseLoader(DataLoader& loader) { loader_ = &loader; }
 
-  /// From the next iteration on.
+  /// Replaces the plan from the next iteration on.
   void UsePlan(const UpdatePlan& plan) { options_.plan = plan; }
 
   void PublishTarget() override;
 
-  /// Throws Error that names the update if the loss is not finite.
+  /// Throws Error that names the update if the mean loss is not finite.
   TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override;
 
   void BetweenIterations(std::function<void()> work) override;
 
-  /// Has `callback` called after each iteration with its number within the run, after those that
-  /// were added before and before what BetweenIterations asked for. What it throws leaves Train.
+  /// Makes Train call `callback` after each iteration, with the iteration's number in the run.
+  /// Callbacks run in the order in which they were added, and before that of BetweenIterations.
+  /// Train rethrows what a callback throws.
   void OnIteration(std::function<void(std::int64_t)> callback);
 
-  /// One optimiser step: for each part of the batch forward, loss and backward; then the update.
-  /// Returns the mean loss, on the device.
+  /// Does one optimizer step: forward pass, loss and backward pass for each of `accumulation_steps`
+  /// parts of the batch, then the update of the weights. Returns the mean loss, on the device.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   Optimizer& optimizer() { return optimizer_; }

@@ -258,7 +258,7 @@ class Training(Shards):
         _, messages = self.train("stopped", code=1)
         self.assertIn("shard-000000.tandem, chunk 2: ", messages)
         run, messages = self.train("run", "data.on_damage=skip")
-        self.assertEqual(messages.count("left out: "), 1)  # not in each epoch
+        self.assertEqual(messages.count("skipped: "), 1)  # not in each epoch
         data = json.loads((run / "summary.json").read_text())["data"]
         self.assertGreaterEqual(data["skipped_chunks"], 4)
         share = 100 * data["skipped_rows"] / data["rows"]
@@ -274,7 +274,7 @@ class Training(Shards):
         self.assertIn("shard-000000.tandem holds shard 1 of the set", messages)
         run, messages = self.train("run", "data.on_damage=skip")
         for told in "shard-000000.tandem holds shard 1", "shard-000002.tandem is missing":
-            self.assertEqual(messages.count(f"left out: {self.shards}/{told}"), 1)  # not each chunk
+            self.assertEqual(messages.count(f"skipped: {self.shards}/{told}"), 1)  # not each chunk
         data = json.loads((run / "summary.json").read_text())["data"]
         self.assertGreater(data["skipped_rows"], data["rows"] / 2)
 

@@ -112,7 +112,7 @@ TEST_F(SyncMain, ALossThatIsNotFiniteEndsTheRunWithItsOwnMessage) {
                  "train.max_updates=200"});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("the loss of update"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find(": the loss is "), std::string::npos);
   }
 }
 

@@ -146,7 +146,7 @@ TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
     parts.trainer.Train(3, rows, StopSignal());
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("the loss of update 3 is "), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("update 3: the loss is "), std::string::npos);
   }
 }
 
