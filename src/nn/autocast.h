@@ -1,12 +1,13 @@
-// Mixed precision: matrix products in bf16, weights and losses in fp32.
+// Mixed precision: matrix products in bf16, with weights and losses in fp32.
 #pragma once
 
 #include <ATen/autocast_mode.h>
 
 namespace tandem {
 
-/// Until the end of the scope, this thread's matrix products on `device` run in bf16 if `enabled`.
-/// Run the forward pass inside and the backward pass outside.
+/// ScopedAutocast runs the calling thread's matrix products on `device` in bf16 if `enabled`, and
+/// in the precision of their operands otherwise, until the end of the scope. Run the forward pass
+/// inside the scope and the backward pass outside.
 class ScopedAutocast {
  public:
   ScopedAutocast(c10::DeviceType device, bool enabled)
@@ -17,7 +18,8 @@ class ScopedAutocast {
 
   ~ScopedAutocast() {
     at::autocast::set_autocast_enabled(device_, before_);
-    // The bf16 copies of weights, which the next step changes. An inner scope leaves them.
+    // The cache holds bf16 copies of weights that the next optimizer step makes out of date. If
+    // autocast was on before, the enclosing scope still uses them.
     if (!before_) at::autocast::clear_cache();
   }
 

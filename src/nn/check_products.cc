@@ -18,10 +18,10 @@
 namespace tandem {
 namespace {
 
-// Large enough that LibTorch gives every thread a part of the product.
+// Large enough that LibTorch splits the product among all threads.
 constexpr std::int64_t kRows = 256, kInner = 128, kColumns = 256;
 
-// Eighths between -1 and 1: exact in bf16, so that the reference holds for both types.
+// Multiples of 1/8 between -1 and 1. They are exact in bf16, so one reference serves both types.
 float Element(std::int64_t row, std::int64_t column) {
   return static_cast<float>((row * 7 + column * 11 + row * column) % 17 - 8) / 8;
 }
@@ -48,7 +48,7 @@ at::Tensor Reference(const at::Tensor& x, const at::Tensor& w) {
   return product;
 }
 
-// The greatest difference; infinite where a value is not a number.
+// The greatest absolute difference; infinite if a value is NaN.
 double Difference(const at::Tensor& product, const at::Tensor& reference) {
   const auto* a = product.const_data_ptr<float>();
   const auto* b = reference.const_data_ptr<float>();
@@ -63,7 +63,7 @@ double Difference(const at::Tensor& product, const at::Tensor& reference) {
 }  // namespace
 
 void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads) {
-  // The products are at most 128, where the values of bf16 are 1/2 apart or less.
+  // The products are at most 128, where neighbouring bf16 values differ by 1/2 or less.
   constexpr std::pair<at::ScalarType, double> kTypes[] = {{at::kFloat, 0.1}, {at::kBFloat16, 1}};
   const c10::NoGradGuard no_grad;
   const at::Tensor x = Filled(kRows), w = Filled(kColumns);
@@ -75,9 +75,9 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
     const double difference = Difference(product, reference);
     if (difference <= tolerance) continue;
     throw Error(fmt::format(
-        "LibTorch's matrix products are wrong on {} with {} CPU thread{}: in {} one differs from a "
-        "reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other variables of OpenMP "
-        "can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
+        "LibTorch's matrix products are wrong on {} with {} CPU thread{}: a product in {} differs "
+        "from the reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other OpenMP "
+        "variables can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
         "inference.threads to 1",
         device.str(), threads, threads == 1 ? "" : "s", type == at::kFloat ? "fp32" : "bf16",
         difference, tolerance));

@@ -1,4 +1,4 @@
-// A start-up check of the matrix products that every estimate and every gradient is made of.
+// A check at start-up that LibTorch's matrix products are correct.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,12 +13,13 @@ namespace tandem {
 using LinearFunction = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 
 /// Compares one product in fp32 and one in bf16 with a reference. Throws Error that names the type
-/// and the difference.
+/// and the difference if they differ by more than rounding. `threads` appears in the message only.
 void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads);
 
-/// Checks LibTorch's products on `device`, and on the CPU with `threads` threads. A set-up in which
-/// OpenMP starts fewer threads than LibTorch asked for computes wrong products without any other
-/// sign. Each number of threads is checked once in a process. Throws Error as above.
+/// Checks LibTorch's products on `device`, and on the CPU with `threads` threads. If OpenMP starts
+/// fewer threads than LibTorch requested, products are wrong and nothing else reports it. Each
+/// device and number of threads is checked once per process. Throws Error as CompareWithReference
+/// does.
 void CheckProducts(const Device& device, int threads);
 
 }  // namespace tandem

@@ -1,6 +1,6 @@
-// The CUDA device: the whole of libtandem_cuda. Copies run on a stream of their own, behind pinned
-// host memory. The CUDA device is set in every thread that touches it: by a StreamScope around
-// work, and by a guard in each method of a slot.
+// The CUDA device. Copies from pinned host memory run on a separate stream. The current CUDA device
+// is a setting of each thread, so every thread sets it before it uses the GPU: a StreamScope does
+// so for work, and a guard in each method of a slot.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/ops/empty.h>
@@ -49,14 +49,14 @@ class CudaSlot final : public TransferSlot {
     }
   }
 
-  // Pending work may still read this memory, which goes back to allocators that do not know of the
-  // streams it was used on.
+  // Waits for the device: pending work may still read this memory, and the allocators that get it
+  // back do not know on which streams it was used.
   ~CudaSlot() override {
     try {
       const c10::cuda::CUDAGuard guard(copies_.device());
       c10::cuda::device_synchronize();
     } catch (const c10::Error&) {
-      // The device has failed already, and whoever used it hears of it there.
+      // The device has failed; the next use of it reports that.
     }
   }
 
@@ -92,7 +92,7 @@ class CudaSlot final : public TransferSlot {
     try {
       released_.record(c10::cuda::getCurrentCUDAStream(copies_.device_index()));
     } catch (const c10::Error&) {
-      // As in the destructor.
+      // The device has failed; the next use of it reports that.
     }
   }
 
@@ -100,21 +100,21 @@ class CudaSlot final : public TransferSlot {
   c10::cuda::CUDAStream copies_;
   std::vector<at::Tensor> host_;
   std::vector<at::Tensor> device_;
-  // Waiting for them blocks the thread: by default it would spin.
+  // Lets a thread sleep while it waits for an event. By default it would spin.
   static constexpr unsigned kBlocking = cudaEventDisableTiming | cudaEventBlockingSync;
   at::cuda::CUDAEvent copied_{kBlocking};    // recorded on the copy stream
-  at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream of the user
+  at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream that used the tensors
 };
 
-// Ranges for Nsight Systems; nothing where it is not there.
+// Shows ranges in Nsight Systems. Without Nsight Systems the calls do nothing.
 class NvtxRanges final : public RangeListener {
  public:
   void Begin(std::string_view name) override { nvtxRangePushA(std::string(name).c_str()); }
   void End() override { nvtxRangePop(); }
 };
 
-// A stream that no pool hands out again, and that does not wait for the legacy default stream. It
-// lives as long as the process, since memory that was used on it may be freed at any time.
+// Makes a stream that belongs to no pool and does not wait for the legacy default stream. It is
+// never destroyed, because memory that was used on it may be freed at any time.
 c10::cuda::CUDAStream MakeOwnStream(c10::Device device) {
   const c10::cuda::CUDAGuard guard(device);
   cudaStream_t stream = nullptr;
@@ -171,7 +171,7 @@ class CudaDevice final : public Device {
   }
 
   c10::Device device_;
-  c10::cuda::CUDAStream main_;  // not the default stream, which no CUDA graph can capture
+  c10::cuda::CUDAStream main_;  // not the default stream, which a CUDA graph cannot capture
   NvtxRanges ranges_;
 };
 

@@ -1,4 +1,5 @@
-// How libtandem_torch finds libtandem_cuda, which it opens only where a GPU is wanted.
+// The functions through which libtandem_torch uses libtandem_cuda, which it opens only if a GPU may
+// be used.
 #pragma once
 
 #include "nn/device.h"
@@ -9,10 +10,10 @@ inline constexpr const char* kCudaLibrary = "libtandem_cuda.so";
 inline constexpr const char* kCountGpusSymbol = "tandem_count_gpus";
 inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";
 
-/// How many GPUs the driver offers.
+/// Returns the number of GPUs that the driver offers.
 using CountGpusFunction = int();
 
-/// Returns a device that the caller owns. Requires that there is a GPU of that index.
+/// Opens GPU `index` and returns a device that the caller owns. Requires that the GPU exists.
 using OpenCudaFunction = Device*(int index);
 
 }  // namespace tandem

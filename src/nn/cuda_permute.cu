@@ -27,7 +27,7 @@ void Launch(const PermuteJob& job, cudaStream_t stream) {
   if (job.rows == 0) return;
   const auto blocks = static_cast<unsigned>(PermuteTile::CountOf(job));
   PermuteRows<<<blocks, kThreads, 0, stream>>>(job);
-  Check(cudaGetLastError(), "starting to permute rows");
+  Check(cudaGetLastError(), "starting the kernel that permutes rows");
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ CudaPermutations::CudaPermutations(const PermutationTable& table)
     sources.insert(sources.end(), of_action.begin(), of_action.end());
   }
   void* memory = nullptr;
-  Check(cudaMalloc(&memory, sources.size()), "making room for permutations");
+  Check(cudaMalloc(&memory, sources.size()), "allocating memory for permutations");
   sources_.reset(static_cast<std::uint8_t*>(memory));
   Check(cudaMemcpy(memory, sources.data(), sources.size(), cudaMemcpyHostToDevice),
         "copying permutations");
-  // The copy may still be on its way, and other streams do not wait for it.
+  // cudaMemcpy may return before the copy has finished, and other streams do not wait for it.
   Check(cudaDeviceSynchronize(), "copying permutations");
 }
 

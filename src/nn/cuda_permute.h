@@ -1,5 +1,5 @@
-// Permutes rows in a GPU's memory, from the table by which a CPU does (domain/permute.h). Needs
-// nvcc; in libtandem_cuda.
+// Permutes rows in GPU memory, using the same table as on the CPU (domain/permute.h). Part of
+// libtandem_cuda; compiled only if nvcc was found.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,24 +11,24 @@
 
 namespace tandem {
 
-/// A puzzle's permutations on the GPU that was current when it was made.
+/// CudaPermutations holds a puzzle's permutations on the GPU that was current at construction.
 ///
-/// Work is only put into `stream`, which is of that GPU, and runs behind what is in it already; the
-/// calls return at once and may come from any thread, in which that GPU is current. Rows and
-/// actions are in its memory, at any address, packed, and stay valid until the work is done; so
-/// does this object.
+/// Apply and Expand only enqueue work in `stream` and return at once. `stream` must belong to that
+/// GPU. Any thread may call them if that GPU is its current one. Rows and actions must be in that
+/// GPU's memory, packed, at any address. They and this object must stay valid until the work is
+/// done.
 class CudaPermutations {
  public:
-  /// Copies the table to the GPU and waits for that. `table` is not needed afterwards. Throws Error
-  /// with CUDA's reason, as all methods do where the work cannot be started.
+  /// Copies the table to the GPU and waits until it is there. `table` is not needed afterwards.
+  /// Throws Error with CUDA's reason on failure; so do Apply and Expand if the kernel cannot start.
   explicit CudaPermutations(const PermutationTable& table);
 
-  /// Applies actions[i] to row i of `states` (n rows of table.positions() bytes), in place. Every
-  /// action is below table.num_actions().
+  /// Applies actions[i] to row i of `states` (n rows of table.positions() bytes), in place.
+  /// Requires actions[i] < table.num_actions().
   void Apply(Rows states, const Action* actions, cudaStream_t stream) const;
 
-  /// Row i * num_actions + a of `children` becomes action a applied to row i of `states`. The two
-  /// do not overlap.
+  /// Sets row i * num_actions + a of `children` to the result of action a on row i of `states`.
+  /// `states` and `children` must not overlap.
   void Expand(ConstRows states, Rows children, cudaStream_t stream) const;
 
  private:
@@ -38,7 +38,7 @@ class CudaPermutations {
 
   std::uint32_t positions_;
   std::uint32_t num_actions_;
-  std::unique_ptr<std::uint8_t, Free> sources_;  // on the GPU, by action
+  std::unique_ptr<std::uint8_t, Free> sources_;  // (num_actions, positions), on the GPU
 };
 
 }  // namespace tandem

@@ -67,26 +67,27 @@ class CpuDevice final : public Device {
 
 bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
-// Loading LibTorch's CUDA libraries takes over a second, so they lie in a library of their own that
-// is opened only where a driver is. Null, and `gpus` says why, where it is of no use.
+// Opens Tandem's CUDA library. It is separate, and opened only if a driver is present, because
+// loading LibTorch's CUDA libraries takes over a second. Returns null if it cannot be opened;
+// gpus.missing says why no GPU can be used.
 OpenCudaFunction* FindCuda(Gpus& gpus) {
   if (!HasDriver()) {
-    gpus.missing = "no NVIDIA driver answers (libcuda.so.1 is not found)";
+    gpus.missing = "there is no NVIDIA driver (libcuda.so.1 was not found)";
     return nullptr;
   }
   void* library = ::dlopen(kCudaLibrary, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    gpus.missing = fmt::format("Tandem's CUDA library does not load: {}", ::dlerror());
+    gpus.missing = fmt::format("Tandem's CUDA library cannot be loaded: {}", ::dlerror());
     return nullptr;
   }
   auto* count = reinterpret_cast<CountGpusFunction*>(::dlsym(library, kCountGpusSymbol));
   auto* open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
   if (count == nullptr || open == nullptr) {
-    gpus.missing = fmt::format("{} is not of this version of Tandem", kCudaLibrary);
+    gpus.missing = fmt::format("{} belongs to another version of Tandem", kCudaLibrary);
     return nullptr;
   }
   gpus.count = count();
-  if (gpus.count == 0) gpus.missing = "the NVIDIA driver finds no GPU that it can use";
+  if (gpus.count == 0) gpus.missing = "the NVIDIA driver finds no usable GPU";
   return open;
 }
 

@@ -1,4 +1,5 @@
-// What differs between a CPU and a GPU: streams, and memory that copies can run behind.
+// The interface that hides the differences between a CPU and a GPU: streams, and memory whose
+// copies run in the background.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,101 +16,103 @@
 
 namespace tandem {
 
-/// A tensor to make room for.
+/// TensorSpec is the type and shape of a tensor to allocate.
 struct TensorSpec {
   at::ScalarType type;
   std::vector<std::int64_t> sizes;
 };
 
-/// How slots copy. On a CPU, where nothing is copied, neither has an effect.
+/// SlotOptions says how slots copy. On a CPU nothing is copied, and neither option has an effect.
 struct SlotOptions {
-  bool pinned = true;       ///< host memory that the GPU reads by itself
-  bool copy_stream = true;  ///< copies run beside computation, on a stream of their own
+  bool pinned = true;       ///< use pinned host memory, which the GPU reads without the CPU
+  bool copy_stream = true;  ///< copy on a separate stream, in parallel with computation
 };
 
-/// Host memory, the device tensors it is copied to, and the events that say when either may be
-/// rewritten. A filling thread and a using thread pass it to and fro; in their order:
+/// TransferSlot is host memory, the device tensors to which it is copied, and the events that say
+/// when either may be rewritten. A thread that fills it and a thread that uses it take turns:
 ///
-///     filling: AwaitHost, write host(i), AwaitReleased if it likes, EnqueueCopy
-///     using:   AwaitCopy, read device(i) on its current stream, Release
+///     filling: AwaitHost, write host(i), optionally AwaitReleased, EnqueueCopy
+///     using:   AwaitCopy, read device(i) on the current stream, Release
 ///
-/// On a CPU both memories are one and the events are nothing.
+/// On a CPU, host(i) and device(i) are the same memory, and the other methods do nothing.
 class TransferSlot {
  public:
   virtual ~TransferSlot() = default;
 
-  /// Memory of tensor `i` on the host.
+  /// The host memory of tensor `i`.
   virtual std::span<std::byte> host(std::size_t i) = 0;
 
-  /// Tensor `i` on the device. Lives as long as the slot.
+  /// Tensor `i` on the device. Its memory is valid as long as the slot.
   virtual const at::Tensor& device(std::size_t i) const = 0;
 
-  /// Blocks until the last copy has left the host memory.
+  /// Blocks until the last copy has read the host memory, which may then be rewritten.
   virtual void AwaitHost() = 0;
 
-  /// Blocks until what was running at the last Release is done, so that a copy begins at once: for
-  /// who wants to know how long copies take.
+  /// Blocks until the work that was enqueued before the last Release is done. The next copy then
+  /// starts at once, so its duration can be measured.
   virtual void AwaitReleased() = 0;
 
-  /// Copies all tensors on the copy stream (or the main one, see SlotOptions), behind what was
-  /// running at the last Release. Returns at once.
+  /// Enqueues the copy of all tensors on the copy stream or the main stream (see SlotOptions),
+  /// after the work that was enqueued before the last Release. Returns at once.
   virtual void EnqueueCopy() = 0;
 
   /// Makes the calling thread's current stream wait for the copy. Does not block the thread.
   virtual void AwaitCopy() = 0;
 
-  /// What is on the calling thread's current stream now is the last use of the device tensors.
-  /// Where the device has failed it does nothing: whoever uses the device next hears of that.
+  /// Declares that the work now in the calling thread's current stream is the last that uses the
+  /// device tensors. Does nothing if the device has failed; the next use of the device reports
+  /// that.
   virtual void Release() noexcept = 0;
 };
 
-/// Until it goes, the calling thread works on the device, on a certain stream.
+/// StreamScope makes a stream the calling thread's current one until it is destroyed.
 class StreamScope {
  public:
   virtual ~StreamScope() = default;
 };
 
-/// A queue of work on the device.
+/// Stream is a queue of work on the device. Enter makes it the calling thread's current stream.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual std::unique_ptr<StreamScope> Enter() = 0;
 };
 
-/// A place to compute on. Methods may be called from any thread.
+/// Device is the CPU or a GPU. Methods may be called from any thread.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual c10::Device torch() const = 0;
 
-  /// For people: "cpu", "cuda:0 (NVIDIA H200)".
+  /// A description for messages: "cpu", "cuda:0 (NVIDIA H200)".
   virtual std::string description() const = 0;
 
   /// Whether products in bf16 are faster than in fp32.
   virtual bool has_fast_bf16() const = 0;
 
-  /// The stream that training runs on, always the same one. All that is done to the network in
-  /// training and to its optimiser belongs there.
+  /// The stream on which training runs, always the same one. All work on the network being trained
+  /// and on its optimizer belongs on it.
   virtual std::unique_ptr<Stream> MainStream() = 0;
 
-  /// A stream of its own, which runs beside the others.
+  /// Makes a stream that runs in parallel with the others.
   virtual std::unique_ptr<Stream> MakeStream() = 0;
 
-  /// Slots made by one call to this share one copy stream. Throws Error if memory runs out.
+  /// Makes `count` slots that share one copy stream. Each slot holds one tensor per element of
+  /// `tensors`. Throws Error if there is not enough memory.
   virtual std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
       std::size_t count, const std::vector<TensorSpec>& tensors, SlotOptions options) = 0;
 
-  /// Who shows the run's spans in the vendor's profiler; null where there is none.
+  /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
 
   /// Blocks until all work on the device is done.
   virtual void Synchronize() = 0;
 };
 
-/// Opens "cpu", "cuda", "cuda:N" or "auto", which is CUDA where a driver, a GPU and Tandem's CUDA
-/// library are there, else the CPU. Call before anything else of LibTorch. Throws InputError that
-/// says what is missing.
+/// Opens "cpu", "cuda", "cuda:N" or "auto". "auto" means CUDA if a driver, a GPU and Tandem's CUDA
+/// library are present, else the CPU. Must be called before any other use of LibTorch. Throws
+/// InputError that says what is missing.
 std::unique_ptr<Device> OpenDevice(const std::string& name);
 
 }  // namespace tandem

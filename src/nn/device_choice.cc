@@ -26,10 +26,9 @@ std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
   }
   if (*index < gpus.count) return "";
   if (gpus.count == 0) {
-    return fmt::format("`device: {}` was asked for, but {}; use `device: cpu` or `device: auto`",
-                       name, gpus.missing);
+    return fmt::format("`device: {}`: {}; use `device: cpu` or `device: auto`", name, gpus.missing);
   }
-  return fmt::format("`device: {}` was asked for, but this machine has {}", name, Available(gpus));
+  return fmt::format("`device: {}`: this machine has only {}", name, Available(gpus));
 }
 
 }  // namespace tandem

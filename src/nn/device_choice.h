@@ -1,4 +1,4 @@
-// What the key `device` may ask for, and what to say where that is not to be had.
+// Checks the config key `device` against the GPUs of the machine.
 #pragma once
 
 #include <string>
@@ -6,14 +6,14 @@
 
 namespace tandem {
 
-/// The GPUs that Tandem can use here.
+/// Gpus describes the GPUs of this machine that Tandem can use.
 struct Gpus {
   int count = 0;
-  std::string missing;  ///< why there are none
+  std::string missing;  ///< why there are none, if count is 0
 };
 
-/// Why there is no device `name` ("auto", "cpu", "cuda", "cuda:N") on a machine with these GPUs,
-/// and what can be used instead; "" if there is.
+/// Returns "" if a machine with these GPUs has device `name` ("auto", "cpu", "cuda" or "cuda:N"),
+/// else an error message that says why not and what can be used instead.
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
 
 }  // namespace tandem

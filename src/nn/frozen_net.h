@@ -13,23 +13,27 @@
 
 namespace tandem {
 
-/// Batch normalisation is folded into the linear layers, and the weights may be of lower precision.
-/// The weights' memory stays the same for life: CopyFrom rewrites it, so nobody may be inside
-/// Forward then (TargetNetworkSchedule publishes between fills).
+/// FrozenNet is a copy of a network for inference. Batch normalisation is folded into the linear
+/// layers, and the weights may be in bf16.
+///
+/// The weights stay at the same address. CopyFrom rewrites them, so no thread may be in Forward at
+/// that time; the modes copy weights only between fills.
 class FrozenNet {
  public:
-  /// Makes room for the weights, which CopyFrom fills. `type` is kFloat or kBFloat16.
+  /// Allocates the weights without initialising them; CopyFrom fills them. `type` is kFloat or
+  /// kBFloat16.
   FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device);
 
-  /// Copies the weights of `net`, whose spec must be this one's. On a GPU the copy is only enqueued
-  /// on the calling thread's current stream.
+  /// Copies the weights of `net`, which must have the same spec. On a GPU, enqueues the copy on the
+  /// calling thread's current stream and returns at once.
   void CopyFrom(const ResNetFC& net);
 
-  /// Bytes (n, positions) to floats (n, outputs), in inference mode. On a GPU the current stream
-  /// waits for the last copy of the weights, whichever stream it runs on; the thread does not wait.
+  /// Maps bytes (n, positions) to floats (n, outputs), in inference mode. On a GPU, makes the
+  /// current stream wait for the last copy of the weights, on whichever stream that copy is. Does
+  /// not block the thread.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
-  /// Its own tensors by name.
+  /// The tensors of this object, by name.
   StateDict State() const;
 
   c10::Device device() const { return device_; }
@@ -44,10 +48,10 @@ class FrozenNet {
 
    private:
     at::Tensor weight_, bias_;
-    at::Tensor norm_weight_, norm_bias_;  // of layer normalisation, which cannot be folded
+    at::Tensor norm_weight_, norm_bias_;  // for layer normalisation, which cannot be folded
   };
-  // Always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and searches would rank
-  // states by chance.
+  // The output layer. It always runs in fp32: in bf16, estimates near 20 would be multiples of 1/8,
+  // and searches would rank states by chance.
   class Output {
    public:
     Output(const DenseShape& shape, c10::Device device);
@@ -70,7 +74,7 @@ class FrozenNet {
   c10::Device device_;
   OneHot one_hot_;
   Layers layers_;
-  std::optional<c10::Event> copied_;  // recorded by CopyFrom; none on a CPU, which has no streams
+  std::optional<c10::Event> copied_;  // recorded by CopyFrom; unset on a CPU, which has no streams
 };
 
 }  // namespace tandem

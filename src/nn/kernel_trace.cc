@@ -7,7 +7,7 @@ namespace tandem {
 KernelTrace::KernelTrace() {
   namespace profiler = torch::profiler::impl;
   profiler::ExperimentalConfig experimental;
-  experimental.profile_all_threads = true;  // the generator evaluates on a thread of its own
+  experimental.profile_all_threads = true;  // the generator evaluates on its own thread
   const profiler::ProfilerConfig config(
       profiler::ProfilerState::KINETO, /*report_input_shapes=*/false, /*profile_memory=*/false,
       /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false, experimental);
@@ -21,7 +21,7 @@ KernelTrace::~KernelTrace() {
   try {
     torch::autograd::profiler::disableProfiler();
   } catch (const c10::Error&) {
-    // The run is failing already, of what the device says.
+    // The device has failed, and the run already ends with that error.
   }
 }
 

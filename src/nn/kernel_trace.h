@@ -1,21 +1,22 @@
-// What runs on a GPU and when, as LibTorch's profiler (Kineto) sees it.
+// Records what runs on a GPU and when, with LibTorch's profiler (Kineto).
 #pragma once
 
 #include <filesystem>
 
 namespace tandem {
 
-/// Kernels, copies and fills on all streams of the process, from construction to Save. At most one
-/// at a time; used by the main thread.
+/// KernelTrace records the kernels, copies and memory fills on all CUDA streams of the process,
+/// from construction to Save. At most one object may exist at a time. Use it from the main thread
+/// only.
 class KernelTrace {
  public:
   KernelTrace();
-  ~KernelTrace();  // without Save, drops what was recorded
+  ~KernelTrace();  // discards the recording if Save was not called
   KernelTrace(const KernelTrace&) = delete;
   KernelTrace& operator=(const KernelTrace&) = delete;
 
-  /// Ends the recording and writes it in Chrome's trace format. Call once; wait for the device
-  /// before.
+  /// Ends the recording and writes it to `path` in Chrome's trace format. Call it once, after
+  /// Device::Synchronize.
   void Save(const std::filesystem::path& path);
 
  private:

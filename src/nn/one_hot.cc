@@ -10,7 +10,7 @@ OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
       rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}
 
 at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
-  // Gathering rows of a small table: on a CPU five times as fast as comparing with 0..depth-1.
+  // On a CPU, gathering rows of a small table is five times as fast as comparing with 0..depth-1.
   return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
 }
 

@@ -20,8 +20,9 @@
 namespace tandem {
 namespace {
 
-// Works on the device alone: reading the norm would wait for it.
-void CutToNorm(const std::vector<at::Tensor>& gradients, double most) {
+// Scales the gradients so that their joint norm is at most `most`. The host never reads the norm,
+// because that would make it wait for the device.
+void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
   const Span span(Phase::kClipGradients);
   const at::Tensor norm = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients)), 2);
   const at::Tensor scale = (most / norm).clamp_max(1.0);
@@ -55,14 +56,17 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
 }
 
 void Optimizer::Step(double learning_rate) {
-  const Span span(Phase::kOptimizer);  // first: gradients are freed last
+  const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
   const c10::NoGradGuard no_grad;
   std::vector<at::Tensor> gradients;
   for (const at::Tensor& parameter : parameters_) {
-    if (!parameter.grad().defined()) throw Error("a parameter got no gradient");
+    if (!parameter.grad().defined()) {
+      throw Error(
+          "optimizer step: a parameter has no gradient; the loss must depend on all of them");
+    }
     gradients.push_back(parameter.grad());
   }
-  if (config_.max_grad_norm > 0) CutToNorm(gradients, config_.max_grad_norm);
+  if (config_.max_grad_norm > 0) ClipToNorm(gradients, config_.max_grad_norm);
   steps_.add_(1);
   const std::vector<at::Tensor> steps(parameters_.size(), steps_);
   if (config_.name == OptimizerKind::kAdam) {

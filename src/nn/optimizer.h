@@ -1,4 +1,4 @@
-// Adam and AdamW, one fused kernel for all parameters.
+// Adam and AdamW, with one fused kernel for all parameters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,19 +11,21 @@
 
 namespace tandem {
 
-/// Kingma and Ba, "Adam", ICLR 2015; Loshchilov and Hutter, "Decoupled Weight Decay
-/// Regularization", ICLR 2019. torch::optim's step takes three times as long.
+/// Optimizer updates parameters by Adam (Kingma and Ba, "Adam", ICLR 2015) or AdamW (Loshchilov and
+/// Hutter, "Decoupled Weight Decay Regularization", ICLR 2019). It uses LibTorch's fused kernels,
+/// because a step of torch::optim takes three times as long.
 class Optimizer {
  public:
-  /// `parameters` are updated in place; all on one device.
+  /// `parameters` are updated in place. They must all be on one device.
   Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config);
 
-  /// One step against the gradients at this learning rate, which then are gone. A parameter that
-  /// got no gradient is an Error.
+  /// Takes one step with the parameters' gradients and then clears the gradients. Throws Error if a
+  /// parameter has no gradient.
   void Step(double learning_rate);
 
-  /// What a checkpoint keeps: the number of steps taken, and the means for each parameter, which
-  /// has the name `names[i]`. The tensors are the optimiser's own.
+  /// The state that a checkpoint saves: the number of steps taken, and both running means of each
+  /// parameter. `names[i]` is the name of parameter i. The tensors are not copies, so writing to
+  /// them changes the optimizer.
   StateDict State(const std::vector<std::string>& names) const;
 
  private:
@@ -31,11 +33,11 @@ class Optimizer {
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> mean_;
   std::vector<at::Tensor> mean_square_;
-  at::Tensor steps_;  // () float, on the device: the same for all parameters
+  at::Tensor steps_;  // () float, on the device; the same for all parameters
 };
 
-/// The learning rate of an iteration, counted over the whole run, at which the share `done` of the
-/// schedule is over: 0 at the first iteration, 1 at the last (UpdatePlan::Done).
+/// The learning rate of iteration `iteration`, which counts over the whole run. `done` is the
+/// completed share of the schedule: 0 at the first iteration, 1 at the last (UpdatePlan::Done).
 double LearningRate(const OptimizerConfig& config, std::int64_t iteration, double done);
 
 }  // namespace tandem

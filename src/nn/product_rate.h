@@ -1,4 +1,4 @@
-// How much a network multiplies, and how fast the machine can.
+// The number of floating-point operations that a network needs, and the machine's rate.
 #pragma once
 
 #include "nn/device.h"
@@ -6,17 +6,17 @@
 
 namespace tandem {
 
-/// Floating-point operations of the matrix products that evaluate one row: a multiplication and an
-/// addition for each weight of the linear layers.
+/// The floating-point operations of the matrix products that evaluate one row: a multiplication and
+/// an addition for each weight of the linear layers.
 double EvaluationFlop(const NetworkSpec& spec);
 
-/// Floating-point operations of the matrix products that train on one row: the forward pass, the
-/// gradients of the weights, and those of each layer's inputs. The first layer's inputs need none.
+/// The floating-point operations of the matrix products that train on one row: the forward pass,
+/// the gradients of the weights, and the gradients of each layer's inputs except the first layer's.
 double TrainingFlop(const NetworkSpec& spec);
 
-/// The rate of a product of large square matrices on `device`, in operations a second: the best of
-/// several, in bf16 or fp32, on `threads` CPU threads. Takes about 0.1 s. Throws what LibTorch
-/// throws if memory runs out.
+/// Measures the rate of a product of large square matrices on `device`, in floating-point
+/// operations per second: the best of several products, in bf16 or fp32, with `threads` CPU
+/// threads. Takes about 0.1 s. Throws LibTorch's exception if there is not enough memory.
 double MeasureProductRate(Device& device, bool bf16, int threads);
 
 }  // namespace tandem

@@ -25,7 +25,7 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
 
 namespace {
 
-// The outputs of the hidden layers, in their order.
+// The number of outputs of each hidden layer, in order.
 std::vector<std::int64_t> HiddenWidths(const NetworkConfig& layers) {
   std::vector<std::int64_t> widths;
   if (layers.stem_width > 0) widths.push_back(layers.stem_width);
@@ -62,7 +62,7 @@ std::int64_t NumActivations(const NetworkSpec& spec) {
 }
 
 std::int64_t NumActivationsAtOnce(const NetworkSpec& spec) {
-  constexpr std::int64_t kOfEachUnit = 4;  // the block's input, and a layer's three
+  constexpr std::int64_t kOfEachUnit = 4;  // the block's input, and the three of NumActivations
   return spec.features() + kOfEachUnit * std::ranges::max(HiddenWidths(spec.layers));
 }
 

@@ -1,4 +1,4 @@
-// The network in training: a residual network of fully connected layers.
+// A residual network of fully connected layers, for training.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,7 @@
 
 namespace tandem {
 
-/// The shape of a network.
+/// NetworkSpec is the shape of a network.
 struct NetworkSpec {
   InputLayout input;
   NetworkConfig layers;
@@ -24,10 +24,10 @@ struct NetworkSpec {
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };
 
-/// The network that a config asks for, for a puzzle.
+/// The shape of the network that `config` describes, for puzzle `domain`.
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
-/// The size of a linear layer and its normalisation.
+/// DenseShape is the size of a linear layer and its normalisation.
 struct DenseShape {
   std::int64_t in, out;
   Norm norm;
@@ -37,18 +37,18 @@ struct DenseShape {
 /// of each block, the output layer.
 std::vector<DenseShape> LayerShapes(const NetworkSpec& spec);
 
-/// Weights and biases of all its layers.
+/// The number of trainable parameters of all layers, including those of the normalisation.
 std::int64_t NumParameters(const NetworkSpec& spec);
 
-/// What a forward pass keeps of a row for the backward pass, in numbers: the features, and of each
-/// unit of a hidden layer what is normalised, what is rectified, and what comes of it.
+/// How many numbers per row a forward pass keeps for the backward pass: the features and, for each
+/// unit of a hidden layer, the inputs of the normalisation and of the ReLU, and the ReLU's output.
 std::int64_t NumActivations(const NetworkSpec& spec);
 
-/// About what one without a backward pass has of a row at a time: the features, and the widest
-/// layer with what it is made of.
+/// About how many numbers per row a forward pass without a backward pass holds at the same time:
+/// the features, and the widest layer with its inputs.
 std::int64_t NumActivationsAtOnce(const NetworkSpec& spec);
 
-/// A linear layer and its normalisation; no activation.
+/// Dense is a linear layer and its normalisation, without an activation.
 class Dense final : public torch::nn::Module {
  public:
   Dense(std::int64_t in, std::int64_t out, Norm norm);
@@ -58,31 +58,32 @@ class Dense final : public torch::nn::Module {
 
   at::Tensor weight, bias;               ///< (out, in) and (out)
   at::Tensor norm_weight, norm_bias;     ///< (out), undefined without normalisation
-  at::Tensor running_mean, running_var;  ///< (out), of batch normalisation alone
+  at::Tensor running_mean, running_var;  ///< (out), defined for batch normalisation only
 
   Norm norm;
   static constexpr double kEpsilon = 1e-5;
   static constexpr double kMomentum = 0.1;
 };
 
-/// One-hot input, [stem,] a hidden layer, residual blocks, a linear output:
+/// ResNetFC maps one-hot input through an optional stem, a hidden layer and residual blocks to a
+/// linear output:
 ///
 ///     x = relu(stem(one_hot))    if stem_width > 0
 ///     x = relu(hidden(x))
 ///     x = relu(second(relu(first(x))) + x)    for each block
 ///     y = output(x)
 ///
-/// where every layer but the last is normalised as `norm` says. With stem_width 5000, width 1000
-/// and 4 blocks it is DeepCubeA's (Agostinelli et al., 2019).
+/// Every layer except the last is normalised as `norm` says. With stem_width 5000, width 1000 and 4
+/// blocks it is the network of DeepCubeA (Agostinelli et al., 2019).
 class ResNetFC final : public torch::nn::Module {
  public:
-  /// Weights as PyTorch's nn.Linear draws them, uniform within 1/sqrt(in), from `seed` alone: the
-  /// same on every device.
+  /// Draws the initial weights as PyTorch's nn.Linear does: uniform between -1/sqrt(in) and
+  /// 1/sqrt(in). They depend on `seed` only, and are the same on every device.
   ResNetFC(const NetworkSpec& spec, std::uint64_t seed);
 
-  /// Features (n, spec().features()) of OneHot to (n, outputs). Under autocast the output layer
-  /// still runs in the precision of its weights: in bf16, outputs near 20 would be multiples of
-  /// 1/8.
+  /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
+  /// the output layer still runs in the precision of its weights: in bf16, outputs near 20 would be
+  /// multiples of 1/8.
   at::Tensor Forward(const at::Tensor& features);
 
   const NetworkSpec& spec() const { return spec_; }
@@ -99,8 +100,8 @@ class ResNetFC final : public torch::nn::Module {
   NetworkSpec spec_;
 };
 
-/// The forward pass up to the output layer, once for the network in training and once for
-/// FrozenNet: `Net` has `hidden` and `blocks`, each layer callable on a tensor.
+/// The forward pass up to the output layer. ResNetFC and FrozenNet share it: `Net` has members
+/// `hidden` and `blocks`, and each layer is callable with a tensor.
 template <class Net>
 at::Tensor ResNetHidden(Net& net, at::Tensor x) {
   for (auto& layer : net.hidden) x = (*layer)(x).relu();
@@ -110,7 +111,8 @@ at::Tensor ResNetHidden(Net& net, at::Tensor x) {
   return x;
 }
 
-/// Names and tensors in the order of Python's state_dict: parameters, then buffers, then children.
+/// StateDict is a list of names and tensors in the order of Python's state_dict: parameters, then
+/// buffers, then children.
 using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
 StateDict StateDictOf(const torch::nn::Module& module);
 

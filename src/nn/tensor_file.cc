@@ -29,9 +29,10 @@
 namespace tandem {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensors are written as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "tensors are written with the byte order of memory");
 
-// No network is larger, and an empty file that claims more must not take all memory.
+// No network is larger. The limit keeps a sparse file with a huge size from using all memory.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 36;
 
 std::string ShapeText(const at::Tensor& tensor) {
@@ -51,10 +52,11 @@ std::string DtypeText(const at::Tensor& tensor) {
   }
 }
 
-// The zip archive of torch.save: a pickle, and one record for each tensor's storage.
+// Writes the zip archive that torch.save writes: a pickle, and one record for each tensor's
+// storage.
 void WriteArchive(AtomicFile& out, const TensorDict& dict) {
   HashedArchive archive([&](std::string_view bytes) { out.Write(bytes); });
-  // The writer must not see a failure: its destructor would write on, and throw again.
+  // Do not let the writer see a failure: its destructor would continue to write, and throw again.
   std::exception_ptr failure;
   caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
     if (failure) return size;
@@ -91,7 +93,7 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
   try {
     const OpenFile file(path);
     if (file.size() > kMostBytes) {
-      throw Error(fmt::format("it has {}, expected at most {}",
+      throw Error(fmt::format("its size is {}, expected at most {}",
                               HumanBytes(static_cast<double>(file.size())),
                               HumanBytes(static_cast<double>(kMostBytes))));
     }
@@ -127,7 +129,7 @@ at::ScalarType ScalarTypeOf(StoredType type) {
   return at::kFloat;
 }
 
-// A copy with memory of its own.
+// Makes a tensor that has its own copy of the bytes.
 at::Tensor ToTensor(const StoredTensor& stored) {
   const auto options = at::TensorOptions().dtype(ScalarTypeOf(stored.type));
   if (stored.bytes.empty()) return at::empty(stored.sizes, options);
@@ -180,16 +182,16 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) 
 }
 
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
-  constexpr std::string_view kZip = "PK\x03\x04";  // what torch.save writes is a zip archive
+  constexpr std::string_view kZip = "PK\x03\x04";  // torch.save writes a zip archive
   const auto fail = [&](std::string_view why) {
-    return InputError(fmt::format("{} is a damaged file of tensors: {}", path.string(), why));
+    return InputError(fmt::format("{}: damaged tensor file: {}", path.string(), why));
   };
   try {
     const std::vector<std::byte> content = ContentOf(path);
     const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
     if (!text.starts_with(kZip)) {
-      throw InputError(
-          fmt::format("{} is no file of tensors, as torch.save writes", path.string()));
+      throw InputError(fmt::format(
+          "{}: not a tensor file; expected a zip archive as torch.save writes it", path.string()));
     }
     return ToTensorDict(ReadTensorArchive(content));
   } catch (const InputError&) {
@@ -197,8 +199,7 @@ TensorDict ReadTensorFile(const std::filesystem::path& path) {
   } catch (const c10::Error& error) {
     throw fail(error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
-    throw InputError(
-        fmt::format("cannot read {}: there is not enough memory for it", path.string()));
+    throw InputError(fmt::format("cannot read {}: there is not enough memory", path.string()));
   } catch (const std::exception& error) {
     throw fail(error.what());
   }
@@ -214,7 +215,7 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
     known.insert(key);
     const auto found = from.find(key);
     if (found == from.end() || !found->value().isTensor()) {
-      fail(fmt::format("no tensor '{}' of shape {}", key, ShapeText(tensor)));
+      fail(fmt::format("tensor '{}' of shape {} is missing", key, ShapeText(tensor)));
     }
     const at::Tensor& source = found->value().toTensor();
     if (source.sizes() != tensor.sizes() || !source.is_floating_point()) {
@@ -222,7 +223,7 @@ void LoadStateDict(const TensorDict& from, const StateDict& into, const std::str
                        DtypeText(source), ShapeText(source), DtypeText(tensor), ShapeText(tensor)));
     }
     if (!source.isfinite().all().item<bool>()) {
-      fail(fmt::format("tensor '{}' holds numbers that are not finite", key));
+      fail(fmt::format("tensor '{}' contains values that are not finite", key));
     }
     tensor.copy_(source);
   }

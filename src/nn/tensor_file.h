@@ -1,4 +1,4 @@
-// Tensors in files that Python's torch.load(weights_only=True) reads, and their fingerprint.
+// Files of tensors that Python's torch.load(weights_only=True) can read, and their fingerprint.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -10,26 +10,26 @@
 
 namespace tandem {
 
-/// A dictionary from names to tensors, numbers, text and dictionaries.
+/// TensorDict maps names to tensors, numbers, text and dictionaries.
 using TensorDict = c10::impl::GenericDict;
 TensorDict MakeTensorDict();
 TensorDict ToTensorDict(const StateDict& state);
 
-/// The same with copies of the tensors, which stay on their device.
+/// A copy of `state` with copies of its tensors, on the same device.
 StateDict CloneOf(const StateDict& state);
 
-/// Writes a dictionary whole or not at all. The file ends in a hash of its contents.
+/// Writes `dict` to `path`. If that fails, the file is left as it was. The file ends with a hash of
+/// its contents.
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 
-/// Reads what WriteTensorFile wrote, or Python's torch.save of a dictionary of the same kinds of
-/// values. The file may be hostile: no code in it is run, LibTorch reads none of its structure, and
-/// each tensor is checked against the bytes that are there before it is made (ReadTensorArchive).
-/// Throws InputError that names the file.
+/// Reads a file that WriteTensorFile wrote, or Python's torch.save from a dictionary of the same
+/// kinds of values. The file may be hostile: no code in it is run, LibTorch does not parse its
+/// structure, and each tensor is checked against the size of its record before it is allocated
+/// (ReadTensorArchive). Throws InputError that names the file.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
 
-/// Copies the tensors of `from` into those of `into`, of the same names and shapes. Throws
-/// InputError that begins with `name` and says which tensor is missing, unknown, of another shape
-/// or not finite.
+/// Copies each tensor of `from` into the tensor of the same name in `into`. Throws InputError that
+/// begins with `name` and says which tensor is missing, unknown, of another shape or not finite.
 void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name);
 
 /// SHA-256, in hexadecimal, of the state dict's tensors in order: for each its name, a zero byte,

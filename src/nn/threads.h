@@ -1,12 +1,13 @@
-// How many CPU threads LibTorch uses on behalf of the calling thread.
+// Sets how many CPU threads LibTorch uses for the calling thread.
 #pragma once
 
 namespace tandem {
 
-/// Until the end of the scope, LibTorch's operators that are called from this thread use `threads`
-/// CPU threads. Other threads keep their own number: unlike at::set_num_threads, which sets it for
-/// the whole process, so that a trainer and an evaluator can each have a share of the cores.
-/// OpenMP's dynamic adjustment of the number is off from then on, whatever OMP_DYNAMIC says.
+/// ScopedThreads makes LibTorch's operators use `threads` CPU threads if they are called from this
+/// thread, until the end of the scope. Other threads keep their own number, so a trainer and an
+/// evaluator can each have a share of the cores; at::set_num_threads would set it for the whole
+/// process. The constructor also turns off OpenMP's dynamic adjustment of the number for the
+/// calling thread, whatever OMP_DYNAMIC says, and does not turn it on again.
 class ScopedThreads {
  public:
   explicit ScopedThreads(int threads);

@@ -52,7 +52,7 @@ void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Redu
     const std::size_t count = batch_at(first).size();
     const at::Tensor estimates = Forward(*slots_[slot], count, reduce);
     slot = 1 - slot;
-    // On a GPU it runs under the computation that has just been started.
+    // On a GPU, this copy runs in parallel with the forward pass that has just been enqueued.
     if (first + count < inputs.size()) StartCopy(batch_at(first + count), *slots_[slot]);
     const at::Tensor on_host = estimates.cpu();  // waits for the stream
     const std::span<float> into = values.subspan(first * width, count * width);

@@ -12,7 +12,7 @@
 namespace tandem {
 namespace {
 
-// The two words behind `before`, an amount such as "1.50 GiB"; "" if they are not there.
+// The two words after `before`, which are an amount such as "1.50 GiB"; "" if there is no amount.
 std::string_view AmountAfter(std::string_view text, std::string_view before) {
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return "";
@@ -30,7 +30,7 @@ std::string GpuMessage(std::string_view what) {
   const std::string_view asked = AmountAfter(what, "Tried to allocate ");
   const std::string_view free = AmountAfter(what, "of which ");
   const std::string_view total = AmountAfter(what, "total capacity of ");
-  if (!asked.empty()) message += fmt::format(": {} more was asked for", asked);
+  if (!asked.empty()) message += fmt::format(": another {} was requested", asked);
   if (!free.empty()) message += fmt::format(", {} of {} is free", free, total);
   return fmt::format("{}; {}", message, kToSpareGpuMemory);
 }
@@ -41,7 +41,8 @@ std::string CpuMessage(std::string_view what) {
   double bytes = 0;
   std::from_chars(asked.data(), asked.data() + asked.size(), bytes);
   if (bytes == 0) return fmt::format("out of memory; {}", kToSpareMemory);
-  return fmt::format("out of memory: {} more was asked for; {}", HumanBytes(bytes), kToSpareMemory);
+  return fmt::format("out of memory: another {} was requested; {}", HumanBytes(bytes),
+                     kToSpareMemory);
 }
 
 bool HoldsOneOf(std::string_view what, std::span<const std::string_view> signs) {
@@ -52,7 +53,7 @@ bool HoldsOneOf(std::string_view what, std::span<const std::string_view> signs) 
 }  // namespace
 
 std::string MessageFor(std::string_view what) {
-  // What the caching allocator, the driver (pinned memory, a first use) and cuBLAS say.
+  // The messages of the caching allocator, the driver (pinned memory, first use) and cuBLAS.
   constexpr std::array<std::string_view, 3> kGpuSigns = {
       "CUDA out of memory", "CUDA error: out of memory", "_STATUS_ALLOC_FAILED"};
   constexpr std::array<std::string_view, 1> kCpuSigns = {"DefaultCPUAllocator: "};

@@ -1,4 +1,4 @@
-// LibTorch's failures, told to people.
+// Turns LibTorch's exceptions into messages for users.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -8,11 +8,12 @@
 
 namespace tandem {
 
-/// LibTorch's message without its stack trace. Where memory ran out: how much was asked for and how
-/// much is free, if LibTorch says so, and which keys of the config make do with less.
+/// Returns LibTorch's message without its stack trace. If memory ran out, returns how much was
+/// requested and how much is free, as far as LibTorch says so, and which config keys reduce the
+/// need.
 std::string MessageFor(const c10::Error& error);
 
-/// The same for the text of a c10::Error.
+/// Does this for `what`, the text of a c10::Error.
 std::string MessageFor(std::string_view what);
 
 }  // namespace tandem

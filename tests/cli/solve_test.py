@@ -293,7 +293,7 @@ class Solve(CliTest):
         self.assertIn("holds no state",
                       self.run_tandem("solve", "--model", run, "--states", empty, code=2)[1])
         (run / "checkpoint.pt").write_bytes(b"torn")
-        self.assertIn("checkpoint.pt is no file of tensors",
+        self.assertIn("checkpoint.pt: not a tensor file",
                       self.run_tandem("solve", "--model", run, "--states", states, code=2)[1])
 
 

@@ -389,7 +389,7 @@ TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
       "net.pt: tensor 'hidden1.weight' is float32 of shape [8, 16], expected float32 of shape "
       "[9, 16]");
   EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, StateDictOf(normed), "net.pt"); }),
-            "net.pt: no tensor 'hidden0.norm_weight' of shape [16]");
+            "net.pt: tensor 'hidden0.norm_weight' of shape [16] is missing");
 }
 
 TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
@@ -401,7 +401,7 @@ TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
   TensorDict bad = ToTensorDict(StateDictOf(net));
   bad.insert_or_assign("output.bias", at::tensor({std::nanf("")}));
   EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, StateDictOf(net), "net.pt"); }),
-            "net.pt: tensor 'output.bias' holds numbers that are not finite");
+            "net.pt: tensor 'output.bias' contains values that are not finite");
 }
 
 TEST_F(TensorFile, AFullDiskIsAnErrorAndLeavesNothing) {
@@ -415,10 +415,10 @@ TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
   WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
   const std::string whole = ReadFile(path_);
   WriteFileAtomically(path_, std::string_view(whole).substr(0, whole.size() / 2));
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is a damaged file of tensors"),
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: damaged tensor file"),
             std::string::npos);
   WriteFileAtomically(path_, "hello");
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is no file of tensors"),
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: not a tensor file"),
             std::string::npos);
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(folder_.path() / "none.pt"); }).find("none.pt"),
             std::string::npos);
@@ -494,7 +494,7 @@ TEST_F(TensorFile, ThatIsHostileIsRefusedThoughItsHashIsRight) {
                                    error_of_tensor(std::int64_t{1} << 61, 1, 1, four),
                                    error_of_tensor(0, 2, std::int64_t{1} << 30, four),
                                    error_of(")" + std::string(3'000'000, '\x85'), four)}) {
-    EXPECT_NE(error.find("net.pt is a damaged file of tensors: "), std::string::npos) << error;
+    EXPECT_NE(error.find("net.pt: damaged tensor file: "), std::string::npos) << error;
   }
 }
 
