@@ -13,7 +13,7 @@ namespace {
 
 using State = std::span<const std::uint8_t>;
 
-// What every batch method makes of all samples.
+// The results of every batch method for all samples.
 struct Outcome {
   StateBytes applied, children, inputs;
   std::vector<std::uint8_t> applies, is_goal;
@@ -55,7 +55,7 @@ Outcome RunAll(const Samples& samples) {
                                applies.margins_are_untouched() && is_goal.margins_are_untouched()};
 }
 
-// The first row in which two outcomes of `method` differ, as a complaint.
+// Describes the first row in which two results of `method` differ; "" if they are equal.
 std::string Difference(const Samples& samples, const char* method, const StateBytes& a,
                        const StateBytes& b, const char* complaint) {
   const auto [at, other] = std::ranges::mismatch(a, b);
@@ -66,7 +66,8 @@ std::string Difference(const Samples& samples, const char* method, const StateBy
   const bool of_actions = std::string_view(method) == "Apply";
   return fmt::format(
       "{} of {} {}", method,
-      of_actions ? samples.Tell(state, ActionFor(samples, row)) : samples.Tell(state), complaint);
+      of_actions ? samples.Describe(state, ActionFor(samples, row)) : samples.Describe(state),
+      complaint);
 }
 
 std::string AnyDifference(const Samples& samples, const Outcome& a, const Outcome& b,
@@ -107,8 +108,8 @@ std::string CheckBatches(const Samples& samples) {
     append(single.applies, samples.MaskOf(state));
     single.is_goal.push_back(samples.IsGoal(state) ? 1 : 0);
   }
-  single.children = batch.children;  // CheckExpand looks at these
-  return AnyDifference(samples, batch, single, "differs in a batch from alone");
+  single.children = batch.children;  // CheckExpand checks these
+  return AnyDifference(samples, batch, single, "differs between a batch and a single row");
 }
 
 std::string CheckExpand(const Samples& samples) {
@@ -120,8 +121,8 @@ std::string CheckExpand(const Samples& samples) {
     const auto action = static_cast<Action>(i % actions);
     const StateBytes applied = samples.After(state, action);
     if (std::ranges::equal(applied, children[i])) continue;
-    return fmt::format("{}: Expand makes {}, Apply makes {}", samples.Tell(state, action),
-                       samples.Tell(children[i]), samples.Tell(applied));
+    return fmt::format("{}: Expand gives {}, Apply gives {}", samples.Describe(state, action),
+                       samples.Describe(children[i]), samples.Describe(applied));
   }
   return "";
 }
@@ -129,7 +130,7 @@ std::string CheckExpand(const Samples& samples) {
 std::string CheckMargins(const Samples& samples) {
   return RunAll(samples).margins_untouched
              ? ""
-             : "some method writes before the first row or behind the last of a batch";
+             : "a method writes before the first row or after the last row of a batch";
 }
 
 std::string CheckInputs(const Samples& samples) {
@@ -139,8 +140,8 @@ std::string CheckInputs(const Samples& samples) {
     const auto beyond =
         std::ranges::find_if(input, [&](std::uint8_t value) { return value >= depth; });
     if (beyond == input.end()) return "";
-    return fmt::format("{}: position {} of its input is {}, expected below {}", samples.Tell(state),
-                       beyond - input.begin(), *beyond, depth);
+    return fmt::format("{}: position {} of its input is {}, expected below {}",
+                       samples.Describe(state), beyond - input.begin(), *beyond, depth);
   });
 }
 
@@ -150,8 +151,8 @@ std::string CheckInjectivity(const Samples& samples) {
     const StateBytes input = InputOf(samples, state);
     const auto [at, is_new] = seen.emplace(std::string(input.begin(), input.end()), state);
     if (is_new || std::ranges::equal(at->second, state)) return "";
-    return fmt::format("{} and {} have the same input", samples.Tell(at->second),
-                       samples.Tell(state));
+    return fmt::format("{} and {} have the same input", samples.Describe(at->second),
+                       samples.Describe(state));
   });
 }
 
@@ -165,12 +166,13 @@ std::string CheckThreads(const Samples& samples, int workers) {
       constexpr int kRepeats = 5;
       try {
         for (int i = 0; i < kRepeats && each.empty(); ++i) {
-          each = AnyDifference(samples, alone, RunAll(samples), "differs where many threads call");
+          each = AnyDifference(samples, alone, RunAll(samples),
+                               "differs if several threads call at once");
         }
       } catch (const std::exception& error) {
-        each = fmt::format("an exception: {}", error.what());
+        each = fmt::format("exception: {}", error.what());
       } catch (...) {
-        each = kNoException;
+        each = kUnknownException;
       }
     });
   }

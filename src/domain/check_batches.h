@@ -1,4 +1,5 @@
-// The promises of the conformance suite that are about batches. Each returns what breaks it, or "".
+// The conformance checks of batch methods. Each returns a description of the first violation, or ""
+// if there is none.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ std::string CheckMargins(const Samples& samples);
 std::string CheckInputs(const Samples& samples);
 std::string CheckInjectivity(const Samples& samples);
 
-/// Calls everything from `workers` threads at once.
+/// Calls all batch methods from `workers` threads at once, and compares the results with those of a
+/// single thread.
 std::string CheckThreads(const Samples& samples, int workers);
 
 }  // namespace tandem

@@ -24,9 +24,9 @@ std::string CheckNames(const Samples& samples) {
   std::set<std::string> names;
   for (const std::string& name : samples.spec().action_names) {
     if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos) {
-      return fmt::format("the action name '{}': expected a word without white space", name);
+      return fmt::format("action name '{}': expected a word without white space", name);
     }
-    if (!names.insert(name).second) return fmt::format("two actions are called {}", name);
+    if (!names.insert(name).second) return fmt::format("two actions are named {}", name);
   }
   return "";
 }
@@ -45,20 +45,20 @@ std::string CheckGoals(const Samples& samples) {
   domain.DrawGoals(drawn_rows, seeds);
   for (std::size_t i = 0; i < kGoals; ++i) {
     if (!samples.IsGoal(same_rows[i])) {
-      return "WriteGoals writes what IsGoal refuses: " + samples.Tell(same_rows[i]);
+      return "IsGoal rejects a goal that WriteGoals wrote: " + samples.Describe(same_rows[i]);
     }
     if (!samples.IsGoal(drawn_rows[i])) {
-      return "DrawGoals writes what IsGoal refuses: " + samples.Tell(drawn_rows[i]);
+      return "IsGoal rejects a goal that DrawGoals wrote: " + samples.Describe(drawn_rows[i]);
     }
     if (!std::ranges::equal(same_rows[i], same_rows[0])) {
-      return "WriteGoals writes different goals: " + samples.Tell(same_rows[i]);
+      return "WriteGoals writes different goals: " + samples.Describe(same_rows[i]);
     }
   }
   if (!samples.spec().per_problem_goals && drawn != same) {
     return "DrawGoals and WriteGoals differ, yet per_problem_goals is false";
   }
   if (samples.spec().per_problem_goals && same == drawn) {
-    return "DrawGoals writes the one goal for every seed, yet per_problem_goals is true";
+    return "DrawGoals writes the same goal for every seed, yet per_problem_goals is true";
   }
   return "";
 }
@@ -69,7 +69,7 @@ std::string CheckMasks(const Samples& samples) {
     for (std::size_t a = 0; a < applies.size(); ++a) {
       const auto action = static_cast<Action>(a);
       const bool changes = !std::ranges::equal(samples.After(state, action), state);
-      const std::string told = samples.Tell(state, action);
+      const std::string told = samples.Describe(state, action);
       if (applies[a] > 1) return fmt::format("{}: Mask says {}, expected 0 or 1", told, applies[a]);
       if (applies[a] == 0 && !samples.spec().masks_actions) {
         return told + ": Mask says that it does not apply, yet masks_actions is false";
@@ -78,7 +78,7 @@ std::string CheckMasks(const Samples& samples) {
         return told + ": Mask says that it does not apply, yet Apply changes the state";
       }
       if (applies[a] == 1 && !changes && samples.spec().masks_actions) {
-        return told + ": Mask says that it applies, yet Apply leaves the state as it is";
+        return told + ": Mask says that it applies, yet Apply leaves the state unchanged";
       }
     }
     return "";
@@ -86,20 +86,20 @@ std::string CheckMasks(const Samples& samples) {
 }
 
 std::string CheckInverses(const Samples& samples) {
-  if (samples.spec().inverse_actions.empty()) return "";  // then CheckStepsBack
+  if (samples.spec().inverse_actions.empty()) return "";  // CheckStepsBack checks such puzzles
   return samples.FirstOfActions([&](State state, Action action) -> std::string {
     if (samples.MaskOf(state)[action] == 0) return "";
     const Action inverse = samples.spec().inverse_actions[action];
     const std::string& name = samples.spec().action_names[inverse];
     const StateBytes child = samples.After(state, action);
     if (samples.MaskOf(child)[inverse] == 0) {
-      return fmt::format("{}: its inverse {} does not apply after it", samples.Tell(state, action),
-                         name);
+      return fmt::format("{}: its inverse {} does not apply after it",
+                         samples.Describe(state, action), name);
     }
     const StateBytes back = samples.After(child, inverse);
     if (std::ranges::equal(back, state)) return "";
-    return fmt::format("{}: {} does not undo it, but leads to {}", samples.Tell(state, action),
-                       name, samples.Tell(back));
+    return fmt::format("{}: {} does not undo it, but leads to {}", samples.Describe(state, action),
+                       name, samples.Describe(back));
   });
 }
 
@@ -108,23 +108,25 @@ std::string CheckNotation(const Samples& samples) {
   for (std::size_t a = 0; a < samples.num_actions(); ++a) {
     const std::string& name = samples.spec().action_names[a];
     if (ParseActions(samples.spec(), name) != std::vector{static_cast<Action>(a)}) {
-      return fmt::format("action {} is read as another", name);
+      return fmt::format("action name {} is parsed as another action", name);
     }
   }
   return samples.FirstOfStates([&](State state) -> std::string {
     const std::string text = domain.FormatState(state);
     if (!samples.spec().multiline_states && text.find('\n') != std::string::npos) {
-      return samples.Tell(state) + ": it has several lines, yet multiline_states is false";
+      return samples.Describe(state) +
+             ": its text has several lines, yet multiline_states is false";
     }
     StateBytes again(samples.row_size(), 0xEE);
     try {
       domain.ParseState(text, again);
     } catch (const InputError& error) {
-      return fmt::format("{}: ParseState refuses it: {}", samples.Tell(state), error.what());
+      return fmt::format("{}: ParseState rejects its text: {}", samples.Describe(state),
+                         error.what());
     }
     if (std::ranges::equal(again, state)) return "";
-    return fmt::format("{}: of the bytes {}, but its text is read as {}", samples.Tell(state),
-                       fmt::join(state, " "), fmt::join(again, " "));
+    return fmt::format("{}: its bytes are {}, but its text is parsed as {}",
+                       samples.Describe(state), fmt::join(state, " "), fmt::join(again, " "));
   });
 }
 
@@ -137,12 +139,12 @@ std::string CheckRefusals(const Samples& samples) {
     } catch (const InputError&) {
       continue;
     } catch (const std::exception& error) {
-      return fmt::format("ParseState of '{}' throws something else than InputError: {}", text,
+      return fmt::format("ParseState of '{}' throws another exception than InputError: {}", text,
                          error.what());
     } catch (...) {
-      return fmt::format("ParseState of '{}' throws something else than InputError", text);
+      return fmt::format("ParseState of '{}' throws another exception than InputError", text);
     }
-    return fmt::format("ParseState takes '{}' for a state", text);
+    return fmt::format("ParseState accepts '{}' as a state", text);
   }
   return "";
 }
@@ -150,7 +152,7 @@ std::string CheckRefusals(const Samples& samples) {
 std::string CheckPicture(const Samples& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     if (!samples.domain().Draw(state).cells.empty()) return "";
-    return samples.Tell(state) + ": the picture has no cells";
+    return samples.Describe(state) + ": the picture has no cells";
   });
 }
 
@@ -161,20 +163,20 @@ struct Promise {
 
 constexpr auto kPromises = std::to_array<Promise>({
     {"action names are different words", CheckNames},
-    {"goals are goals, and DrawGoals draws them", CheckGoals},
-    {"methods give the same each time", CheckDeterminism},
-    {"batches are treated row by row", CheckBatches},
-    {"Expand makes what Apply makes", CheckExpand},
+    {"WriteGoals and DrawGoals write goals", CheckGoals},
+    {"methods are deterministic", CheckDeterminism},
+    {"a batch gives the same results as single rows", CheckBatches},
+    {"Expand gives the same children as Apply", CheckExpand},
     {"nothing is written outside the rows", CheckMargins},
-    {"Mask tells which actions change a state", CheckMasks},
-    {"inverses undo what applies", CheckInverses},
-    {"StepBack leads to where an action leads back from", CheckStepsBack},
-    {"scrambles can be undone in as many actions", CheckScrambles},
-    {"scrambles lead to states that are no goals", CheckLeaving},
-    {"what the network reads stays below its depth", CheckInputs},
+    {"Mask says which actions change a state", CheckMasks},
+    {"inverse actions undo their actions", CheckInverses},
+    {"the action that StepBack returns leads back", CheckStepsBack},
+    {"scrambles can be undone", CheckScrambles},
+    {"scrambles leave the goal", CheckLeaving},
+    {"network inputs are below input.depth", CheckInputs},
     {"different states have different inputs", CheckInjectivity},
     {"states and actions survive the round trip through text", CheckNotation},
-    {"what is no state is refused with InputError", CheckRefusals},
+    {"text that is not a state is rejected with InputError", CheckRefusals},
     {"every state has a picture", CheckPicture},
 });
 
@@ -183,9 +185,9 @@ DomainCheck Try(const char* promise, const Check& check) {
   try {
     return {.promise = promise, .broken = check()};
   } catch (const std::exception& error) {
-    return {.promise = promise, .broken = fmt::format("an exception: {}", error.what())};
+    return {.promise = promise, .broken = fmt::format("exception: {}", error.what())};
   } catch (...) {
-    return {.promise = promise, .broken = kNoException};
+    return {.promise = promise, .broken = kUnknownException};
   }
 }
 
@@ -215,7 +217,7 @@ std::vector<DomainCheck> CheckDomain(const Domain& domain, const CheckDomainOpti
   for (const Promise& promise : kPromises) {
     checks.push_back(Try(promise.text, [&] { return promise.check(*samples); }));
   }
-  checks.push_back(Try("many threads may call it at once",
+  checks.push_back(Try("several threads may call it at once",
                        [&] { return CheckThreads(*samples, options.workers); }));
   return checks;
 }

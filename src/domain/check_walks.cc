@@ -16,7 +16,7 @@ namespace {
 
 using State = std::span<const std::uint8_t>;
 
-constexpr std::size_t kWalks = 60;  // the longest of about as many steps
+constexpr std::size_t kWalks = 60;  // also the number of steps of the longest walk, about
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string CheckStepsBack(const Samples& samples) {
     StateBytes before(state.begin(), state.end());
     StateBytes again = before;
     const std::optional<Action> action = samples.domain().StepBack(before, random);
-    const std::string told = "StepBack from " + samples.Tell(state);
+    const std::string told = "StepBack from " + samples.Describe(state);
     if (samples.domain().StepBack(again, random) != action || again != before) {
       return told + " differs from call to call";
     }
@@ -37,28 +37,29 @@ std::string CheckStepsBack(const Samples& samples) {
     }
     if (*action >= samples.num_actions()) return fmt::format("{} returns {}", told, *action);
     if (std::ranges::equal(samples.After(before, *action), state)) return "";
-    return fmt::format("{} leads to {}, from which {} does not lead there", told,
-                       samples.Tell(before), samples.spec().action_names[*action]);
+    return fmt::format("{} leads to {}, but action {} does not lead back from there", told,
+                       samples.Describe(before), samples.spec().action_names[*action]);
   });
 }
 
-// Walks back from the ends of random walks, as their books say.
+// Takes random walks, and walks back by the actions that they report.
 std::string CheckScrambles(const Samples& samples) {
   StateBytes state(samples.row_size());
   for (std::size_t steps = 0; steps < kWalks; ++steps) {
     RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
-    if (!samples.IsGoal(state)) return "walks begin at what is no goal: " + samples.Tell(state);
+    if (!samples.IsGoal(state))
+      return "a walk begins at a state that is not a goal: " + samples.Describe(state);
     std::vector<Action> back;
     for (std::size_t i = 0; i < steps; ++i) {
       const StateBytes before(state.begin(), state.end());  // Step writes into `state`
       walk.Step();
       if (state != before && walk.back()) back.push_back(*walk.back());
     }
-    const std::string told = samples.Tell(state);
+    const std::string told = samples.Describe(state);
     std::ranges::reverse(back);
     for (const Action action : back) state = samples.After(state, action);
     if (!samples.IsGoal(state)) {
-      return fmt::format("{}: {}, which should undo the {} that led there, do not lead to a goal",
+      return fmt::format("{}: {} should undo the {} that led there, but do not lead to a goal",
                          told, FormatActions(samples.spec(), back),
                          Counted(static_cast<long long>(steps), "step"));
     }
@@ -66,7 +67,8 @@ std::string CheckScrambles(const Samples& samples) {
   return "";
 }
 
-// An IsGoal that is always true looks like a puzzle of goals alone; neither can be learned.
+// Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
+// leaves the goal. Nothing can be learned from either.
 std::string CheckLeaving(const Samples& samples) {
   StateBytes state(samples.row_size());
   bool moved = false;
@@ -79,9 +81,10 @@ std::string CheckLeaving(const Samples& samples) {
       moved = moved || state != start;
     }
   }
-  const std::string told = samples.Tell(state);
-  if (moved) return "IsGoal takes every state on the way for a goal, such as " + told;
-  if (samples.spec().inverse_actions.empty()) return "StepBack leads nowhere from " + told;
+  const std::string told = samples.Describe(state);
+  if (moved) return "IsGoal accepts every state of the walks as a goal, for example " + told;
+  if (samples.spec().inverse_actions.empty())
+    return "StepBack does not change the goal, so there is no other state: " + told;
   return "no action changes the goal, so there is no other state: " + told;
 }
 

@@ -1,5 +1,5 @@
-// Promises of random walks, as CheckDomain tries them: each says what it found, "" if the promise
-// is kept.
+// The conformance checks of random walks. Each returns a description of the first violation, or ""
+// if there is none.
 #pragma once
 
 #include <string>

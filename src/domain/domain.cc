@@ -14,7 +14,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kShownLetters = 40;  // of a word that is no move
+constexpr std::size_t kShownLetters = 40;  // how much of an unknown move an error message shows
 
 void Check(const DomainSpec& spec) {
   const auto fail = [&](std::string_view what) {
@@ -30,12 +30,16 @@ void Check(const DomainSpec& spec) {
   }
   const auto check_count = [&](std::size_t found, const char* what) {
     if (found == 0 || found == spec.action_names.size()) return;
-    fail(fmt::format("{} {} for {} actions", found, what, spec.action_names.size()));
+    fail(fmt::format("{} {}, expected one for each of {} actions", found, what,
+                     spec.action_names.size()));
   };
   check_count(spec.inverse_actions.size(), "inverse_actions");
   check_count(spec.action_costs.size(), "action_costs");
   for (const Action inverse : spec.inverse_actions) {
-    if (inverse >= spec.num_actions()) fail(fmt::format("inverse action {} is none", inverse));
+    if (inverse >= spec.num_actions()) {
+      fail(fmt::format("inverse action {} does not exist, expected 0 to {}", inverse,
+                       spec.num_actions() - 1));
+    }
   }
   for (std::size_t a = 0; a < spec.action_costs.size(); ++a) {
     if (spec.action_costs[a] > 0 && std::isfinite(spec.action_costs[a])) continue;
@@ -50,7 +54,7 @@ DomainSpec Checked(DomainSpec spec) {
   return spec;
 }
 
-// White space parts words; those of a line are laid out from left to right.
+// Draws each word of the text as a cell. Each line of text is a row.
 Picture WordsOf(const std::string& text) {
   Picture picture;
   float y = 0;

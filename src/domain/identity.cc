@@ -13,7 +13,8 @@ std::string_view NameIn(std::string_view identity) {
   return identity.substr(0, identity.find('@'));
 }
 
-// "permutation", "my.yaml" and the rules, of which the last two may be empty.
+// The parts of an identity: for example "permutation", "my.yaml" and the rules. The last two may be
+// empty.
 struct Identity {
   std::string_view kind, argument, rules;
 };
@@ -46,8 +47,7 @@ std::string DescribeOtherDomain(std::string_view there, std::string_view expecte
   const Identity one = PartsOf(there);
   const Identity other = PartsOf(expected);
   if (one.kind == other.kind && FileName(one.argument) == FileName(other.argument)) {
-    return fmt::format("made for {} when its rules (moves, costs or goal) were others",
-                       NameIn(there));
+    return fmt::format("made for {} with other rules (moves, costs or goal)", NameIn(there));
   }
   return fmt::format("made for {}, expected {}", NameIn(there), NameIn(expected));
 }

@@ -1,4 +1,4 @@
-// What is said where a file was made for another puzzle.
+// Compares the puzzle that a file was made for with the puzzle in use.
 #pragma once
 
 #include <string>
@@ -6,13 +6,14 @@
 
 namespace tandem {
 
-/// Whether two DomainSpec::identity() are of puzzles of which one's networks and examples do for
-/// the other. Where rules come from a file, they decide, and the file may have moved.
+/// Whether two values of DomainSpec::identity() denote the same puzzle, so that networks and
+/// examples of one suit the other. If a puzzle's rules come from a file, the rules decide and the
+/// path of the file may differ.
 bool IsSameDomain(std::string_view a, std::string_view b);
 
-/// "made for cube3, expected cube3_htm", or where only the rules differ "made for
-/// permutation:my.yaml when its rules (moves, costs or goal) were others". Requires two that
-/// differ; both are DomainSpec::identity().
+/// Returns "made for cube3, expected cube3_htm", or, if only the rules differ, "made for
+/// permutation:my.yaml with other rules (moves, costs or goal)". Both arguments are values of
+/// DomainSpec::identity(). Requires that IsSameDomain is false for them.
 std::string DescribeOtherDomain(std::string_view there, std::string_view expected);
 
 }  // namespace tandem

@@ -24,15 +24,15 @@ void CheckPermutation(const Permutation& permutation, std::size_t positions,
   for (std::size_t i = 0; i < positions; ++i) {
     const std::size_t from = permutation[i];
     if (from >= positions || seen[from]) {
-      throw Error(fmt::format("action {}: position {} takes from {}, which is {}: no permutation",
-                              action, i, from,
-                              from >= positions ? "out of range" : "taken already"));
+      throw Error(
+          fmt::format("action {}: not a permutation: position {} takes from {}, which is {}",
+                      action, i, from, from >= positions ? "out of range" : "already taken"));
     }
     seen[from] = true;
   }
 }
 
-// Fills in what follows from the goal and the permutations.
+// Sets the fields of the spec that follow from the goal and the permutations.
 DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
                         const std::vector<Permutation>& permutations) {
   if (goal.empty() || goal.size() > kMaxPositions) {

@@ -18,7 +18,8 @@ constexpr std::size_t kIn = 16;
 constexpr std::size_t kOut = 32;
 constexpr std::size_t kBlock = 64;
 
-// Where pieces of `length` begin that together cover the row; the last may overlap the one before.
+// The offsets of pieces of `length` bytes that together cover a row. The last piece may overlap the
+// previous one.
 std::vector<std::size_t> Cover(std::size_t positions, std::size_t length) {
   std::vector<std::size_t> begins;
   for (std::size_t at = 0; at < positions; at += length) {
@@ -96,7 +97,7 @@ void PermutationTable::ApplyBytes(std::uint8_t* row, Action action) const {
 
 #if defined(__x86_64__)
 
-// `to` is another row than `from`.
+// `from` and `to` must be different rows.
 TANDEM_TARGET("avx2")
 void PermutationTable::ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Action action) const {
   __m256i sum = _mm256_setzero_si256();
@@ -114,7 +115,7 @@ void PermutationTable::ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Ac
 
 namespace {
 
-// A row in registers. Bytes behind its end are not read.
+// A row in registers. Bytes after its end are not read.
 template <int kBlocks>
 struct Lanes {
   __m512i block[kBlocks];  // NOLINT(*-avoid-c-arrays): std::array drops its attributes
@@ -141,7 +142,7 @@ inline Lanes<kBlocks> Load(const std::uint8_t* row, const Masks<kBlocks>& masks)
   return lanes;
 }
 
-// 64 bytes of the row, each from where `index` says.
+// Returns 64 bytes: byte i is byte index[i] of the row.
 template <int kBlocks>
 TANDEM_TARGET("avx512f,avx512bw,avx512vbmi")
 inline __m512i Gather(const Lanes<kBlocks>& lanes, __m512i index) {
@@ -156,8 +157,9 @@ inline __m512i Gather(const Lanes<kBlocks>& lanes, __m512i index) {
   }
 }
 
-// Whole pieces, of which the last may overlap the one before. A masked store of a short row would
-// reach, in the processor's eyes, into the next one, whose load would then wait for it.
+// Stores the permuted row in pieces of kWidth bytes, of which the last may overlap the previous
+// one. A masked store would be simpler, but the processor treats it as a store of full width: it
+// would seem to overlap the next row, whose load would then have to wait.
 template <int kBlocks, int kWidth>
 TANDEM_TARGET("avx512f,avx512bw,avx512vbmi")
 inline void Permute(const Lanes<kBlocks>& lanes, const std::uint8_t* indices, std::size_t positions,
@@ -207,7 +209,7 @@ void ExpandBlocks(const std::uint8_t* indices, std::size_t stride, ConstRows sta
   }
 }
 
-// Calls work.operator()<kBlocks, kWidth>() with what fits rows of so many bytes.
+// Calls work.operator()<kBlocks, kWidth>() with the values for rows of `positions` bytes.
 template <class Work>
 void WithBlocks(std::size_t positions, const Work& work) {
   if (positions < 32) return work.template operator()<1, 16>();

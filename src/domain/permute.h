@@ -1,4 +1,5 @@
-// Permutes the bytes of many rows: what Rubik's Cube and its kin spend their time on.
+// Permutes the bytes of many rows at once. Rubik's Cube and similar puzzles spend most of their
+// time here.
 #pragma once
 
 #include <array>
@@ -13,23 +14,25 @@
 
 namespace tandem {
 
-/// How rows are permuted. The fastest that the processor can is chosen when a table is made.
+/// PermuteWith is the method that permutes rows. By default a table uses the fastest one that the
+/// processor supports.
 enum class PermuteWith {
-  kBytes,   ///< byte by byte, only those that change: any processor, and short rows
+  kBytes,   ///< moves single bytes, only those that change: any processor, rows of any length
   kAvx2,    ///< shuffles of 16 bytes, for rows of 32 bytes or more
   kAvx512,  ///< shuffles of whole rows, for 16 bytes or more: AVX-512 with VBMI
 };
 
-/// The permutations of a puzzle, in the form that the processor wants. Immutable; any number of
-/// threads may use it at once.
+/// PermutationTable holds the permutations of a puzzle in the form that the processor needs. It is
+/// immutable; any number of threads may use it at once.
 class PermutationTable {
  public:
-  /// Each of `permutations` has the same 1 to 256 positions. `with` must be among Available().
+  /// All `permutations` have the same number of positions, 1 to 256. `with` must be one of
+  /// Available(positions).
   PermutationTable(const std::vector<Permutation>& permutations, PermuteWith with);
   explicit PermutationTable(const std::vector<Permutation>& permutations)
       : PermutationTable(permutations, Best(permutations.front().size())) {}
 
-  /// As Domain::Apply and Domain::Expand.
+  /// Do what Domain::Apply and Domain::Expand do.
   void Apply(Rows states, std::span<const Action> actions) const;
   void Expand(ConstRows states, Rows children) const;
 
@@ -41,7 +44,7 @@ class PermutationTable {
     return {indices_.data() + action * stride_, positions_};
   }
 
-  /// What this processor can do with rows of so many bytes, the slowest first.
+  /// The methods that this processor supports for rows of `positions` bytes, slowest first.
   static std::vector<PermuteWith> Available(std::size_t positions);
   static PermuteWith Best(std::size_t positions) { return Available(positions).back(); }
 
@@ -52,13 +55,14 @@ class PermutationTable {
     std::uint8_t from;
   };
 
-  // From 16 bytes of the row, those that belong into 32 bytes of the result.
+  // Moves bytes from 16 bytes of the row to 32 bytes of the result.
   struct Shuffle {
-    std::uint8_t in;                                  // where the 16 bytes begin
-    std::uint8_t out;                                 // where the 32 bytes begin
-    bool first;                                       // of those with this `out`
-    bool last;                                        // of those with this `out`
-    alignas(32) std::array<std::uint8_t, 32> source;  // which of the 16; 0x80 for none
+    std::uint8_t in;   // offset of the 16 bytes
+    std::uint8_t out;  // offset of the 32 bytes
+    bool first;        // whether it is the first shuffle with this `out`
+    bool last;         // whether it is the last shuffle with this `out`
+    // For each byte of the result, its index in the 16 bytes, or 0x80 if it is not among them.
+    alignas(32) std::array<std::uint8_t, 32> source;
   };
 
   void MakeShuffles(const Permutation& permutation);
@@ -70,10 +74,11 @@ class PermutationTable {
   PermuteWith with_;
   std::vector<std::vector<ByteMove>> moves_;  // by action, for kBytes
   std::vector<Shuffle> shuffles_;             // for kAvx2
-  std::vector<std::size_t> first_shuffle_;    // by action, and the end
-  std::size_t stride_;                        // bytes of an action's indices, for kAvx512
-  std::vector<std::uint8_t> indices_;         // by action: where each byte comes from; a margin at
-                                              // the end, since they are read 64 at a time
+  std::vector<std::size_t> first_shuffle_;    // by action; the last element is the end
+  std::size_t stride_;                        // bytes per action in indices_
+  // By action: the position that each byte comes from. There is a margin at the end, because
+  // kAvx512 reads 64 bytes at a time.
+  std::vector<std::uint8_t> indices_;
 };
 
 }  // namespace tandem

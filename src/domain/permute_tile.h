@@ -1,6 +1,6 @@
-// Permutes rows as a block of a GPU's threads does it: tile by tile, many threads that share a
-// little memory. nn/cuda_permute.cu runs this on a GPU. It is plain C++, so a CPU can take the same
-// steps, one thread after the other, and a test does.
+// Permutes rows in the way of a GPU: each block of threads, which share a little memory, computes
+// one tile. nn/cuda_permute.cu runs this code on a GPU. It is plain C++, so a test can run the same
+// steps on a CPU, one thread after another.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace tandem {
 
-/// Divides numbers below 2^17 by one below 2^16, without a division.
+/// FastDivider divides numbers below 2^17 by a number below 2^16, without a division instruction.
 class FastDivider {
  public:
   explicit FastDivider(std::uint32_t by) : magic_(((std::uint64_t{1} << 40) + by - 1) / by) {}
@@ -28,33 +28,36 @@ class FastDivider {
   std::uint64_t magic_;
 };
 
-/// Row r of `to` becomes row r / fan of `from`, permuted by actions[r], or by action r % fan where
-/// `actions` is null. With fan 1, `to` may be `from`; else they do not overlap. Rows are packed.
+/// PermuteJob sets row r of `to` to row r / fan of `from`, permuted by actions[r], or by action
+/// r % fan if `actions` is null. If fan is 1, `to` may equal `from`; otherwise they must not
+/// overlap. Rows are packed.
 struct PermuteJob {
-  const std::uint8_t* sources;  ///< num_actions x positions: where each byte comes from
-  std::uint32_t positions;      ///< bytes of a row, 1 to 256
+  const std::uint8_t* sources;  ///< (num_actions, positions): the position each byte comes from
+  std::uint32_t positions;      ///< bytes per row, 1 to 256
   const std::uint8_t* from;
   std::uint8_t* to;
   const std::uint16_t* actions;
-  std::uint64_t rows;  ///< of `to`
+  std::uint64_t rows;  ///< number of rows of `to`
   std::uint32_t fan;
 
   FastDivider by_positions{positions};
   FastDivider by_fan{fan};
 };
 
-/// Some consecutive rows of a job. All threads call Load, wait for each other, and call Store.
+/// PermuteTile is a range of consecutive rows of a job. All threads of a block call Load, wait for
+/// each other, and then call Store.
 ///
-/// Threads next to each other read and write words next to each other, whatever the length of a
-/// row and wherever it begins; only bytes at the ends of a tile go one by one.
+/// Neighbouring threads read and write neighbouring words, whatever the length and alignment of
+/// rows. Only bytes at the ends of a tile are read and written one by one.
 class PermuteTile {
  public:
   static constexpr std::uint32_t kBytes = 8192;
 
-  /// What threads share, aligned to 4 bytes: the rows that the tile is made from.
+  /// The size of the memory that the threads of a block share. It must be aligned to 4 bytes, and
+  /// holds the rows that the tile is made from.
   static constexpr std::uint32_t kSharedBytes = kBytes + 4;
 
-  /// How many tiles a job has.
+  /// The number of tiles of a job.
   static std::uint64_t CountOf(const PermuteJob& job) {
     const std::uint64_t rows = kBytes / job.positions;
     return (job.rows + rows - 1) / rows;
@@ -71,11 +74,11 @@ class PermuteTile {
     shift_ = Misalignment(from_);
   }
 
-  /// Thread `thread` of `threads`, of which there are at least 4.
+  /// Does the part of thread `thread` of `threads`. Requires threads >= 4.
   TANDEM_HOST_DEVICE void Load(std::uint32_t thread, std::uint32_t threads,
                                std::uint8_t* shared) const {
     const std::uint32_t states = job_.by_fan(phase_ + rows_ - 1) + 1;
-    std::uint8_t* to = shared + shift_;  // as far from a word's beginning as what is read
+    std::uint8_t* to = shared + shift_;  // has the same alignment as from_
     ForWords(
         shift_, states * job_.positions, thread, threads,
         [&](std::uint32_t at) { WriteWord(to + at, ReadWord(from_ + at)); },
@@ -99,7 +102,7 @@ class PermuteTile {
   }
 
  private:
-  // Makes the bytes of the tile one after the other, from any on.
+  // Computes the bytes of the tile one after another, starting at any byte.
   class Cursor {
    public:
     TANDEM_HOST_DEVICE Cursor(const PermuteTile& tile, std::uint32_t at, const std::uint8_t* shared)
@@ -130,14 +133,15 @@ class PermuteTile {
 
     const PermuteTile& tile_;
     const std::uint8_t* shared_;
-    std::uint32_t row_;  // of the tile
+    std::uint32_t row_;  // row within the tile
     std::uint32_t position_;
     const std::uint8_t* state_;
     const std::uint8_t* sources_;
   };
 
-  // Calls whole(at) for each word that lies in `bytes` bytes, of which the first is the
-  // misalignment-th of its word, and single(at) for the others, each by one of the threads.
+  // Splits `bytes` bytes, the first of which is `misalignment` bytes after the start of a word,
+  // into whole words and single bytes at both ends. Calls whole(at) for each word and single(at)
+  // for each remaining byte. Each call is made by one of the threads.
   template <class Whole, class Single>
   TANDEM_HOST_DEVICE static void ForWords(std::uint32_t misalignment, std::uint32_t bytes,
                                           std::uint32_t thread, std::uint32_t threads,
@@ -165,7 +169,7 @@ class PermuteTile {
     std::memcpy(__builtin_assume_aligned(at, 4), &word, sizeof(word));
   }
 
-  // What no one writes while the job runs; a GPU keeps it in the cache nearest to its threads.
+  // Reads memory that nothing writes while the job runs. A GPU keeps it in its read-only cache.
   template <class T>
   TANDEM_HOST_DEVICE static T ReadOnly(const T* at) {
 #ifdef __CUDA_ARCH__
@@ -176,11 +180,11 @@ class PermuteTile {
   }
 
   const PermuteJob& job_;
-  std::uint64_t first_;       // row of `to`
-  std::uint32_t rows_;        // of `to`
-  std::uint32_t phase_;       // the first row's action, where these take turns
-  const std::uint8_t* from_;  // the first row that is read
-  std::uint32_t shift_;       // of the copy of it in shared memory
+  std::uint64_t first_;       // first row of `to`
+  std::uint32_t rows_;        // number of rows of `to`
+  std::uint32_t phase_;       // first_ % fan: the action of the first row if `actions` is null
+  const std::uint8_t* from_;  // first row that the tile reads
+  std::uint32_t shift_;       // offset in shared memory of the copy of that row
 };
 
 }  // namespace tandem

@@ -11,27 +11,28 @@
 namespace tandem {
 namespace {
 
-constexpr int kUnit = 40;  // of SVG, for the side of a square
+constexpr int kUnit = 40;  // side of a square in SVG units
 constexpr const char* kPlainFill = "#f4f4f0";
 
 int Red(std::int32_t colour) { return colour >> 16 & 0xff; }
 int Green(std::int32_t colour) { return colour >> 8 & 0xff; }
 int Blue(std::int32_t colour) { return colour & 0xff; }
 
-// Black or white, whichever can be read on `colour`.
+// Whether white text is easier to read on `colour` than black text.
 bool NeedsWhiteText(std::int32_t colour) {
   return 299 * Red(colour) + 587 * Green(colour) + 114 * Blue(colour) < 110'000;
 }
 
-// Wide cells have their text in the middle, the others to the right, as numbers in columns want it.
+// Pads or cuts the text to `width` characters. The text of a wide cell is centred. That of other
+// cells is right-aligned but for one space, so that numbers form columns.
 std::string Set(const std::string& text, std::size_t width, bool wide) {
   if (text.size() >= width) return text.substr(0, width);
   const std::size_t left = (width - text.size() + 1) / (wide ? 2 : 1) - (wide ? 0 : 1);
   return std::string(left, ' ') + text + std::string(width - text.size() - left, ' ');
 }
 
-// What a cell shows in so many characters. A wide cell whose colour is not shown has its ends
-// marked.
+// The text of a cell, `width` characters wide. A wide cell whose colour is not shown is put in
+// brackets.
 std::string Inner(const Cell& cell, std::size_t width, bool colour) {
   const bool wide = cell.width > 1;
   const bool coloured = colour && cell.colour != Cell::kPlain;
@@ -63,7 +64,7 @@ std::string SvgCell(const Cell& cell) {
 }  // namespace
 
 std::string ToTerminal(const Picture& picture, bool colour) {
-  // By row, and in it by column of the terminal.
+  // Cells by row, then by column of the terminal.
   std::map<long, std::map<long, const Cell*>> rows;
   for (const Cell& cell : picture.cells) {
     rows[std::lround(cell.y)][std::lround(cell.x * static_cast<float>(picture.unit_width))] = &cell;

@@ -16,10 +16,10 @@
 namespace tandem {
 namespace {
 
-// What a plug-in must have in common with the program, as kInterfaceMark says it.
+// The properties that a plug-in and the program must share. kInterfaceMark contains them.
 struct Interface {
-  std::string_view version;           // of the public headers; "" if the file has no mark
-  std::string_view standard_library;  // with its settings
+  std::string_view version;           // version of the public headers; "" if the file has no mark
+  std::string_view standard_library;  // the standard library and its settings
 };
 
 Interface InterfaceIn(std::string_view content) {
@@ -39,13 +39,13 @@ void CheckInterface(const std::filesystem::path& file) {
   const Interface found = InterfaceIn(content);
   const Interface own = InterfaceIn(kInterfaceMark.data());
   if (found.version.empty()) {
-    throw InputError(fmt::format("{} is no plug-in: it registers no domain with tandem/registry.h",
-                                 file.string()));
+    throw InputError(fmt::format(
+        "{} is not a plug-in: it registers no domain with tandem/registry.h", file.string()));
   }
   if (found.version != own.version) {
     throw InputError(fmt::format(
-        "{} was built for version {} of the plug-in interface, this program has version {}. Build "
-        "the plug-in again against this Tandem",
+        "{} was built for version {} of the plug-in interface, but this program has version {}. "
+        "Build the plug-in again with this version of Tandem",
         file.string(), found.version, own.version));
   }
   if (found.standard_library != own.standard_library) {
@@ -68,8 +68,8 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
   CheckInterface(file);
   const std::vector<std::string> before = DomainNames();
   std::string error;
-  // With a path, and so never looked for in the folders of the system. It stays loaded: the
-  // registry holds its code.
+  // The absolute path keeps dlopen from searching the system's folders. The library is never
+  // closed, because the registry refers to its code.
   const std::vector<std::string> refused = RefusedRegistrations([&] {
     if (::dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return;
     error = ::dlerror();
@@ -79,8 +79,8 @@ std::vector<std::string> LoadPlugin(const std::filesystem::path& file) {
   std::vector<std::string> added;
   std::ranges::set_difference(DomainNames(), before, std::back_inserter(added));
   if (added.empty()) {
-    throw InputError(
-        fmt::format("{} registers no domain: TANDEM_REGISTER_DOMAIN does", file.string()));
+    throw InputError(fmt::format("{} registers no domain; register one with TANDEM_REGISTER_DOMAIN",
+                                 file.string()));
   }
   for (const std::string& name : added) PluginFiles()[name] = file;
   return added;

@@ -1,4 +1,4 @@
-// Domains from shared libraries that others have built.
+// Loads domains from plug-ins: shared libraries that users have built.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,19 @@
 
 namespace tandem {
 
-/// Loads a shared library whose domains then are in the registry, for as long as the program runs.
-/// Returns their names. Throws InputError that names the file if it cannot be loaded, was built for
-/// another TANDEM_INTERFACE_VERSION or TANDEM_STANDARD_LIBRARY (in which case none of its code has
-/// run), registers no domain or a name that is taken. Call from one thread, before domains are
-/// made.
+/// Loads a shared library and adds its domains to the registry. It stays loaded until the program
+/// ends. Returns the names of its domains. Throws InputError that names the file if it cannot be
+/// loaded, if it was built for another TANDEM_INTERFACE_VERSION or TANDEM_STANDARD_LIBRARY (none of
+/// its code has run in this case), if it registers no domain, or if a name is already registered.
+/// Call it from one thread, before domains are made.
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file);
 
-/// Runs a short CheckDomain if the domain comes from a plug-in. Throws Error that names the first
-/// broken promise. A run of such a puzzle would learn from wrong examples.
+/// Runs a short CheckDomain if the domain comes from a plug-in, because a run would learn from
+/// wrong examples if the puzzle were wrong. Throws Error that names the first broken promise.
 void CheckPluginDomain(const Domain& domain);
 
-/// What RegisterDomain refused while `load`, which must not throw, ran.
+/// Runs `load`, which must not throw, and returns the error messages of the registrations that
+/// RegisterDomain refused meanwhile.
 std::vector<std::string> RefusedRegistrations(const std::function<void()>& load);
 
 }  // namespace tandem

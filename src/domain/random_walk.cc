@@ -40,23 +40,22 @@ void RandomWalk::Step() {
 }
 
 void RandomWalk::StepByAction() {
-  const std::optional<Action> action =
-      applies_.empty() ? DrawAmongAll() : DrawAmongThoseThatApply();
+  const std::optional<Action> action = applies_.empty() ? DrawFromAll() : DrawFromApplicable();
   if (!action) return;
   domain_.Apply(Rows(state_), {&*action, 1});
   back_ = domain_.spec().inverse_actions[*action];
   cost_back_ += domain_.spec().action_costs[*back_];
 }
 
-Action RandomWalk::DrawAmongAll() {
+Action RandomWalk::DrawFromAll() {
   const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
-  // A puzzle with a single action has no other way than back.
+  // If there is only one action, the step back is allowed.
   const bool skip = back_.has_value() && num_actions > 1;
   const auto action = static_cast<Action>(random_.Below(skip ? num_actions - 1 : num_actions));
   return skip && action >= *back_ ? action + 1 : action;
 }
 
-std::optional<Action> RandomWalk::DrawAmongThoseThatApply() {
+std::optional<Action> RandomWalk::DrawFromApplicable() {
   domain_.Mask(ConstRows(state_), applies_);
   auto choices = static_cast<std::uint64_t>(std::ranges::count(applies_, 1));
   if (back_ && applies_[*back_] != 0 && choices > 1) {

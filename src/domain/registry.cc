@@ -18,7 +18,7 @@ namespace {
 
 struct Entry {
   std::optional<DomainParameter> parameter;
-  ParameterisedFactory make;  // the argument is "" where there is no parameter
+  ParameterisedFactory make;  // its argument is "" if there is no parameter
 };
 
 using Entries = std::map<std::string, Entry, std::less<>>;
@@ -28,8 +28,8 @@ Entries& Registry() {
   return registry;
 }
 
-// Where what RegisterDomain would throw is put instead, while a plug-in is loaded: an exception
-// cannot leave the loader.
+// While a plug-in is loaded, Register adds its errors to this list instead of throwing, because an
+// exception cannot pass through the dynamic loader.
 std::vector<std::string>* refusals = nullptr;
 
 void Register(std::string name, Entry entry) {
@@ -46,11 +46,11 @@ const Entry& Find(std::string_view name) {
   const std::vector<std::string> names = DomainNames();
   const std::string_view nearest = Nearest(name, names);
   throw InputError(fmt::format(
-      "no domain is called '{}'{}; known: {}; one of a plug-in's needs --plugin FILE", name,
+      "no domain is called '{}'{}; known: {}; a plug-in's domain needs --plugin FILE", name,
       nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest), fmt::join(names, ", ")));
 }
 
-// What a factory throws is told as it is if it was written to be, else with the domain's name.
+// Calls the factory. Errors of Tandem's own types pass unchanged; others get the domain's name.
 std::unique_ptr<const Domain> CallFactory(std::string_view name, const Entry& entry,
                                           const std::string& argument) {
   try {
@@ -62,24 +62,26 @@ std::unique_ptr<const Domain> CallFactory(std::string_view name, const Entry& en
   } catch (const std::exception& error) {
     throw Error(fmt::format("domain '{}' cannot be made: {}", name, error.what()));
   } catch (...) {
-    throw Error(fmt::format("domain '{}' cannot be made: it throws what is no exception", name));
+    throw Error(fmt::format(
+        "domain '{}' cannot be made: unknown exception (not derived from std::exception)", name));
   }
 }
 
-// By its name a domain is made anew, and labels networks and examples.
+// Checks the name in the spec. Files of networks and examples contain this name, and the domain is
+// made again from it.
 void CheckName(const DomainSpec& spec, std::string_view name, const std::string& argument) {
   const std::string full_name =
       argument.empty() ? std::string(name) : fmt::format("{}:{}", name, argument);
   if (spec.name == name || spec.name == full_name) return;
-  throw Error(fmt::format("domain '{}': its spec says that it is called '{}', expected {}", name,
-                          spec.name, full_name));
+  throw Error(fmt::format("domain '{}': its spec has the name '{}', expected '{}'", name, spec.name,
+                          full_name));
 }
 
 std::unique_ptr<const Domain> Make(std::string_view name, const Entry& entry,
                                    const std::string& argument) {
   std::unique_ptr<const Domain> domain = CallFactory(name, entry, argument);
   if (domain == nullptr && !entry.parameter) {
-    throw Error(fmt::format("domain '{}': its factory made none", name));
+    throw Error(fmt::format("domain '{}': its factory returned null, expected a domain", name));
   }
   if (domain == nullptr) {
     throw InputError(fmt::format("{}: {} is {}, expected {}", name, entry.parameter->key,
@@ -141,8 +143,7 @@ std::unique_ptr<const Domain> MakeDomain(std::string_view name) {
     return Make(name, entry, entry.parameter ? entry.parameter->default_value : "");
   }
   if (entry.parameter) return Make(bare_name, entry, std::string(name.substr(colon + 1)));
-  throw InputError(fmt::format("{} has no parameter, found '{}': expected {} alone", bare_name,
-                               name, bare_name));
+  throw InputError(fmt::format("'{}': {} has no parameter; use '{}'", name, bare_name, bare_name));
 }
 
 }  // namespace tandem

@@ -47,9 +47,8 @@ bool Samples::IsGoal(std::span<const std::uint8_t> state) const {
   std::uint8_t is_goal = 2;
   domain_.IsGoal(ConstRows(state), {&is_goal, 1});
   if (is_goal > 1) {
-    throw Error(
-        fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal and 0 for others",
-                    Tell(state), is_goal));
+    throw Error(fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal, else 0",
+                            Describe(state), is_goal));
   }
   return is_goal != 0;
 }
@@ -60,7 +59,7 @@ std::vector<std::uint8_t> Samples::MaskOf(std::span<const std::uint8_t> state) c
   return applies;
 }
 
-std::string Samples::Tell(std::span<const std::uint8_t> state) const {
+std::string Samples::Describe(std::span<const std::uint8_t> state) const {
   try {
     const std::string text = domain_.FormatState(state);
     return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
@@ -69,8 +68,8 @@ std::string Samples::Tell(std::span<const std::uint8_t> state) const {
   }
 }
 
-std::string Samples::Tell(std::span<const std::uint8_t> state, Action action) const {
-  return fmt::format("action {} in {}", spec().action_names[action], Tell(state));
+std::string Samples::Describe(std::span<const std::uint8_t> state, Action action) const {
+  return fmt::format("action {} in {}", spec().action_names[action], Describe(state));
 }
 
 std::string Samples::FirstOfActions(

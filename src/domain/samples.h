@@ -1,4 +1,4 @@
-// What the conformance suite tries a domain on, and how it tells what it found.
+// The states on which the conformance suite tries a domain, and the texts of its reports.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@ namespace tandem {
 
 using StateBytes = std::vector<std::uint8_t>;
 
-/// What is said where a domain throws `42` or the like.
-inline constexpr const char* kNoException = "something is thrown that is no std::exception";
+/// The report if a domain throws something like `42`.
+inline constexpr const char* kUnknownException =
+    "unknown exception (not derived from std::exception)";
 
-/// Rows with a margin before and behind that no one may write to.
+/// GuardedRows is memory for rows, with a margin on both sides that detects writes out of bounds.
 class GuardedRows {
  public:
   GuardedRows(std::size_t count, std::size_t row_size);
@@ -33,10 +34,12 @@ class GuardedRows {
   StateBytes bytes_;
 };
 
-/// States of a domain, the ends of random walks, and what single-state calls make of them.
+/// Samples holds states of a domain, each the end of a random walk, and calls the domain's methods
+/// with single states.
 class Samples {
  public:
-  /// `domain` must outlive this. Throws what the domain throws.
+  /// Takes `count` walks, of 0 to count - 1 steps. `domain` must outlive this object. Throws what
+  /// the domain throws.
   Samples(const Domain& domain, std::size_t count);
 
   const Domain& domain() const { return domain_; }
@@ -50,15 +53,15 @@ class Samples {
   bool IsGoal(std::span<const std::uint8_t> state) const;
   std::vector<std::uint8_t> MaskOf(std::span<const std::uint8_t> state) const;
 
-  /// "state X", or its bytes where the domain cannot write it.
-  std::string Tell(std::span<const std::uint8_t> state) const;
+  /// "state X", or the state's bytes if FormatState throws.
+  std::string Describe(std::span<const std::uint8_t> state) const;
   /// "action A in state X".
-  std::string Tell(std::span<const std::uint8_t> state, Action action) const;
+  std::string Describe(std::span<const std::uint8_t> state, Action action) const;
 
-  /// What `find` says of the first (state, action) of which it says anything.
+  /// Calls `find` for each state and action, and returns its first result that is not empty, or "".
   std::string FirstOfActions(
       const std::function<std::string(std::span<const std::uint8_t>, Action)>& find) const;
-  /// The same of states.
+  /// Calls `find` for each state, and returns its first result that is not empty, or "".
   std::string FirstOfStates(
       const std::function<std::string(std::span<const std::uint8_t>)>& find) const;
 

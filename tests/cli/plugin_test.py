@@ -147,9 +147,9 @@ class Plugin(CliTest):
         self.assertIn("pancake", self.run_installed("domains", *plugin)[0])
         stack = ("apply", "pancake", "--state", "7 6 5 4 3 2 1 0", "--moves", "f8")
         self.assertEqual(self.run_installed(*stack, *plugin)[0], "0 1 2 3 4 5 6 7\n")
-        self.refuses_without_the_plugin()
-        self.refuses_what_is_no_plugin(self.refuses_another_version())
-        self.refuses_another_standard_library()
+        self.rejects_the_run_without_the_plugin()
+        self.rejects_a_file_that_is_not_a_plugin(self.rejects_another_interface_version())
+        self.rejects_another_standard_library()
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch: checked, but neither trained nor solved")
         self.run_installed("train", "pancake.yaml", "--out", "run", *plugin)
@@ -158,12 +158,12 @@ class Plugin(CliTest):
         self.assertIn("needs --plugin FILE", self.run_installed(
             "solve", "--model", "run", "--states", "states.txt", code=2)[1])
 
-    def refuses_without_the_plugin(self):
+    def rejects_the_run_without_the_plugin(self):
         self.assertIn("one of a plug-in's needs --plugin FILE",
                       self.run_installed("check-domain", "pancake", code=2)[1])
 
-    def refuses_another_version(self):
-        """Returns the version that is not refused."""
+    def rejects_another_interface_version(self):
+        """Returns the version that is accepted."""
         content = self.plugin.read_bytes()
         mark = b"tandem plug-in interface "
         at = content.index(mark) + len(mark)
@@ -181,7 +181,7 @@ class Plugin(CliTest):
                       self.prefix / "include", self.write(f"{name}.cc", source), "-o", file)
         return file
 
-    def refuses_another_standard_library(self):
+    def rejects_another_standard_library(self):
         source = (self.example / "pancake.cc").read_text()
         for flag, found in {
                 "-D_GLIBCXX_DEBUG":
@@ -216,7 +216,7 @@ network: {width: 16, blocks: 1}
 train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
 """
 
-    def test_a_run_of_a_puzzle_that_breaks_a_promise_is_refused(self):
+    def test_a_run_of_a_puzzle_that_breaks_a_promise_is_rejected(self):
         config = self.write("lamps.yaml", self.LAMPS)
         plugin = self.compile("lamps", self.PUZZLE % (
             "", "static int Inverse(int action) { return (action + 1) % 3; }"))
@@ -226,7 +226,7 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         for command in commands:
             error = self.run_installed(*command, "--plugin", plugin, code=1)[1]
             self.assertIn(
-                f"puzzle 'lamps' of {plugin} breaks a promise: inverses undo what applies: action 0 "
+                f"puzzle 'lamps' of {plugin} breaks a promise: inverse actions undo their actions: action 0 "
                 "in state 0 0 0: 1 does not undo it, but leads to state 1 1 0. Correct the puzzle; "
                 f"`tandem check-domain lamps --plugin {plugin}` checks every promise", error)
         self.assertFalse((self.example / "run").exists())
@@ -251,9 +251,9 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
                    for run in ("run", "other")]
         self.assertEqual(*weights)
 
-    def refuses_what_is_no_plugin(self, version):
+    def rejects_a_file_that_is_not_a_plugin(self, version):
         text = self.write("text.so", "no library")
-        self.assertIn("text.so is no plug-in", self.run_installed("domains", "--plugin", text,
+        self.assertIn("text.so is not a plug-in", self.run_installed("domains", "--plugin", text,
                                                                   code=2)[1])
         fake = self.write("fake.so", f"tandem plug-in interface {version};")
         self.assertIn("the plug-in cannot be loaded: ",

@@ -1,4 +1,4 @@
-// Wrong domains are told what is wrong with them, with the state and the action that show it.
+// The conformance suite describes each fault, with the state and the action that show it.
 #include "tandem/check_domain.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-// What CheckDomain says first.
+// The first broken promise that CheckDomain reports, or "".
 std::string FirstBroken(const Domain& domain) {
   for (const DomainCheck& check : CheckDomain(domain)) {
     if (!check.broken.empty()) return check.promise + ": " + check.broken;
@@ -18,118 +18,118 @@ std::string FirstBroken(const Domain& domain) {
   return "";
 }
 
-TEST(CheckDomain, FindsNoFaultWithWhatIsRight) {
+TEST(CheckDomain, AcceptsCorrectDomains) {
   EXPECT_EQ(FirstBroken(Walker()), "");
   EXPECT_EQ(FirstBroken(OneWay()), "");
 }
 
-TEST(CheckDomain, ComparesInversesMasksAndActions) {
+TEST(CheckDomain, DetectsWrongInversesAndMasks) {
   EXPECT_EQ(FirstBroken(WrongInverse()),
-            "inverses undo what applies: action r in state 4: l does not undo it, but leads to "
-            "state 5");
+            "inverse actions undo their actions: action r in state 4: l does not undo it, but "
+            "leads to state 5");
   EXPECT_EQ(FirstBroken(ForgottenMask()),
-            "inverses undo what applies: action l in state 0: r does not undo it, but leads to "
-            "state 1");
+            "inverse actions undo their actions: action l in state 0: r does not undo it, but "
+            "leads to state 1");
   EXPECT_EQ(FirstBroken(MaskThatForbidsTooMuch()),
-            "Mask tells which actions change a state: action l in state 3: Mask says that it does "
+            "Mask says which actions change a state: action l in state 3: Mask says that it does "
             "not apply, yet Apply changes the state");
   EXPECT_EQ(FirstBroken(MaskThatAllowsTooMuch()),
-            "Mask tells which actions change a state: action l in state 0: Mask says that it "
-            "applies, yet Apply leaves the state as it is");
+            "Mask says which actions change a state: action l in state 0: Mask says that it "
+            "applies, yet Apply leaves the state unchanged");
 }
 
-TEST(CheckDomain, LooksAtGoals) {
-  EXPECT_EQ(FirstBroken(GoalThatIsNone()),
-            "goals are goals, and DrawGoals draws them: WriteGoals writes what IsGoal refuses: "
-            "state 1");
+TEST(CheckDomain, DetectsWrongGoals) {
   EXPECT_EQ(
-      FirstBroken(GoalFlagOf255()),
-      "goals are goals, and DrawGoals draws them: an exception: state 0: IsGoal sets the flag "
-      "to 255, expected 1 for a goal and 0 for others");
+      FirstBroken(GoalThatIsNone()),
+      "WriteGoals and DrawGoals write goals: IsGoal rejects a goal that WriteGoals wrote: state 1");
+  EXPECT_EQ(FirstBroken(GoalFlagOf255()),
+            "WriteGoals and DrawGoals write goals: exception: state 0: IsGoal sets the flag to "
+            "255, expected 1 for a goal, else 0");
   EXPECT_EQ(FirstBroken(SaysThatGoalsDiffer()),
-            "goals are goals, and DrawGoals draws them: DrawGoals writes the one goal for every "
-            "seed, yet per_problem_goals is true");
+            "WriteGoals and DrawGoals write goals: DrawGoals writes the same goal for every seed, "
+            "yet per_problem_goals is true");
 }
 
-TEST(CheckDomain, ComparesBatchesWithSingleStates) {
+TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
   EXPECT_EQ(FirstBroken(ExpandInAnotherOrder()),
-            "Expand makes what Apply makes: action l in state 0: Expand makes state 1, Apply makes "
-            "state 0");
+            "Expand gives the same children as Apply: action l in state 0: Expand gives state 1, "
+            "Apply gives state 0");
   const std::string last = FirstBroken(BatchThatForgetsTheLast());
-  EXPECT_TRUE(last.starts_with("batches are treated row by row: Apply of action r in state "))
+  EXPECT_TRUE(last.starts_with(
+      "a batch gives the same results as single rows: Apply of action r in state "))
       << last;
-  EXPECT_TRUE(last.ends_with(" differs in a batch from alone")) << last;
+  EXPECT_TRUE(last.ends_with(" differs between a batch and a single row")) << last;
   EXPECT_EQ(FirstBroken(WritesBeyondTheRows()),
-            "nothing is written outside the rows: some method writes before the first row or "
-            "behind the last of a batch");
+            "nothing is written outside the rows: a method writes before the first row or after "
+            "the last row of a batch");
   const std::string twice = FirstBroken(NotTheSameTwice());
-  EXPECT_TRUE(twice.starts_with("methods give the same each time: Encode of state ")) << twice;
+  EXPECT_TRUE(twice.starts_with("methods are deterministic: Encode of state ")) << twice;
 }
 
-TEST(CheckDomain, LooksAtInputs) {
+TEST(CheckDomain, DetectsWrongNetworkInputs) {
   EXPECT_EQ(FirstBroken(InputTooDeep()),
-            "what the network reads stays below its depth: state 9: position 0 of its input is 9, "
-            "expected below 9");
+            "network inputs are below input.depth: state 9: position 0 of its input is 9, expected "
+            "below 9");
   const std::string confused = FirstBroken(InputThatConfuses());
   EXPECT_TRUE(confused.starts_with("different states have different inputs: state ")) << confused;
   EXPECT_TRUE(confused.ends_with(" have the same input")) << confused;
 }
 
-TEST(CheckDomain, ReadsWhatIsWritten) {
+TEST(CheckDomain, DetectsStatesThatCannotBeReadBack) {
   EXPECT_EQ(FirstBroken(TextThatIsReadOtherwise()),
-            "states and actions survive the round trip through text: state 9: of the "
-            "bytes 8, but its text is read as 9");
+            "states and actions survive the round trip through text: state 9: its bytes are 8, but "
+            "its text is parsed as 9");
   EXPECT_EQ(FirstBroken(OneNameTwice()),
-            "action names are different words: two actions are called l");
-  EXPECT_EQ(FirstBroken(EverythingIsAState()),
-            "what is no state is refused with InputError: ParseState takes '' for a state");
+            "action names are different words: two actions are named l");
+  EXPECT_EQ(
+      FirstBroken(EverythingIsAState()),
+      "text that is not a state is rejected with InputError: ParseState accepts '' as a state");
   EXPECT_EQ(FirstBroken(AnotherException()),
-            "what is no state is refused with InputError: ParseState of '' throws something else "
-            "than InputError: stoi");
+            "text that is not a state is rejected with InputError: ParseState of '' throws another "
+            "exception than InputError: stoi");
 }
 
-TEST(CheckDomain, TakesStepsBackForward) {
+TEST(CheckDomain, DetectsWrongStepBack) {
   const std::string wrong = FirstBroken(StepsBackWrongly());
   EXPECT_TRUE(
-      wrong.starts_with("StepBack leads to where an action leads back from: StepBack from "
-                        "state "))
+      wrong.starts_with("the action that StepBack returns leads back: StepBack from state "))
       << wrong;
   EXPECT_EQ(FirstBroken(NoWayBack()),
-            "random walks can be taken: an exception: domain 'walker': it has no inverse_actions, "
-            "so it must override StepBack");
+            "random walks can be taken: exception: domain 'walker': it has no inverse_actions, so "
+            "it must override StepBack");
   EXPECT_EQ(FirstBroken(StepsBackByNoAction()),
-            "random walks can be taken: an exception: domain 'walker': StepBack returned 65535, "
+            "random walks can be taken: exception: domain 'walker': StepBack returned 65535, "
             "expected an action, from 0 to 1");
 }
 
-TEST(CheckDomain, WantsScramblesThatAreNoGoals) {
-  const std::string promise = "scrambles lead to states that are no goals: ";
+TEST(CheckDomain, DetectsScramblesThatNeverLeaveTheGoal) {
+  const std::string promise = "scrambles leave the goal: ";
   const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysRight>("lamps"));
-  EXPECT_TRUE(
-      always.starts_with(promise + "IsGoal takes every state on the way for a goal, such as "))
+  EXPECT_TRUE(always.starts_with(promise +
+                                 "IsGoal accepts every state of the walks as a goal, for example "))
       << always;
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatDeclareInversesAndStayOut>("lamps")),
             promise + "no action changes the goal, so there is no other state: state 0 0 0");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsWithNoStepBack>("lamps")),
-            promise + "StepBack leads nowhere from state 0 0 0");
+            promise + "StepBack does not change the goal, so there is no other state: state 0 0 0");
 }
 
-TEST(CheckDomain, TellsWhatIsThrownThatIsNoException) {
-  const std::string thrown = ": something is thrown that is no std::exception";
+TEST(CheckDomain, ReportsExceptionsNotDerivedFromStdException) {
+  const std::string thrown = ": unknown exception (not derived from std::exception)";
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrow>("lamps")),
             "states and actions survive the round trip through text" + thrown);
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatThrowInWalks>("lamps")),
             "random walks can be taken" + thrown);
 }
 
-TEST(CheckDomain, TellsThatWalksBeginAtNoGoal) {
+TEST(CheckDomain, DetectsWalksThatDoNotBeginAtAGoal) {
   for (const DomainCheck& check : CheckDomain(GoalThatIsNone())) {
-    if (check.promise != "scrambles can be undone in as many actions") continue;
-    EXPECT_EQ(check.broken, "walks begin at what is no goal: state 1");
+    if (check.promise != "scrambles can be undone") continue;
+    EXPECT_EQ(check.broken, "a walk begins at a state that is not a goal: state 1");
   }
 }
 
-// What the constructor says of a struct.
+// The error message of the constructor, or "".
 template <class P>
 std::string ErrorOf() {
   try {
@@ -140,7 +140,7 @@ std::string ErrorOf() {
   return "";
 }
 
-TEST(Puzzle, TriesItsActionsNearTheGoal) {
+TEST(Puzzle, ConstructorTriesActionsNearTheGoal) {
   EXPECT_EQ(ErrorOf<Lamps>(), "");
   EXPECT_EQ(ErrorOf<LampsThatCountToThree>(),
             "puzzle 'lamps': byte 0 of state 3 0 0 is 3, expected below kDepth, 2");
@@ -152,34 +152,33 @@ TEST(Puzzle, TriesItsActionsNearTheGoal) {
   EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
 }
 
-TEST(Puzzle, RefusesToFindTheInverseOfAnActionThatAppliesInNoSample) {
+TEST(Puzzle, CannotInferTheInverseOfAnActionThatAppliesInNoSample) {
   const std::string leap = ErrorOf<LineWithLeap>();
   EXPECT_TRUE(leap.starts_with("puzzle 'lamps': action 2 changes none of the ")) << leap;
   EXPECT_TRUE(
       leap.ends_with(" states in which it was tried, so its inverse cannot be found. Add `int "
-                     "Inverse(int action)` "
-                     "to the struct, or StepBack if no action undoes it"))
+                     "Inverse(int action)` to the struct, or StepBack if no action undoes it"))
       << leap;
   EXPECT_EQ(ErrorOf<LampsThatStayOut>().substr(0, 63),
             "puzzle 'lamps': action 0 changes none of the 1 states in which ");
   EXPECT_EQ(ErrorOf<LineWithDeclaredLeap>(), "");
 }
 
-TEST(Puzzle, FindsTheInverseOfAnActionThatAppliesOnlyFarFromTheGoal) {
+TEST(Puzzle, InfersTheInverseOfAnActionThatAppliesOnlyFarFromTheGoal) {
   EXPECT_EQ(PuzzleDomain<Switches<false>>("switches").spec().inverse_actions[20], 13);
   EXPECT_EQ(ErrorOf<Switches<true>>(),
             "puzzle 'lamps': no action undoes action 20, so the struct must have StepBack");
 }
 
-TEST(Puzzle, AStepBackIsByAnAction) {
-  const std::string start = "random walks can be taken: an exception: puzzle 'lamps': StepBack ";
+TEST(Puzzle, StepBackMustReturnAnAction) {
+  const std::string start = "random walks can be taken: exception: puzzle 'lamps': StepBack ";
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<-1>>("lamps")),
             start + "returned -1, expected an action, from 0 to 2");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<65'536>>("lamps")),
             start + "returned 65536, expected an action, from 0 to 2");
 }
 
-TEST(Puzzle, IsKnownByItsRulesWhereItNamesThem) {
+TEST(Puzzle, IdentityContainsTheVersionIfTheStructHasOne) {
   EXPECT_EQ(PuzzleDomain<Lamps>("lamps").spec().identity(), "lamps");
   EXPECT_EQ(PuzzleDomain<LampsOfVersionTwo>("lamps").spec().identity(), "lamps@2");
 }

@@ -21,7 +21,7 @@ TEST(Identity, RulesDecideWhereverTheirFileLies) {
   EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "permutation:my.yaml"));
   EXPECT_FALSE(IsSameDomain("npuzzle:3@1", "npuzzle:4@1"));  // no file, but sizes
   EXPECT_EQ(DescribeOtherDomain("permutation:my.yaml@1", "permutation:/home/me/my.yaml@2"),
-            "made for permutation:my.yaml when its rules (moves, costs or goal) were others");
+            "made for permutation:my.yaml with other rules (moves, costs or goal)");
   EXPECT_EQ(DescribeOtherDomain("permutation:a.yaml@1", "permutation:b.yaml@2"),
             "made for permutation:a.yaml, expected permutation:b.yaml");
 }

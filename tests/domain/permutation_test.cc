@@ -79,14 +79,14 @@ TEST(PermutationTable, EveryWayMakesTheSame) {
   }
 }
 
-TEST(Permutation, NamesTheActionThatIsWrong) {
+TEST(Permutation, ErrorNamesTheWrongAction) {
   const std::vector<std::uint8_t> goal = {0, 1, 2};
   EXPECT_EQ(ErrorFor(goal, {{0, 1}, {0, 1, 2}}),
             "action a: 2 positions, expected 3 as in the goal");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {0, 0, 2}}),
-            "action b: position 1 takes from 0, which is taken already: no permutation");
+            "action b: not a permutation: position 1 takes from 0, which is already taken");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {0, 3, 2}}),
-            "action b: position 1 takes from 3, which is out of range: no permutation");
+            "action b: not a permutation: position 1 takes from 3, which is out of range");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {1, 2, 0}}), "action b has no inverse among the actions");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}}), "domain 'wrong': 1 permutations for 2 actions");
   EXPECT_EQ(ErrorFor({}, {{}, {}}), "domain 'wrong': 0 positions, expected 1 to 256");

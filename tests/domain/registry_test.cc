@@ -26,50 +26,50 @@ std::string ErrorFor(std::string_view name) {
   return "";
 }
 
-TEST(Registry, NamesTheNearestDomain) {
+TEST(Registry, UnknownNameSuggestsTheNearestDomain) {
   EXPECT_NE(ErrorFor("cube33").find("did you mean 'cube3'?"), std::string::npos);
   EXPECT_NE(ErrorFor("npuzle:4").find("no domain is called 'npuzle', did you mean 'npuzzle'?"),
             std::string::npos);
 }
 
-TEST(Registry, RefusesANameThatIsTaken) {
+TEST(Registry, RejectsANameThatIsAlreadyRegistered) {
   EXPECT_THROW(RegisterDomain("cube3", nullptr), Error);
   EXPECT_THROW(RegisterDomain("npuzzle", {}, nullptr), Error);
 }
 
-TEST(Registry, AnArgumentFillsTheParameter) {
+TEST(Registry, ArgumentAfterTheColonSetsTheParameter) {
   EXPECT_EQ(MakeDomain("npuzzle:3")->spec().name, "npuzzle:3");
   EXPECT_EQ(MakeDomain("npuzzle:3")->spec().state_size, 9);
   EXPECT_EQ(MakeDomain("npuzzle")->spec().name, "npuzzle:4");
   EXPECT_EQ(MakeDomain("cube3")->spec().name, "cube3");
 }
 
-TEST(Registry, SaysWhatWasExpectedOfAnArgument) {
+TEST(Registry, WrongArgumentErrorSaysWhatIsExpected) {
   EXPECT_EQ(ErrorFor("npuzzle:9"), "npuzzle: size is 9, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("npuzzle:"), "npuzzle: size is empty, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("npuzzle:04"), "npuzzle: size is 04, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("cube3:4"), "cube3: input is 4, expected stickers or pieces");
-  EXPECT_EQ(
-      ErrorFor("registry_test:4"),
-      "registry_test has no parameter, found 'registry_test:4': expected registry_test alone");
+  EXPECT_EQ(ErrorFor("registry_test:4"),
+            "'registry_test:4': registry_test has no parameter; use 'registry_test'");
 }
 
-TEST(Registry, NamesTheDomainWhoseFactoryBreaksItsPromise) {
+TEST(Registry, FactoryErrorsNameTheDomain) {
   using Made = std::unique_ptr<const Domain>;
   RegisterDomain("makes_none", [] { return Made(); });
-  EXPECT_EQ(ErrorFor<Error>("makes_none"), "domain 'makes_none': its factory made none");
+  EXPECT_EQ(ErrorFor<Error>("makes_none"),
+            "domain 'makes_none': its factory returned null, expected a domain");
   RegisterDomain("throws_out", []() -> Made { throw std::out_of_range("vector::at"); });
   EXPECT_EQ(ErrorFor<Error>("throws_out"), "domain 'throws_out' cannot be made: vector::at");
   RegisterDomain("throws_42", []() -> Made { throw 42; });
-  EXPECT_EQ(ErrorFor<Error>("throws_42"),
-            "domain 'throws_42' cannot be made: it throws what is no exception");
+  EXPECT_EQ(
+      ErrorFor<Error>("throws_42"),
+      "domain 'throws_42' cannot be made: unknown exception (not derived from std::exception)");
 }
 
-// Models and shards keep the name, by which the domain is made again.
-TEST(Registry, ADomainIsCalledWhatItIsRegisteredAs) {
+// Models and shards contain the name, and the domain is made again from it.
+TEST(Registry, SpecMustHaveTheRegisteredName) {
   EXPECT_EQ(ErrorFor<Error>("registry_test"),
-            "domain 'registry_test': its spec says that it is called 'path', expected "
-            "registry_test");
+            "domain 'registry_test': its spec has the name 'path', expected 'registry_test'");
   RegisterDomain("path", {.key = "cells", .default_value = "3"}, [](const std::string& cells) {
     return std::make_unique<const PathDomain>(std::stoi(cells));
   });
@@ -78,10 +78,10 @@ TEST(Registry, ADomainIsCalledWhatItIsRegisteredAs) {
     return std::make_unique<const PathDomain>(std::stoi(cells));
   });
   EXPECT_EQ(ErrorFor<Error>("other:4"),
-            "domain 'other': its spec says that it is called 'path', expected other:4");
+            "domain 'other': its spec has the name 'path', expected 'other:4'");
 }
 
-TEST(Registry, TellsTheParameter) {
+TEST(Registry, ParameterOfReturnsTheDeclaredParameter) {
   ASSERT_NE(ParameterOf("npuzzle"), nullptr);
   EXPECT_EQ(ParameterOf("npuzzle")->key, "size");
   EXPECT_EQ(ParameterOf("npuzzle")->default_value, "4");
