@@ -60,7 +60,7 @@ void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> s
   CheckPlayer(state, size);
 }
 
-// Boards are looked through for every action, so eight cells at a time.
+// Compares eight cells at a time, because every action searches the board.
 int PlayerOf(std::span<const std::uint8_t> state) {
   static_assert(kPlayer == 3 && kPlayerOnGoal == 4 && kBoxOnGoal == 6);
   constexpr std::uint64_t kEach = 0x0101'0101'0101'0101;
@@ -68,7 +68,8 @@ int PlayerOf(std::span<const std::uint8_t> state) {
   for (; at + sizeof(kEach) <= state.size(); at += sizeof(kEach)) {
     std::uint64_t cells = 0;
     std::memcpy(&cells, state.data() + at, sizeof(cells));
-    // Only the player's cell, plus 1, is 4 or 5: then nothing is left here, else 2, 4 or 6.
+    // For the player's cell, cell + 1 is 4 or 5, so the masked value is 0. For others it is 2, 4
+    // or 6.
     const std::uint64_t left = ((cells + kEach) & (6 * kEach)) ^ (4 * kEach);
     if (((0x80 * kEach - left) & (0x80 * kEach)) != 0) break;
   }
@@ -78,7 +79,7 @@ int PlayerOf(std::span<const std::uint8_t> state) {
 
 DomainParameter SizeParameter() {
   return {.key = "size",
-          .meaning = "cells along a side of the board",
+          .meaning = "number of cells along a side of the board",
           .expected = "a whole number from 5 to 16",
           .default_value = "10"};
 }
@@ -123,7 +124,7 @@ void BoardDomain::Mask(ConstRows states, std::span<std::uint8_t> applies) const 
   }
 }
 
-// Lines of letters, without a line feed behind the last.
+// Writes the lines of letters, without a line feed after the last line.
 std::string BoardDomain::FormatState(std::span<const std::uint8_t> state) const {
   std::string text;
   for (std::size_t i = 0; i < state.size(); ++i) {

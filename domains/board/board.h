@@ -1,4 +1,4 @@
-// What puzzles on a square board of walls and floor share: cells, their letters and their picture.
+// Shared code of puzzles on a square board of walls and floor: cells, their letters, their picture.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tandem::board {
 
-/// A cell, one byte of a state; the board is stored row by row.
+/// Cell is one cell of the board and one byte of a state. The board is stored row by row.
 enum Cell : std::uint8_t {
   kFloor,
   kWall,
@@ -26,21 +26,22 @@ enum Cell : std::uint8_t {
   kBoxOnGoal,
 };
 
-/// The letters of XSB, the usual notation of Sokoban, by cell.
+/// The letter of each cell in XSB, the usual notation of Sokoban levels.
 inline constexpr std::string_view kLetters = " #.@+$*";
 
-/// Random numbers for generators of boards: the same on every machine.
+/// A random number generator for boards. It gives the same numbers on every machine.
 using Randomness = std::mt19937_64;
 
-/// Reads at most `size` lines of at most `size` letters into a board of size x size, of which only
-/// the first `kinds` are known; what they leave is wall. Throws InputError that names the line and
-/// the column of what is no cell, and unless there is one player.
+/// Reads at most `size` lines of at most `size` letters into a board of size x size. Only the first
+/// `kinds` kinds of cells are allowed. Cells that the text leaves out become walls. Throws
+/// InputError that names the line and column of an unknown letter, or if there is not exactly one
+/// player.
 void Parse(std::string_view text, int size, int kinds, std::span<std::uint8_t> state);
 
-/// Where the player is. Every state has one.
+/// The position of the player. Every state has one.
 int PlayerOf(std::span<const std::uint8_t> state);
 
-/// The goal or the floor that is left where the player or a box stood, and the other way round.
+/// Remove a player or a box from a cell, which leaves the goal or the floor, and put one there.
 inline std::uint8_t Without(std::uint8_t cell) {
   return cell == kPlayerOnGoal || cell == kBoxOnGoal ? kGoal : kFloor;
 }
@@ -51,14 +52,14 @@ inline std::uint8_t WithBox(std::uint8_t cell) { return cell == kGoal ? kBoxOnGo
 inline bool IsFree(std::uint8_t cell) { return cell == kFloor || cell == kGoal; }
 inline bool IsBox(std::uint8_t cell) { return cell == kBox || cell == kBoxOnGoal; }
 
-/// How many cells a side of a board may have.
+/// The least and greatest number of cells along a side of a board.
 inline constexpr int kMinSize = 5;
 inline constexpr int kMaxSize = 16;
 
-/// The key that chooses it.
+/// The parameter that chooses the size.
 DomainParameter SizeParameter();
 
-/// A puzzle in which the player moves about such a board. Each problem has a board of its own.
+/// BoardDomain is a puzzle in which a player moves on such a board. Each problem has its own board.
 class BoardDomain : public Domain {
  public:
   void WriteGoals(Rows states) const final;
@@ -72,22 +73,23 @@ class BoardDomain : public Domain {
  protected:
   BoardDomain(DomainSpec spec, int size) : Domain(std::move(spec)), size_(size) {}
 
-  /// Cells along a side.
+  /// The number of cells along a side.
   int size() const { return size_; }
 
  private:
-  /// Writes the goal of the problem that `seed` draws.
+  /// Draws a problem from `seed` and writes its goal.
   virtual void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const = 0;
 
   virtual bool Applies(const std::uint8_t* state, int player, Action action) const = 0;
 
-  /// Moves the player, who is at `player`, and what the move takes along. The action applies.
+  /// Moves the player from `player`, and the box that it moves, if any. Requires that the action
+  /// applies.
   virtual void Move(std::uint8_t* state, int player, Action action) const = 0;
 
   const int size_;
 };
 
-/// Makes a puzzle of the class D for the size that `argument` is, or nothing if it is none.
+/// Makes a puzzle of class D with size `argument`. Returns null if `argument` is not a valid size.
 template <class D>
 std::unique_ptr<const Domain> Make(const std::string& argument) {
   const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::int32_t, 6> kPalette = {0xf8f8f8, 0xc41e3a, 0x009e60,
                                                   0xffd500, 0xff7f27, 0x1f5fd0};
 
-// Where the upper left corner of a face is in the unfolded cube, in faces to the right and down.
+// The position of a face in the unfolded cube, in faces to the right and down.
 constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
     {{1, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 1}, {3, 1}}};
 
@@ -31,7 +31,7 @@ DomainSpec WithInput(DomainSpec spec, int size, Input input) {
 
 DomainParameter InputParameter() {
   return {.key = "input",
-          .meaning = "what the network reads: the colours of stickers, or the pieces in each place",
+          .meaning = "the network's input: the colour of each sticker, or the piece in each place",
           .expected = "stickers or pieces",
           .default_value = "stickers"};
 }
@@ -67,7 +67,7 @@ void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) con
   }
   for (std::size_t face = 0; face < count.size(); ++face) {
     if (count[face] == StickersPerFace(size_)) continue;
-    throw InputError(std::string("colour ") + kFaces[face] + " stands on " +
+    throw InputError(std::string("colour ") + kFaces[face] + " is on " +
                      std::to_string(count[face]) + " facelets, expected " +
                      std::to_string(StickersPerFace(size_)));
   }
@@ -99,7 +99,7 @@ std::string Cube::FormatState(std::span<const std::uint8_t> state) const {
 }
 
 Picture Cube::Draw(std::span<const std::uint8_t> state) const {
-  // Between faces; in a terminal a space between those side by side, and nothing between others.
+  // The gap between faces: in a terminal a space between columns of faces, none between rows.
   constexpr float kGapAcross = 0.5F;
   constexpr float kGapDown = 0.2F;
   Picture picture;

@@ -1,4 +1,4 @@
-// What the cubes of 2 and of 3 layers share: the notation of states, and drawing.
+// Shared code of the cubes with 2 and 3 layers: the notation of states, and drawing.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace tandem::cube {
 
-/// What the network reads of a cube.
+/// Input selects the network's input.
 enum class Input {
-  kStickers,  ///< the colour of each sticker: what other systems' networks read
-  kPieces,    ///< for each place, which piece is there and how it is turned: what a network would
-              ///< have to work out of the stickers first, and so it learns several times as fast
+  kStickers,  ///< the colour of each sticker, as for the networks of other systems
+  kPieces,  ///< for each place, which piece is there and how it is turned. A network would have to
+            ///< derive this from the stickers, so it learns several times as fast with kPieces
 };
 
-/// What counts as one move.
+/// Metric says which turns count as one move.
 enum class Metric { kQuarterTurns, kHalfTurns };
 
 /// The parameter `input` of a cube, and its values.
 DomainParameter InputParameter();
 std::optional<Input> ParseInput(const std::string& argument);
 
-/// A state is the colour of each sticker, one byte each, in the order of stickers.h. The six
-/// colours are named after the face they are on when the cube is solved.
+/// CubeDomain is a cube. A state is the colour of each sticker, one byte each, in the order of
+/// stickers.h. A colour is named after the face that it is on when the cube is solved.
 class Cube : public PermutationDomain {
  public:
   void Encode(ConstRows states, Rows inputs) const override;
@@ -40,18 +40,18 @@ class Cube : public PermutationDomain {
   Picture Draw(std::span<const std::uint8_t> state) const override;
 
  protected:
-  /// `spec.action_names` are as MoveNames makes them, `spec.name` the cube's without its input.
+  /// `spec.action_names` must come from MoveNames. `spec.name` is the cube's name without its
+  /// input.
   Cube(const DomainSpec& spec, int size, Input input);
 
   const Pieces& pieces() const { return pieces_; }
 
-  /// Reads a colour for each sticker. Throws InputError unless each colour comes as often as it
-  /// should.
+  /// Reads a colour for each sticker. Throws InputError if a colour does not occur as often as on a
+  /// solved cube.
   void ReadColours(std::string_view text, std::span<std::uint8_t> state) const;
 
-  /// How `state` reads when the whole cube is held so that each of `stickers` has its solved
-  /// colour;
-  /// "" where there is no such way to hold it.
+  /// The text of `state` if the whole cube is rotated so that each of `stickers` has its solved
+  /// colour; "" if no rotation does that.
   std::string HeldSo(std::span<const std::uint8_t> state,
                      std::span<const std::uint8_t> stickers) const;
 

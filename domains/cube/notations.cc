@@ -17,21 +17,21 @@ namespace {
 constexpr std::size_t kStickers = 54;
 constexpr std::size_t kPerFace = 9;
 
-// Our faces are U R F D L B, and theirs U D L R B F.
-constexpr std::array<std::uint8_t, 6> kTheirFace = {0, 3, 5, 1, 2, 4};  // by ours
-constexpr std::array<std::uint8_t, 6> kOurFace = {0, 3, 4, 1, 5, 2};    // by theirs
+// Our order of faces is U R F D L B; theirs is U D L R B F.
+constexpr std::array<std::uint8_t, 6> kTheirFace = {0, 3, 5, 1, 2, 4};  // by our face
+constexpr std::array<std::uint8_t, 6> kOurFace = {0, 3, 4, 1, 5, 2};    // by their face
 
 using Numbers = std::array<std::uint8_t, kStickers>;
 
-// Where our sticker stands in their order.
+// The position of our sticker in their order.
 std::size_t TheirPosition(std::size_t sticker) {
   const std::size_t row = sticker % kPerFace / 3;
   const std::size_t column = sticker % 3;
   return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
 }
 
-// Tells the stickers of a cube apart, which its colours alone do not: no two have the same colour
-// and are on pieces of the same colours.
+// Identifies the stickers of a cube. A sticker's colour alone does not, but its colour and the
+// colours of its piece do.
 class StickerFinder {
  public:
   StickerFinder() : all_(Stickers(3)), solved_(Solved(3)) {
@@ -40,14 +40,15 @@ class StickerFinder {
     }
   }
 
-  // Which of the solved cube's stickers is at position `at`. Requires a state that cube3 reads.
+  // The number in the solved cube of the sticker at position `at`. Requires a state that cube3
+  // accepts.
   std::uint8_t At(std::span<const std::uint8_t> state, std::size_t at) const {
     return by_key_[Key(state, at)];
   }
 
  private:
   std::size_t Key(std::span<const std::uint8_t> state, std::size_t at) const {
-    std::size_t colours = 0;  // of the piece, a bit each
+    std::size_t colours = 0;  // the colours of the piece, as bits
     for (std::size_t i = 0; i < kStickers; ++i) {
       if (all_[i].cube == all_[at].cube) colours |= std::size_t{1} << state[i];
     }
@@ -70,7 +71,7 @@ Numbers WriteNumbers(std::span<const std::uint8_t> state, Notation to) {
   return numbers;
 }
 
-// Colours that make a cube say which sticker stands where.
+// Throws InputError if the numbers contradict `state`, which their colours determine.
 void CheckStickers(const Numbers& numbers, std::span<const std::uint8_t> state) {
   const Numbers expected = WriteNumbers(state, Notation::kDeepCubeA);
   for (std::size_t i = 0; i < kStickers; ++i) {
@@ -81,7 +82,7 @@ void CheckStickers(const Numbers& numbers, std::span<const std::uint8_t> state) 
   }
 }
 
-// Throws InputError of what is no cube.
+// Reads a state in any notation. Throws InputError if no turns lead from it to the solved cube.
 std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_view text,
                                               Notation from) {
   Numbers state{};
@@ -96,7 +97,7 @@ std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_v
     const std::size_t number = numbers[TheirPosition(i)];
     state[i] = kOurFace[stickers ? number / kPerFace : number];
   }
-  cube3.ParseState(cube3.FormatState(state), state);  // finds fault with it
+  cube3.ParseState(cube3.FormatState(state), state);  // throws if the state is wrong
   if (stickers) CheckStickers(numbers, state);
   return state;
 }

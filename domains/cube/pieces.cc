@@ -13,7 +13,7 @@ namespace {
 
 using State = std::span<const std::uint8_t>;
 
-// The stickers of one small cube, in the order that Place promises.
+// The stickers of one small cube, in the order of Place::stickers.
 std::vector<std::uint8_t> InOrder(std::vector<std::uint8_t> stickers,
                                   const std::vector<Sticker>& all) {
   const auto out = [&](std::size_t i) { return all[stickers[i]].out; };
@@ -27,7 +27,7 @@ std::vector<std::uint8_t> InOrder(std::vector<std::uint8_t> stickers,
   return stickers;
 }
 
-// The small cubes with so many stickers.
+// The small cubes that have `stickers` stickers.
 std::vector<Place> PlacesWith(std::size_t num_stickers, int size) {
   const std::vector<Sticker> all = Stickers(size);
   const std::vector<std::uint8_t> solved = Solved(size);
@@ -48,7 +48,7 @@ std::vector<Place> PlacesWith(std::size_t num_stickers, int size) {
   return places;
 }
 
-// What stands in a place: a piece, and by how many stickers it is turned there (clockwise).
+// The contents of a place: a piece, and by how many stickers it is turned there (clockwise).
 struct Placed {
   std::size_t piece = 0;
   std::size_t turned = 0;
@@ -73,7 +73,7 @@ std::string Shown(const Place& place, State state) {
   return text;
 }
 
-// Why no cube has a piece of these colours.
+// Explains why no cube has a piece of these colours.
 std::string WhyNone(const Place& place, State state) {
   for (const std::uint8_t first : place.stickers) {
     for (const std::uint8_t second : place.stickers) {
@@ -83,7 +83,7 @@ std::string WhyNone(const Place& place, State state) {
       if (a == b) return "no piece has a colour twice";
       if (a % 3 == b % 3) {
         return std::string{kFaces[a]} + " and " + kFaces[b] +
-               " are the colours of opposite faces, which share no piece";
+               " are colours of opposite faces, which have no piece in common";
       }
     }
   }
@@ -112,7 +112,7 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
                    " is missing");
 }
 
-// What stands in each place; throws if that is not each piece once.
+// The contents of each place. Throws InputError if a piece does not exist or occurs twice.
 std::vector<Placed> Identify(const std::vector<Place>& places, State state) {
   std::vector<Placed> all;
   all.reserve(places.size());
@@ -133,7 +133,7 @@ std::size_t Turned(const std::vector<Placed>& all) {
   return sum;
 }
 
-// How many swaps of two pieces sort them.
+// The number of swaps of two pieces that sort the pieces.
 std::size_t Swaps(std::vector<Placed> all) {
   std::size_t swaps = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -142,7 +142,7 @@ std::size_t Swaps(std::vector<Placed> all) {
   return swaps;
 }
 
-// The number of each piece in each way of turning it, by the colours that it shows.
+// By the colours that a place shows: the number of its piece and of how that piece is turned.
 std::vector<std::uint8_t> PlacingsOf(const std::vector<Place>& places) {
   std::vector<std::uint8_t> placings(216);
   std::uint8_t number = 0;
@@ -188,9 +188,9 @@ void Pieces::WritePlacings(State state, std::span<std::uint8_t> placings) const 
   }
 }
 
-// Every turn keeps three sums: how far the corners are twisted, modulo 3; how many edges are
-// flipped, modulo 2; and how many swaps would sort corners and edges together, modulo 2. So what is
-// wrong cannot be pinned on one piece, and any will do to mend it.
+// No turn changes these three sums: the twists of all corners modulo 3, the number of flipped edges
+// modulo 2, and the number of swaps that sort corners and edges together modulo 2. The sums do not
+// say which piece is wrong, so the message lets the user fix any one.
 void Pieces::CheckReachable(State state) const {
   const std::vector<Placed> corners = Identify(corners_, state);
   const std::vector<Placed> edges = Identify(edges_, state);
@@ -211,7 +211,7 @@ void Pieces::CheckReachable(State state) const {
     find_fault("two pieces are swapped", "exchange any two edges");
   }
   if (faults.empty()) return;
-  throw InputError(faults + ": no turns solve such a cube; check the facelets, and if they are " +
+  throw InputError(faults + ": no turns solve this cube; check the facelets, and if they are " +
                    "right, take the cube apart and " + remedies);
 }
 

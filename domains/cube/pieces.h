@@ -1,4 +1,4 @@
-// The corners and edges of a cube, and whether turns can bring them where they are.
+// The corners and edges of a cube, and the check whether turns can solve it.
 #pragma once
 
 #include <cstdint>
@@ -8,40 +8,43 @@
 
 namespace tandem::cube {
 
-/// A place for a corner or an edge, named after the piece that is there when the cube is solved.
+/// Place is a place for a corner or an edge. It is named after the piece that is there when the
+/// cube is solved.
 struct Place {
-  std::string name;                    ///< "URF": the faces of its stickers, in their order
-  std::vector<std::uint8_t> stickers;  ///< a corner's clockwise as seen from outside, U or D first;
-                                       ///< an edge's U or D first, else F or B
-  std::vector<std::uint8_t> colours;   ///< of these stickers when the cube is solved
+  std::string name;  ///< "URF": the faces of its stickers, in the order of `stickers`
+  /// Stickers of a corner are clockwise as seen from outside, starting with U or D. Those of an
+  /// edge start with U or D if it has one, else with F or B.
+  std::vector<std::uint8_t> stickers;
+  std::vector<std::uint8_t> colours;  ///< of `stickers` when the cube is solved
 };
 
-/// The pieces of a cube of 2 or 3 layers. Immutable.
+/// Pieces holds the places of a cube with 2 or 3 layers. Immutable.
 class Pieces {
  public:
   explicit Pieces(int size);
 
-  /// Throws InputError if no turns reach this cube from the solved one: a piece is none, stands
-  /// twice, is flipped or twisted, or two are swapped. The message says what to look for. Requires
-  /// as many stickers of each colour as the solved cube has, and centres in their places.
+  /// Throws InputError if no turns lead from the solved cube to this one: if a piece does not exist
+  /// or occurs twice, if one is flipped or twisted, or if two are swapped. The message says what to
+  /// look for. Requires as many stickers of each colour as on the solved cube, and centres in their
+  /// places.
   void CheckReachable(std::span<const std::uint8_t> state) const;
 
-  /// Places for pieces.
+  /// The number of places.
   int NumPlaces() const { return static_cast<int>(corners_.size() + edges_.size()); }
 
-  /// Writes which piece is in each place, and how it is turned there, as one number below
+  /// Writes for each place which piece is there and how it is turned, as one number below
   /// kPlacings. Requires a state that CheckReachable accepts.
   void WritePlacings(std::span<const std::uint8_t> state, std::span<std::uint8_t> placings) const;
 
-  /// 8 corners turned in 3 ways, or 12 edges in 2.
+  /// 8 corners turned in 3 ways each, or 12 edges in 2.
   static constexpr int kPlacings = 24;
 
  private:
   std::vector<Place> corners_;
-  std::vector<Place> edges_;  // none where there are 2 layers
+  std::vector<Place> edges_;  // empty if there are 2 layers
 
-  // For WritePlacings: the stickers to look at, place after place, and the number of each sequence
-  // of colours that they can show, read as a number in base 6.
+  // For WritePlacings: the stickers to read, place by place, and for each sequence of colours that
+  // they can show, read as a number in base 6, the number to write.
   std::vector<std::uint8_t> corner_stickers_, edge_stickers_;
   std::vector<std::uint8_t> corner_placings_, edge_placings_;
 };

@@ -16,7 +16,7 @@ Vector TurnClockwise(Vector v, Vector axis) {
   return Add(Scale(axis, Dot(axis, v)), Cross(v, axis));
 }
 
-// A face: the way out of it, and the ways that its columns and rows run.
+// A face: its outward direction, and the directions in which its columns and rows are numbered.
 struct Face {
   Vector out, column, row;
 };
@@ -32,7 +32,7 @@ constexpr std::array<Face, 6> kFrames = {{
 
 Vector Axis(char face) { return kFrames[kFaces.find(face)].out; }
 
-// Rows and columns are numbered 0, 1, 2, or 0, 1 where there is no middle.
+// Rows and columns are numbered 0, 1, 2, or 0, 1 for cubes with 2 layers.
 int Coordinate(int size, int number) { return size == 2 ? 2 * number - 1 : number - 1; }
 
 // Turns the outer layer of `face` clockwise, or the whole cube.

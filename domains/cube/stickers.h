@@ -1,4 +1,4 @@
-// Where the stickers of a cube are and how they move, for cubes of 2 and of 3 layers.
+// The positions of the stickers of a cube and their moves, for cubes with 2 and 3 layers.
 //
 // Stickers are numbered face by face, in the order U R F D L B, each row by row as seen from
 // outside (U with the back at the top, D with the front at the top).
@@ -17,7 +17,7 @@ inline constexpr std::string_view kFaces = "URFDLB";
 inline int StickersPerFace(int size) { return size * size; }
 inline int NumStickers(int size) { return 6 * size * size; }
 
-/// x points right, y up, z at the viewer.
+/// Coordinates: x points right, y up, z towards the viewer.
 struct Vector {
   int x, y, z;
   bool operator==(const Vector&) const = default;
@@ -26,25 +26,26 @@ struct Vector {
 int Dot(Vector a, Vector b);
 Vector Cross(Vector a, Vector b);
 
-/// A sticker: the small cube it is on, each coordinate from -1 to 1, and the way it faces.
+/// Sticker gives the small cube that a sticker is on, each coordinate from -1 to 1, and the
+/// direction that it faces.
 struct Sticker {
   Vector cube, out;
   bool operator==(const Sticker&) const = default;
 };
 
-/// By number.
+/// The stickers, by number.
 std::vector<Sticker> Stickers(int size);
 
 /// The colour of each sticker of the solved cube: the number of its face.
 std::vector<std::uint8_t> Solved(int size);
 
-/// The names of the moves of these faces: "U" and "U'", with half turns also "U2", for each.
+/// The names of the moves of these faces: for each face "U", "U'" and, with half turns, "U2".
 std::vector<std::string> MoveNames(std::string_view faces, bool half_turns);
 
-/// For each move, such as "U", "U2" or "U'", what it does.
+/// The permutation of each move, such as "U", "U2" or "U'".
 std::vector<Permutation> Turns(int size, const std::vector<std::string>& moves);
 
-/// The 24 ways to take the whole cube into another position, of which one changes nothing.
+/// The 24 rotations of the whole cube, including the one that changes nothing.
 std::vector<Permutation> Rotations(int size);
 
 }  // namespace tandem::cube

@@ -1,8 +1,8 @@
 // The 2x2x2 cube, in the quarter-turn metric and in the half-turn metric.
 //
-// It has no centres, so a turn of one face is a turn of the opposite one and of the whole cube.
-// Turns of U, R and F alone therefore do all that there is to do; they leave the corner at the
-// bottom, back and left (DBL) where it is, which gives the cube a single goal and 3,674,160 states.
+// The cube has no centres, so a turn of one face equals a turn of the opposite face and a rotation
+// of the whole cube. Turns of U, R and F are therefore enough. They never move the corner at the
+// bottom, back and left (DBL), so there is a single goal, and there are 3,674,160 states.
 #include <array>
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-// The stickers of the corner that stays, and the colours that they show by this convention.
+// The stickers of the corner that never moves, and the colours that they must show.
 constexpr std::array<std::uint8_t, 3> kFixed = {14, 23, 18};
 constexpr std::string_view kFixedColours = "DBL";
 
@@ -34,13 +34,13 @@ class Cube2 final : public cube::Cube {
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     ReadColours(text, state);
-    pieces().CheckReachable(state);  // however it is held
+    pieces().CheckReachable(state);  // first, because this does not depend on how the cube is held
     std::string shown;
     for (const std::uint8_t sticker : kFixed) shown += cube::kFaces[state[sticker]];
     if (shown == kFixedColours) return;
     throw InputError("the corner at the bottom, back and left shows " + shown +
-                     ", expected DBL, since no move takes that corner elsewhere: hold the cube so "
-                     "that its corner of the colours D, B and L is there, and it reads " +
+                     ", expected DBL, because no move moves that corner: hold the cube so that its "
+                     "corner with the colours D, B and L is there; then it reads " +
                      HeldSo(state, kFixed));
   }
 };

@@ -1,5 +1,5 @@
-// Rubik's Cube, 3x3x3, in the quarter-turn metric and in the half-turn metric. Nothing moves the
-// six centres, so each stays on its own face.
+// Rubik's Cube, 3x3x3, in the quarter-turn metric and in the half-turn metric. No move changes the
+// six centres.
 #include <array>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// A walk through a maze: eight directions, of which the slanting ones cost more; walls, start and
-// goal are the problem's own. A slanting step needs both cells that it passes between.
+// A walk through a maze in eight directions; diagonal steps cost more. Each problem has its own
+// walls, start and goal. A diagonal step requires that both cells beside it are free.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -57,11 +57,11 @@ class Grid final : public board::BoardDomain {
       throw InputError("there are " + std::to_string(goals) + " goals, expected one '.' or '+'");
     }
     if (ReachesGoal(state)) return;
-    throw InputError("the goal cannot be reached: walls are all around it or the walker");
+    throw InputError("the goal cannot be reached: walls separate it from the walker");
   }
 
  private:
-  // Beyond the board is wall.
+  // Cells outside the board count as walls.
   bool IsOpen(const std::uint8_t* state, int row, int column) const {
     return row >= 0 && row < size() && column >= 0 && column < size() &&
            state[row * size() + column] != board::kWall;
@@ -85,7 +85,7 @@ class Grid final : public board::BoardDomain {
     state[walker] = board::Without(state[walker]);
   }
 
-  // The cells that can be reached from one; slanting steps lead to no others.
+  // The cells that can be reached from a cell. Diagonal steps do not reach any others.
   std::vector<int> ReachableFrom(const std::uint8_t* state, int from) const {
     std::array<bool, std::size_t{board::kMaxSize} * board::kMaxSize> seen{};
     std::vector<int> reached = {from};
@@ -107,8 +107,8 @@ class Grid final : public board::BoardDomain {
     });
   }
 
-  // The outermost cells are walls, and a quarter of the others; fewer where these leave the walker
-  // in too small a room.
+  // Makes the outermost cells and a quarter of the others walls, or fewer if that would leave the
+  // walker too little room.
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     board::Randomness random(seed);
     const int inner = size() - 2;

@@ -1,5 +1,5 @@
-// The Towers of Hanoi, as a puzzle in forty lines: three pegs, and discs that never lie on smaller
-// ones. The goal is the tower on the last peg.
+// The Towers of Hanoi: three pegs, and discs that never lie on smaller discs. The goal is the tower
+// on the last peg.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,7 +22,7 @@ struct Hanoi {
       "Towers of Hanoi; a state is the peg, 0 to 2, of each disc, the smallest first; 02 moves the "
       "upper disc of peg 0 to peg 2";
 
-  using State = std::array<std::uint8_t, kDiscs>;  // the peg of each disc, the smallest first
+  using State = std::array<std::uint8_t, kDiscs>;  // the peg of each disc, smallest first
 
   static State Goal() {
     State state;
@@ -44,7 +44,7 @@ struct Hanoi {
 
   static bool Apply(State& state, int action) {
     const auto [from, to] = Pegs(action);
-    const auto disc = std::ranges::find(state, from);  // the uppermost
+    const auto disc = std::ranges::find(state, from);  // the top disc
     if (disc == state.end() || std::ranges::find(state, to) < disc) return false;
     *disc = static_cast<std::uint8_t>(to);
     return true;
@@ -56,7 +56,7 @@ struct Hanoi {
     std::array<int, 3> height{};
     for (int disc = kDiscs; disc-- > 0;) {
       const int peg = state[disc];
-      const float width = static_cast<float>(disc) + 1.5F;  // odd numbers of characters
+      const float width = static_cast<float>(disc) + 1.5F;  // an odd number of characters
       picture.cells.push_back({.x = kPegWidth * static_cast<float>(peg) + (kPegWidth - width) / 2,
                                .y = static_cast<float>(kDiscs - 1 - height[peg]++),
                                .text = std::to_string(disc + 1),
@@ -85,7 +85,7 @@ std::unique_ptr<const Domain> MakeFrom(const std::string& discs) {
 
 TANDEM_REGISTER_DOMAIN(hanoi,
                        DomainParameter{.key = "discs",
-                                       .meaning = "how many discs the tower has",
+                                       .meaning = "number of discs of the tower",
                                        .expected = "a whole number from 3 to 9",
                                        .default_value = "5"},
                        MakeFrom<kMinDiscs>);

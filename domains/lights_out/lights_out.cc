@@ -1,5 +1,5 @@
 // Lights Out on a square board: pressing a cell switches it and its neighbours above, below, left
-// and right. All lights must go out. A press is its own inverse.
+// and right. The goal is to switch all lights off. A press is its own inverse.
 #include <algorithm>
 #include <bitset>
 #include <memory>
@@ -32,7 +32,7 @@ DomainSpec Spec(int size) {
   return spec;
 }
 
-// The cells that pressing each switches.
+// For each cell, the cells that pressing it switches.
 std::vector<std::vector<std::uint8_t>> Switched(int size) {
   std::vector<std::vector<std::uint8_t>> switched;
   for (int cell = 0; cell < size * size; ++cell) {
@@ -48,11 +48,12 @@ std::vector<std::vector<std::uint8_t>> Switched(int size) {
   return switched;
 }
 
-// A basis of the sets of presses that together switch nothing, by Gaussian elimination. What a
-// press switches is symmetric, so a state can be solved just if it has an even number of lights in
-// common with each of them.
+// A basis of the sets of presses that together switch nothing, by Gaussian elimination. The
+// relation "pressing i switches j" is symmetric. A state can therefore be solved if and only if it
+// has an even number of lights in common with each of these sets.
 std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& switched) {
-  std::vector<std::pair<Cells, Cells>> rows;  // what is switched, and by which presses
+  std::vector<std::pair<Cells, Cells>>
+      rows;  // the cells that are switched, and the presses that switch them
   std::vector<Cells> silent;
   for (std::size_t cell = 0; cell < switched.size(); ++cell) {
     std::pair<Cells, Cells> row;
@@ -109,7 +110,7 @@ class LightsOut final : public Domain {
       return lit;
     };
     if (std::ranges::all_of(silent_, [&](const Cells& p) { return lit_in(p) % 2 == 0; })) return;
-    throw InputError("no presses put out all lights of this board: check the cells");
+    throw InputError("no presses switch off all lights of this board; check the cells");
   }
 
   std::string FormatState(std::span<const std::uint8_t> state) const override {
@@ -147,7 +148,7 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
 
 TANDEM_REGISTER_DOMAIN(lights_out,
                        DomainParameter{.key = "size",
-                                       .meaning = "cells along a side of the board",
+                                       .meaning = "number of cells along a side of the board",
                                        .expected = "a whole number from 2 to 9",
                                        .default_value = "7"},
                        Make);

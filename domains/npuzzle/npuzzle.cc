@@ -1,8 +1,8 @@
-// The sliding-tile puzzle: the 15-puzzle and its kin, from 3x3 to 7x7.
+// Sliding-tile puzzles from 3x3 to 7x7, such as the 15-puzzle.
 //
-// A state is the numbers of the tiles, row by row, one byte each, 0 the blank; the goal is
-// 1 2 3 ... 0. An action is named after the way that a tile moves into the blank: U slides the tile
-// below the blank up. Where there is no such tile the action does not apply.
+// A state is the numbers of the tiles, row by row, one byte each; 0 is the blank. The goal is
+// 1 2 3 ... 0. An action is named after the direction in which a tile moves into the blank: U
+// slides the tile below the blank up. If there is no such tile, the action does not apply.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -34,7 +34,8 @@ DomainSpec Spec(int size) {
           .masks_actions = true};
 }
 
-// Where a tile stands that `action` slides into a blank at `blank`; `blank` if there is none.
+// The position of the tile that `action` slides into the blank at `blank`; `blank` if there is
+// none.
 int SourceOf(int size, int blank, Action action) {
   const int row = blank / size;
   const int column = blank % size;
@@ -107,7 +108,7 @@ class NPuzzle final : public Domain {
     return static_cast<const std::uint8_t*>(std::memchr(state, 0, cells_)) - state;
   }
 
-  // A source that is the blank itself changes nothing.
+  // If the action does not apply, the source is the blank itself, and swapping changes nothing.
   static void Slide(std::uint8_t* state, std::size_t blank, std::size_t source) {
     state[blank] = state[source];
     state[source] = 0;
@@ -148,8 +149,9 @@ void CheckEachTileOnce(std::span<const std::uint8_t> state) {
   }
 }
 
-// Each slide swaps the blank with a tile and takes it one cell on, so the number of swaps that
-// would put everything in its place is odd just when the blank's distance from its place is.
+// Each slide swaps the blank with a tile and moves the blank by one cell. A state can therefore be
+// solved only if the number of swaps that sort it and the blank's distance from its goal are both
+// even or both odd.
 bool IsSolvable(std::span<const std::uint8_t> state, int size) {
   const int cells = size * size;
   std::array<bool, kMaxCells> seen{};
@@ -171,8 +173,8 @@ void NPuzzle::ParseState(std::string_view text, std::span<std::uint8_t> state) c
   CheckEachTileOnce(state);
   if (IsSolvable(state, size_)) return;
   throw InputError(
-      "two tiles are swapped: no slides lead to the goal 1 2 3 ... 0; check the numbers, or lift "
-      "any two tiles out of the board and put each in the other's place");
+      "two tiles are swapped: no slides lead to the goal 1 2 3 ... 0; check the numbers, or take "
+      "any two tiles out of the board and exchange them");
 }
 
 std::string NPuzzle::FormatState(std::span<const std::uint8_t> state) const {
@@ -201,7 +203,7 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
 
 TANDEM_REGISTER_DOMAIN(npuzzle,
                        DomainParameter{.key = "size",
-                                       .meaning = "tiles along a side of the board",
+                                       .meaning = "number of tiles along a side of the board",
                                        .expected = "a whole number from 3 to 7",
                                        .default_value = "4"},
                        Make);

@@ -22,7 +22,7 @@ std::uint8_t ParsePosition(std::string_view word, std::size_t positions, const s
   return static_cast<std::uint8_t>(number);
 }
 
-// The next of `text`, which loses it: a parenthesis or a number; nothing at the end.
+// Removes the next token, a parenthesis or a number, from `text` and returns it; "" at the end.
 std::optional<std::string_view> NextToken(std::string_view& text) {
   constexpr std::string_view kSpace = " \t\r\n,";
   text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));

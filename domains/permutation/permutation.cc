@@ -1,5 +1,5 @@
-// A puzzle that a YAML file describes by its permutations. A state is the labels by position,
-// separated by spaces.
+// Puzzles that a YAML file describes by their permutations. The text of a state is the labels by
+// position, separated by spaces.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -22,8 +22,8 @@
 namespace tandem {
 namespace {
 
-// What networks and examples depend on: not how a puzzle is drawn, nor what its labels and moves
-// are called.
+// A fingerprint of everything that networks and examples depend on. This excludes how the puzzle is
+// drawn, and the names of its labels and moves.
 std::string HashOfRules(const PuzzleFile& puzzle) {
   std::string rules(puzzle.goal.begin(), puzzle.goal.end());
   for (const Permutation& permutation : puzzle.permutations) {
@@ -93,8 +93,7 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
  private:
-  // That moves lead from a state to the goal is more than is checked here: labels must be there as
-  // often as in the goal.
+  // Checks only that each label occurs as often as in the goal, not that moves lead to the goal.
   void CheckCounts(std::span<const std::uint8_t> state) const {
     for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
       const auto found = std::ranges::count(state, label);

@@ -10,7 +10,7 @@
 namespace tandem {
 namespace {
 
-// As people write it: 0.000001 and not 1e-06.
+// Formats a number without an exponent: 0.000001 and not 1e-06.
 std::string Plain(float number) {
   std::array<char, 64> digits{};
   const auto written =

@@ -1,4 +1,4 @@
-// Reads the nodes of a YAML file, and says of what is wrong in which file and line it is.
+// Reads nodes of a YAML file, with errors that name the file and the line.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// A file, whose nodes are told by their lines. `what` names a node in messages: "goal". All but
-/// Fail throw as Fail does where a node is not what they read.
+/// Place reads nodes of one file. `what` is the name of a node in messages, for example "goal". If
+/// a node is not of the expected form, each method throws as Fail does.
 class Place {
  public:
   explicit Place(std::string file) : file_(std::move(file)) {}
@@ -21,12 +21,12 @@ class Place {
     Fail(node.Mark(), what);
   }
 
-  /// A scalar without white space.
+  /// Reads a scalar without white space.
   std::string Word(const YAML::Node& node, const std::string& what) const;
   std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const;
-  /// From `least` to `most`.
+  /// Reads a number from `least` to `most`.
   float Number(const YAML::Node& node, const std::string& what, float least, float most) const;
-  /// That no key of `map` stands twice or is unknown; `of` says whose keys they are.
+  /// Checks that no key of `map` occurs twice or is unknown. `of` says whose keys they are.
   void CheckKeys(const YAML::Node& map, std::span<const char* const> known,
                  const std::string& of) const;
 

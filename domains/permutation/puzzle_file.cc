@@ -18,8 +18,8 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kMaxPositions = 256;
-constexpr float kMaxCoordinate = 1000;  // of a layout, in cells
-// Far beyond these, squares of costs are no float any more, and training ends in NaN.
+constexpr float kMaxCoordinate = 1000;  // greatest coordinate of a layout, in cells
+// Far beyond these limits, squares of costs overflow a float, and training ends in NaN.
 constexpr float kLeastCost = 1e-6F;
 constexpr float kMaxCost = 1e6F;
 
@@ -37,8 +37,8 @@ void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
   }
 }
 
-// What a generator does, in either notation. `key` is what `node` is the value of: a value that is
-// not there has no line of its own.
+// Reads a generator's permutation in either notation. `key` is the key of which `node` is the
+// value; a missing value has no line number, so errors use the line of the key.
 Permutation ReadPermutation(const Place& place, const std::string& of, const YAML::Node& key,
                             const YAML::Node& node, std::size_t positions) {
   try {
@@ -62,10 +62,10 @@ struct Generator {
   Permutation permutation;
   float cost = 1;
   std::string inverse_name;
-  YAML::Node named_inverse;  // which gives that name; null where the file does not
+  YAML::Node named_inverse;  // the node with that name; null if the file does not name an inverse
 };
 
-// `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: either, cost: 2, inverse: NAME}`.
+// Reads `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: EITHER, cost: 2, inverse: NAME}`.
 Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::Node& value,
                         std::size_t positions) {
   Generator generator{.mark = key.Mark(),
@@ -96,14 +96,14 @@ Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::N
 void AddAction(const Place& place, const Generator& generator, const std::string& name,
                const Permutation& permutation, PuzzleFile& puzzle) {
   if (std::ranges::find(puzzle.names, name) != puzzle.names.end()) {
-    place.Fail(generator.mark, "two moves are called " + name);
+    place.Fail(generator.mark, "two moves are named " + name);
   }
   puzzle.names.push_back(name);
   puzzle.permutations.push_back(permutation);
   puzzle.costs.push_back(generator.cost);
 }
 
-// Whether a generator undoes `generator`: the one that the file names, if it names one.
+// Whether a generator undoes `generator`. If the file names its inverse, only that one counts.
 bool IsUndone(const Place& place, const Generator& generator,
               const std::vector<Generator>& generators) {
   const auto undoes =
@@ -153,7 +153,7 @@ void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverse
   }
 }
 
-// Whether one cell would hide part of the other; what is lost by rounding hides nothing.
+// Whether one cell would hide part of the other. The comparison tolerates rounding errors.
 bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b) {
   constexpr float kApart = 0.99F;
   return std::abs(a.first - b.first) < kApart && std::abs(a.second - b.second) < kApart;
@@ -232,7 +232,7 @@ bool Marks(std::string_view line, std::string_view marker) {
   return line.starts_with(marker) && line.substr(marker.size()).find_first_not_of(" \t\r") != 0;
 }
 
-// YAML text may hold several; of what follows the first, a reader would see nothing.
+// Rejects text with several YAML documents, because a reader sees only the first one.
 void CheckOneDocument(const Place& place, const std::string& text) {
   std::istringstream lines(text);
   bool begun = false;
@@ -244,7 +244,7 @@ void CheckOneDocument(const Place& place, const std::string& text) {
     } else if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '#' &&
                line[0] != '%') {
       if (begun && (ended || Marks(line, "---"))) {
-        place.Fail(mark, "a second YAML document begins here, but a puzzle is one");
+        place.Fail(mark, "a second YAML document begins here, expected one");
       }
       begun = true;
     }

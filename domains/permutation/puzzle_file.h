@@ -1,5 +1,4 @@
-// A puzzle without code: the permutations of its moves, and what its solved state looks like, in
-// YAML.
+// A puzzle without code: a YAML file with the permutations of its moves and its solved state.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +16,21 @@ struct PuzzleFile {
   std::vector<std::string> labels;  ///< by byte of a state
   std::vector<std::uint8_t> goal;
 
-  // By action; those that were added because they undo one that is given stand behind it.
+  // By action. An inverse that was added follows the action that it undoes.
   std::vector<std::string> names;
   std::vector<Permutation> permutations;
   std::vector<float> costs;
 
-  // For drawing; empty where the file does not say.
+  // For drawing; empty if the file does not specify them.
   std::vector<std::pair<float, float>> layout;  ///< x and y by position
   std::vector<std::int32_t> colours;            ///< by label, 0xRRGGBB
 };
 
-/// Reads the text of a file. Throws InputError that names `file`, the line, the generator and the
-/// position of what is wrong. docs/puzzles.md tells the format.
+/// Reads the text of a puzzle file. docs/puzzles.md describes the format. Throws InputError that
+/// names `file`, the line, the generator and the position of an error.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
 
-/// The domain permutation:NAME of whatever ParsePuzzle returns.
+/// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned.
 std::unique_ptr<const Domain> MakePuzzle(const std::string& name, PuzzleFile puzzle);
 
 }  // namespace tandem

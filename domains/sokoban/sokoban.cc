@@ -1,6 +1,6 @@
-// Sokoban on a square board: the player walks, and pushes one box at a time; every box must come to
-// a goal. A step against a wall, or a box that cannot move, does not apply. Pushes cannot be
-// undone, so problems are made backwards: from a level in which every box is on a goal, by pulling.
+// Sokoban on a square board: the player walks and pushes one box at a time, until every box is on a
+// goal. A step against a wall, or against a box that cannot move, does not apply. Pushes cannot be
+// undone, so problems are made backwards: by pulling, from a level in which every box is on a goal.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -36,7 +36,7 @@ class Sokoban final : public board::BoardDomain {
  public:
   explicit Sokoban(int size) : BoardDomain(Spec(size), size), steps_{-size, size, -1, 1} {}
 
-  // Pulls a box rather than walks, most of the time, where it can.
+  // If the player can pull a box, it usually pulls instead of walking.
   std::optional<Action> StepBack(std::span<std::uint8_t> state,
                                  std::uint64_t random) const override {
     constexpr std::uint64_t kWalksInFour = 1;
@@ -79,7 +79,8 @@ class Sokoban final : public board::BoardDomain {
   }
 
  private:
-  // Beyond the board is wall. Two columns may be next to each other in memory and not on the board.
+  // Cells outside the board count as walls. The last cell of a row and the first of the next are
+  // neighbours in memory, but not on the board.
   std::uint8_t At(const std::uint8_t* state, int from, int step) const {
     const int to = from + step;
     const bool sideways = step == 1 || step == -1;
@@ -117,7 +118,7 @@ class Sokoban final : public board::BoardDomain {
     state[player + step] = board::Without(state[player + step]);
   }
 
-  // A cave with every box on a goal, dug by a walk that leaves the outermost cells as walls.
+  // Makes a cave with every box on a goal. A random walk digs it; the outermost cells stay walls.
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     Randomness random(seed);
     std::ranges::fill(state, board::kWall);
@@ -148,7 +149,7 @@ class Sokoban final : public board::BoardDomain {
     place(board::kPlayer);
   }
 
-  const std::array<int, kDirections> steps_;  // u d l r
+  const std::array<int, kDirections> steps_;  // offsets of u, d, l, r
 };
 
 TANDEM_REGISTER_DOMAIN(sokoban, board::SizeParameter(), board::Make<Sokoban>);

@@ -17,9 +17,10 @@
 namespace tandem {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are read as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "numbers are read with the byte order of memory");
 
-// What a pickle may name: no name that is not here is ever looked up.
+// All the names that a pickle may contain. Other names are never looked up.
 enum class Callable : std::uint8_t { kRebuildTensor, kOrderedDict };
 
 struct NamedType {
@@ -41,13 +42,13 @@ constexpr std::array kStorageTypes = {
 
 struct Tuple;
 
-// A storage that a persistent id names, with the bytes of its record.
+// The storage that a persistent id names, with the bytes of its record.
 struct Storage {
   StoredType type;
   std::span<const std::byte> bytes;
 };
 
-// A dictionary that is being filled.
+// A dictionary under construction.
 struct OpenDict {
   PickledDict dict;
   std::unordered_set<std::string> names;
@@ -58,7 +59,7 @@ using Value = std::variant<std::monostate, bool, std::int64_t, double, Text, Cal
                            std::shared_ptr<const Tuple>, Storage,
                            std::shared_ptr<const StoredTensor>, std::shared_ptr<OpenDict>>;
 
-// A value on the stack and how many containers lie within each other in it.
+// A value on the stack, and how deep containers nest in it.
 struct Item {
   Value value;
   int depth = 0;
@@ -99,7 +100,7 @@ enum Opcode : unsigned char {
   kLong1 = 0x8a,
 };
 
-// A name from a file, short and printable.
+// Shortens a name from a file and replaces letters that cannot be printed, for error messages.
 std::string Shown(std::string_view name) {
   std::string shown(name.substr(0, 60));
   for (char& c : shown) {
@@ -120,10 +121,10 @@ class PickleReader {
     }
     while (Step()) {
     }
-    if (next_ != pickle_.size()) Fail("something follows its end");
-    if (stack_.size() != 1 || !marks_.empty()) Fail("it ends with values left over");
+    if (next_ != pickle_.size()) Fail("there are bytes after its end");
+    if (stack_.size() != 1 || !marks_.empty()) Fail("values remain at its end");
     const auto* dict = std::get_if<std::shared_ptr<OpenDict>>(&stack_.front().value);
-    if (dict == nullptr) Fail("its value is no dictionary");
+    if (dict == nullptr) Fail("its value is not a dictionary");
     return std::move((*dict)->dict);
   }
 
@@ -132,7 +133,7 @@ class PickleReader {
     throw Error(fmt::format("byte {} of its pickle: {}", at_, why));
   }
 
-  // Runs the next opcode; false at the end of the pickle.
+  // Runs the next opcode. Returns false at the end of the pickle.
   bool Step() {
     at_ = next_;
     const auto opcode = static_cast<unsigned char>(Take(1).front());
@@ -192,7 +193,7 @@ class PickleReader {
       case kReduce:
         return Reduce();
       default:
-        Fail(fmt::format("opcode {:#04x} is none that a file of tensors needs", opcode));
+        Fail(fmt::format("unexpected opcode {:#04x}, which no tensor file needs", opcode));
     }
   }
 
@@ -210,7 +211,7 @@ class PickleReader {
     return number;
   }
 
-  // Two's complement of as many bytes as the first one says.
+  // Reads a number in two's complement. The first byte says how many bytes follow.
   std::int64_t Long() {
     const std::string_view bytes = Take(Number<std::uint8_t>());
     if (bytes.size() > sizeof(std::int64_t)) Fail("a number needs more than 64 bits");
@@ -242,7 +243,7 @@ class PickleReader {
     for (const NamedType& each : kStorageTypes) {
       if (module == "torch" && name == each.name) return each.type;
     }
-    Fail(fmt::format("it names {}.{}, which no file of tensors needs", Shown(module), Shown(name)));
+    Fail(fmt::format("it names {}.{}, which no tensor file needs", Shown(module), Shown(name)));
   }
 
   void Count() {
@@ -261,7 +262,7 @@ class PickleReader {
     return true;
   }
 
-  // The items above the last mark, or in its absence above nothing.
+  // The number of values below the last mark, or 0 if there is no mark.
   std::size_t Floor() const { return marks_.empty() ? 0 : marks_.back(); }
 
   std::vector<Item> PopDownTo(std::size_t size) {
@@ -303,12 +304,13 @@ class PickleReader {
     return true;
   }
 
-  // A dictionary has one place, so that what is read is a tree, no larger than the pickle.
+  // A dictionary may occur in one place only. The result is therefore a tree, and no larger than
+  // the pickle.
   bool Get(std::uint32_t key) {
     const auto found = memo_.find(key);
-    if (found == memo_.end()) Fail("it repeats a value that it has not named");
+    if (found == memo_.end()) Fail("it refers to a value that it has not stored");
     if (std::holds_alternative<std::shared_ptr<OpenDict>>(found->second.value)) {
-      Fail("a dictionary stands in two places");
+      Fail("a dictionary occurs in two places");
     }
     return Push(found->second.value, found->second.depth);
   }
@@ -320,9 +322,9 @@ class PickleReader {
     if (items.size() % 2 != 0) Fail("an entry has no value");
     for (std::size_t i = 0; i < items.size(); i += 2) {
       const auto* name = std::get_if<Text>(&items[i].value);
-      if (name == nullptr) Fail("the name of an entry is no text");
+      if (name == nullptr) Fail("the name of an entry is not a text");
       if (!(*into)->names.insert(**name).second) {
-        Fail(fmt::format("'{}' stands in a dictionary twice", Shown(**name)));
+        Fail(fmt::format("'{}' occurs twice in a dictionary", Shown(**name)));
       }
       stack_.back().depth = std::max(stack_.back().depth, DepthAround(items[i + 1].depth));
       (*into)->dict.entries.push_back({**name, Finished(std::move(items[i + 1].value))});
@@ -349,7 +351,8 @@ class PickleReader {
     std::vector<Item> call = Pop(2);
     const auto* callable = std::get_if<Callable>(&call[0].value);
     const auto* arguments = std::get_if<std::shared_ptr<const Tuple>>(&call[1].value);
-    if (callable == nullptr || arguments == nullptr) Fail("it calls what is no function");
+    if (callable == nullptr || arguments == nullptr)
+      Fail("it calls a value that is not a function");
     if (*callable == Callable::kRebuildTensor) {
       return Push(std::make_shared<const StoredTensor>(Rebuild((*arguments)->items)));
     }
@@ -377,7 +380,7 @@ class PickleReader {
     if (bytes->size() % BytesOf(*type) != 0 || *elements < 0 ||
         std::cmp_not_equal(*elements, in_record)) {
       Fail(
-          fmt::format("storage {} is said to have {} elements of {} bytes, but its record has {} "
+          fmt::format("storage {} should have {} elements of {} bytes, but its record has {} "
                       "bytes",
                       Shown(**key), *elements, BytesOf(*type), bytes->size()));
     }
@@ -396,7 +399,8 @@ class PickleReader {
     std::vector<std::int64_t> numbers;
     for (const Item& each : (*tuple)->items) {
       const auto* number = std::get_if<std::int64_t>(&each.value);
-      if (number == nullptr || *number < 0) Fail(fmt::format("the {} are no sizes", what));
+      if (number == nullptr || *number < 0)
+        Fail(fmt::format("the {} are not numbers of 0 or more", what));
       numbers.push_back(*number);
     }
     return numbers;
@@ -427,14 +431,15 @@ class PickleReader {
   }
 
   [[noreturn]] void FailForExtent(std::uint64_t elements) const {
-    Fail(fmt::format("a tensor reaches beyond the {} elements of its storage", elements));
+    Fail(fmt::format("a tensor extends beyond the {} elements of its storage", elements));
   }
 
-  // The elements from the first to the last of a tensor, at most `most`. Counts the tensor's bytes.
+  // The number of elements of the storage from the tensor's first element to its last, which must
+  // be at most `most`. Adds the tensor's bytes to the total.
   std::uint64_t ExtentOf(const StoredTensor& tensor, std::uint64_t most) {
     const bool is_empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
-    std::uint64_t last = 0;   // the index of the last element in the storage
-    std::uint64_t count = 1;  // elements; without the zero in the sizes of an empty tensor
+    std::uint64_t last = 0;   // index of the tensor's last element, relative to its first
+    std::uint64_t count = 1;  // number of elements; sizes that are zero do not count
     for (std::size_t i = 0; i < tensor.sizes.size(); ++i) {
       const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(tensor.sizes[i], 1)) - 1;
       const auto stride = static_cast<std::uint64_t>(tensor.strides[i]);
@@ -461,10 +466,10 @@ class PickleReader {
   const StorageFinder& storages_;
   const PickleLimits limits_;
 
-  std::size_t next_ = 0;  // the first byte that is not read
-  std::size_t at_ = 0;    // where the current opcode begins
+  std::size_t next_ = 0;  // offset of the next byte to read
+  std::size_t at_ = 0;    // offset of the current opcode
   std::vector<Item> stack_;
-  std::vector<std::size_t> marks_;  // sizes of the stack
+  std::vector<std::size_t> marks_;  // sizes of the stack at the marks
   std::unordered_map<std::uint32_t, Item> memo_;
   std::size_t values_ = 0;
   std::size_t text_bytes_ = 0;

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// Tensors may share a storage: the network of a checkpoint is often that of its resume state too.
+// Tensors may share a storage: the network of a checkpoint is often also part of its resume state.
 constexpr std::uint64_t kMostUsesOfAByte = 8;
 
 constexpr std::string_view kHashComment = "tandem xxh3 ";
@@ -24,7 +24,7 @@ void CheckHash(std::span<const std::byte> file) {
   const std::string_view comment = ZipComment(file);
   if (comment.empty()) return;  // torch.save writes none
   if (!comment.starts_with(kHashComment) || comment.size() != kHashComment.size() + kHashDigits) {
-    throw Error("its zip archive ends in an unknown comment");
+    throw Error("its zip archive ends with an unknown comment");
   }
   Hash hash;
   hash.Add(TextOf(file.first(file.size() - kHashDigits)));

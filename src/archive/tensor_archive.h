@@ -1,5 +1,5 @@
-// Files of tensors: a zip archive with a pickle and one record for each storage, as torch.save and
-// LibTorch write it. Those that Tandem writes end in a comment of the archive, which Python's
+// Tensor files: zip archives with a pickle and one record for each storage, as torch.save and
+// LibTorch write them. A file that Tandem writes ends with a comment of the archive, which Python's
 // torch.load ignores: "tandem xxh3 " and the hash of all bytes before the hash.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace tandem {
 
-/// Reads a file of tensors that lies in memory; the tensors of the result are views of it. If the
-/// file carries a hash, that is checked first. Whatever the bytes are, the result stays within them
-/// and within PickleLimits: the author of a hostile file can make a right hash too. Throws Error
+/// Reads a tensor file whose contents are `file`. The tensors of the result refer to that memory.
+/// If the file has a hash, it is checked first. A hostile file can have a correct hash, so for any
+/// bytes the tensors stay within `file`, and the result stays within PickleLimits. Throws Error
 /// that says what is wrong, without the name of the file.
 PickledDict ReadTensorArchive(std::span<const std::byte> file);
 
-/// Adds the hash to an archive that is written from front to back.
+/// HashedArchive writes a zip archive from front to back and adds the hash to it.
 class HashedArchive {
  public:
   using Write = std::function<void(std::string_view)>;
@@ -37,7 +37,7 @@ class HashedArchive {
 
   Write write_;
   Hash hash_;
-  std::string held_;  // the last bytes: the structure that ends the archive may be among them
+  std::string held_;  // the last bytes, not yet written: Finish changes the end of the archive
 };
 
 }  // namespace tandem

@@ -24,12 +24,12 @@ constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint16_t kEncrypted = 1;
 constexpr std::uint64_t kMostRecords = 1'000'000;
 
-// A number of 32 bits that stands for one of 64 bits elsewhere.
+// The 32-bit value that says that the number is in a zip64 field, with 64 bits.
 constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;
 
 Bytes Part(Bytes bytes, std::uint64_t offset, std::uint64_t size, const char* what) {
   if (offset > bytes.size() || size > bytes.size() - offset) {
-    throw Error(fmt::format("{} lies beyond the end of the file", what));
+    throw Error(fmt::format("{} is beyond the end of the file", what));
   }
   return bytes.subspan(offset, size);
 }
@@ -45,7 +45,7 @@ std::string_view TextOf(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Where the last structure begins: it ends, with its comment, where the file ends.
+// The offset of the archive's end record. The record and its comment end where the file ends.
 std::size_t EndOf(Bytes archive) {
   constexpr const char* kWhat = "the end of the zip archive";
   constexpr std::size_t kMostComment = std::numeric_limits<std::uint16_t>::max();
@@ -57,7 +57,7 @@ std::size_t EndOf(Bytes archive) {
       return at;
     }
   }
-  throw Error("it ends too soon: the zip archive has no end");
+  throw Error("it is incomplete: the zip archive has no end record");
 }
 
 struct Directory {
@@ -84,11 +84,11 @@ Directory DirectoryOf(Bytes archive) {
 struct Entry {
   std::string name;
   std::uint64_t size = 0;
-  std::uint64_t header = 0;  // the offset of the local header
-  std::uint64_t bytes = 0;   // of the entry itself
+  std::uint64_t header = 0;  // offset of the local header
+  std::uint64_t bytes = 0;   // size of the entry itself
 };
 
-// Numbers that need 64 bits lie in a field of their own, in this order and only those.
+// Reads the zip64 field, which contains only the numbers that need 64 bits, in this order.
 void ReadZip64Field(Bytes extra, Entry& entry, std::uint64_t& compressed) {
   constexpr const char* kWhat = "a zip64 field";
   for (std::uint64_t at = 0; at + 4 <= extra.size();) {
@@ -158,7 +158,7 @@ ZipRecords::ZipRecords(Bytes archive) {
   for (std::uint64_t i = 0; i < directory.records; ++i) {
     const Entry entry = EntryAt(archive, offset);
     if (!records_.emplace(entry.name, RecordOf(archive, entry)).second) {
-      throw Error("two records of the zip archive have one name");
+      throw Error("two records of the zip archive have the same name");
     }
     const std::size_t slash = entry.name.find('/');
     if (slash != std::string::npos && std::string_view(entry.name).substr(slash + 1) == kPickle) {
@@ -167,7 +167,8 @@ ZipRecords::ZipRecords(Bytes archive) {
     }
     offset += entry.bytes;
   }
-  if (pickles != 1) throw Error(fmt::format("it has {} records data.pkl, expected one", pickles));
+  if (pickles != 1)
+    throw Error(fmt::format("it has {} records named data.pkl, expected 1", pickles));
 }
 
 std::optional<Bytes> ZipRecords::Find(const std::string& name) const {

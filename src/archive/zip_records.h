@@ -1,4 +1,4 @@
-// The zip archives that torch.save and LibTorch write: records that are stored without compression.
+// Reads the zip archives that torch.save and LibTorch write, whose records are not compressed.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace tandem {
 
-/// The records of a zip archive in memory, by name. They are views of that memory, which must
-/// outlive them.
+/// ZipRecords finds the records of a zip archive in memory, by name. Records refer to that memory,
+/// which must outlive them.
 class ZipRecords {
  public:
-  /// Throws Error that says what is wrong, without the name of the file: the archive is torn, a
-  /// record lies beyond its end, is compressed or encrypted, or two have one name.
+  /// Throws Error that says what is wrong, without the name of the file, if the archive is
+  /// incomplete, if a record is outside it, compressed or encrypted, or if two have the same name.
   explicit ZipRecords(std::span<const std::byte> archive);
 
   std::optional<std::span<const std::byte>> Find(const std::string& name) const;
@@ -29,14 +29,15 @@ class ZipRecords {
   std::string folder_;
 };
 
-/// The text behind the archive's last structure, which other programs ignore; "" if there is none.
-/// Throws Error if the archive has no such structure at its end.
+/// The comment of the archive, which is the text after its end record; "" if there is none. Other
+/// programs ignore it. Throws Error if the archive has no end record.
 std::string_view ZipComment(std::span<const std::byte> archive);
 
-/// Bytes of the structure that ends an archive without a comment.
+/// The size in bytes of an archive's end record without a comment.
 inline constexpr std::size_t kZipEndBytes = 22;
 
-/// The structure that ends an archive without a comment, changed to announce one of so many bytes.
+/// Returns `end`, the end record of an archive without a comment, changed to announce a comment of
+/// `comment_bytes` bytes. Throws Error if `end` has another size.
 std::string ZipEndWithComment(std::string_view end, std::size_t comment_bytes);
 
 }  // namespace tandem

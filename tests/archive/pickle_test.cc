@@ -47,7 +47,7 @@ class Pickles : public testing::Test {
   alignas(64) const std::array<float, 6> numbers_ = {0, 1, 2, 3, 4, 5};
 };
 
-TEST_F(Pickles, HoldWhatWasWritten) {
+TEST_F(Pickles, ReadBackWhatWasWritten) {
   const PickledDict dict =
       Read(Dict({{"schema", Number(-3)},
                  {"domain", Text("cube3")},
@@ -72,8 +72,8 @@ TEST_F(Pickles, HoldWhatWasWritten) {
   EXPECT_EQ(std::get<double>(std::get<PickledDict>(dict.entries[6].value).entries[0].value), 1.5);
 }
 
-TEST_F(Pickles, TensorsBeyondTheirStorageAreRefused) {
-  const std::string beyond = "a tensor reaches beyond the 6 elements of its storage";
+TEST_F(Pickles, RejectTensorsBeyondTheirStorage) {
+  const std::string beyond = "a tensor extends beyond the 6 elements of its storage";
   EXPECT_EQ(ErrorOfTensor(0, {6}, {1}), "nothing was thrown");
   EXPECT_EQ(ErrorOfTensor(0, {2, 3}, {3, 1}), "nothing was thrown");
   EXPECT_NE(ErrorOfTensor(0, {7}, {1}).find(beyond), std::string::npos);
@@ -90,17 +90,19 @@ TEST_F(Pickles, TensorsBeyondTheirStorageAreRefused) {
             std::string::npos);
 }
 
-TEST_F(Pickles, NegativeAndMissingSizesAreRefused) {
+TEST_F(Pickles, RejectNegativeAndMissingSizes) {
   EXPECT_NE(ErrorOfTensor(-1, {1}, {1}).find("no offset"), std::string::npos);
-  EXPECT_NE(ErrorOfTensor(0, {-1}, {1}).find("the sizes are no sizes"), std::string::npos);
-  EXPECT_NE(ErrorOfTensor(0, {1}, {-1}).find("the strides are no sizes"), std::string::npos);
+  EXPECT_NE(ErrorOfTensor(0, {-1}, {1}).find("the sizes are not numbers of 0 or more"),
+            std::string::npos);
+  EXPECT_NE(ErrorOfTensor(0, {1}, {-1}).find("the strides are not numbers of 0 or more"),
+            std::string::npos);
   EXPECT_NE(ErrorOfTensor(0, {1, 1}, {1}).find("one stride for each size"), std::string::npos);
   EXPECT_NE(ErrorOfTensor(0, std::vector<std::int64_t>(9, 1), std::vector<std::int64_t>(9, 1))
                 .find("at most 8 numbers"),
             std::string::npos);
 }
 
-TEST_F(Pickles, ElementsThatTheFileCannotHoldAreRefused) {
+TEST_F(Pickles, RejectMoreElementsThanTheFileCanHold) {
   const std::string total = "more elements than the file has room for";
   // A stride of 0 repeats one element.
   EXPECT_NE(ErrorOfTensor(0, {1 << 20, 1 << 20}, {0, 0}).find(total), std::string::npos);
@@ -113,12 +115,12 @@ TEST_F(Pickles, ElementsThatTheFileCannotHoldAreRefused) {
   EXPECT_NE(ErrorOf(Dict(many)).find(total), std::string::npos);
 }
 
-TEST_F(Pickles, StoragesMustHaveTheBytesOfTheirRecord) {
+TEST_F(Pickles, RejectStoragesWhoseSizeDiffersFromTheirRecord) {
   const auto error_of = [&](const char* type, const char* key, std::int64_t elements) {
     return ErrorOf(Dict({{"w", Tensor(Storage(type, key, elements), 0, {1}, {1})}}));
   };
   EXPECT_NE(error_of("FloatStorage", "0", 7)
-                .find("said to have 7 elements of 4 bytes, but its "
+                .find("should have 7 elements of 4 bytes, but its "
                       "record has 24 bytes"),
             std::string::npos);
   EXPECT_NE(error_of("DoubleStorage", "0", 6).find("record has 24 bytes"), std::string::npos);
@@ -128,14 +130,14 @@ TEST_F(Pickles, StoragesMustHaveTheBytesOfTheirRecord) {
   EXPECT_NE(error_of("BoolStorage", "0", 24).find("it names torch.BoolStorage"), std::string::npos);
 }
 
-TEST_F(Pickles, NamesOfCodeAreRefused) {
+TEST_F(Pickles, RejectNamesOfCode) {
   EXPECT_NE(ErrorOf(Dict({{"a", Global("os", "system") + Tuple({Text("ls")}) + "R"}}))
-                .find("it names os.system, which no file of tensors needs"),
+                .find("it names os.system, which no tensor file needs"),
             std::string::npos);
   EXPECT_NE(ErrorOf(Dict({{"a", "]"}})).find("opcode 0x5d"), std::string::npos);
 }
 
-TEST_F(Pickles, MillionsOfNestedValuesAreRefused) {
+TEST_F(Pickles, RejectMillionsOfNestedValues) {
   std::string tuples = ")";
   for (int i = 0; i < 3'000'000; ++i) tuples += '\x85';
   EXPECT_NE(ErrorOf(tuples).find("nest deeper than 16 levels"), std::string::npos);
@@ -149,16 +151,16 @@ TEST_F(Pickles, MillionsOfNestedValuesAreRefused) {
             std::string::npos);
 }
 
-TEST_F(Pickles, OneDictionaryInTwoPlacesIsRefused) {
+TEST_F(Pickles, RejectOneDictionaryInTwoPlaces) {
   const std::string shared = Dict({{"a", "N"}}) + "q" + '\x01';
   EXPECT_NE(ErrorOf(Dict({{"one", shared}, {"two", std::string("h\x01")}}))
-                .find("a dictionary stands in two places"),
+                .find("a dictionary occurs in two places"),
             std::string::npos);
-  EXPECT_NE(ErrorOf(Dict({{"a", "N"}, {"a", "N"}})).find("'a' stands in a dictionary twice"),
+  EXPECT_NE(ErrorOf(Dict({{"a", "N"}, {"a", "N"}})).find("'a' occurs twice in a dictionary"),
             std::string::npos);
 }
 
-TEST_F(Pickles, TextsThatAreRepeatedCountEachTime) {
+TEST_F(Pickles, CountRepeatedTextsEachTime) {
   std::string value = Text(std::string(1000, 'x')) + "q" + '\x01';
   for (int i = 0; i < 100; ++i) value += std::string("h\x01");
   PickleLimits limits{.tensor_bytes = 1000};
@@ -168,7 +170,7 @@ TEST_F(Pickles, TextsThatAreRepeatedCountEachTime) {
   EXPECT_NE(ErrorOf(value, limits).find("expected at most 1000"), std::string::npos);
 }
 
-TEST_F(Pickles, EveryPrefixOfAPickleIsRefused) {
+TEST_F(Pickles, RejectEveryPrefixOfAPickle) {
   const std::string whole =
       Pickle(Dict({{"w", Tensor(Storage("FloatStorage", "0", 6), 1, {2, 2}, {1, 2})}}));
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -180,13 +182,13 @@ TEST_F(Pickles, EveryPrefixOfAPickleIsRefused) {
   }
 }
 
-TEST_F(Pickles, StacksThatDoNotFitTheOpcodesAreRefused) {
+TEST_F(Pickles, RejectStacksThatDoNotFitTheOpcodes) {
   for (const char* value : {"", "t", "u", "R", "Q", "q\x01", "h\x01", "}s", "}(Nu", "(}u", "NNs",
                             "}NNs", "}(", "}}", "NN\x86", "}X\x01"}) {
     EXPECT_NE(ErrorOf(value), "nothing was thrown") << value;
   }
-  EXPECT_NE(ErrorOf("N").find("its value is no dictionary"), std::string::npos);
-  EXPECT_NE(ErrorOf("}.}").find("something follows its end"), std::string::npos);
+  EXPECT_NE(ErrorOf("N").find("its value is not a dictionary"), std::string::npos);
+  EXPECT_NE(ErrorOf("}.}").find("there are bytes after its end"), std::string::npos);
 }
 
 }  // namespace

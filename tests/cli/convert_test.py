@@ -94,7 +94,7 @@ class Convert(CliTest):
         for state, form, message in [
                 ("0 1 2", "deepcubea", "expected 54 numbers separated by spaces, found 3"),
                 ("6 " * 54, "deepxube", "number 1 is '6', expected a whole number from 0 to 5"),
-                ("0 " * 54, "deepxube", "colour U stands on 54 facelets, expected 9"),
+                ("0 " * 54, "deepxube", "colour U is on 54 facelets, expected 9"),
                 (text_of(swapped), "deepcubea",
                  "number 1 is sticker 1, but the colours of its piece are those of sticker 0"),
                 ("UUU", "facelets", "a cube has 54 facelets, found 3"),

@@ -159,7 +159,7 @@ class Plugin(CliTest):
             "solve", "--model", "run", "--states", "states.txt", code=2)[1])
 
     def rejects_the_run_without_the_plugin(self):
-        self.assertIn("one of a plug-in's needs --plugin FILE",
+        self.assertIn("a plug-in's domain needs --plugin FILE",
                       self.run_installed("check-domain", "pancake", code=2)[1])
 
     def rejects_another_interface_version(self):
@@ -170,8 +170,8 @@ class Plugin(CliTest):
         other = self.folder / "libother.so"
         other.write_bytes(content[:at] + b"x" + content[at + 1:])
         error = self.run_installed("domains", "--plugin", other, code=2)[1]
-        self.assertRegex(error, r"built for version x\w+ of the plug-in interface, this program "
-                                r"has version \w+. Build the plug-in again")
+        self.assertRegex(error, r"built for version x\w+ of the plug-in interface, but this "
+                                r"program has version \w+. Build the plug-in again")
         return content[at:content.index(b";", at)].decode()
 
     def compile(self, name, source, *flags):
@@ -226,8 +226,8 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         for command in commands:
             error = self.run_installed(*command, "--plugin", plugin, code=1)[1]
             self.assertIn(
-                f"puzzle 'lamps' of {plugin} breaks a promise: inverse actions undo their actions: action 0 "
-                "in state 0 0 0: 1 does not undo it, but leads to state 1 1 0. Correct the puzzle; "
+                f"puzzle 'lamps' of {plugin} breaks a promise: inverse actions undo their actions: "
+                "action 0 in state 0 0 0: 1 does not undo it, but leads to state 1 1 0. Correct the puzzle; "
                 f"`tandem check-domain lamps --plugin {plugin}` checks every promise", error)
         self.assertFalse((self.example / "run").exists())
         self.assertFalse((self.example / "shards").exists())

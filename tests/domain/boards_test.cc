@@ -1,4 +1,4 @@
-// Lights Out, the Towers of Hanoi, the maze and Sokoban: known states, known numbers.
+// Compares Lights Out, the Towers of Hanoi, the maze and Sokoban with known states and numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ TEST(LightsOut, APressSwitchesItsNeighbours) {
   EXPECT_EQ(After("lights_out:3", "0 0 0 0 0 0 0 0 0", "8 8"), "0 0 0 0 0 0 0 0 0");
 }
 
-// Of 4 x 4 boards one in 16 can be solved, of 3 x 3 boards all.
-TEST(LightsOut, RefusesJustWhatNoPressesSolve) {
+// One 4 x 4 board in 16 can be solved, and every 3 x 3 board.
+TEST(LightsOut, RejectsExactlyTheBoardsThatNoPressesSolve) {
   for (const auto& [size, solvable] : {std::pair{3, 512}, {4, 4096}}) {
     const std::string name = "lights_out:" + std::to_string(size);
     const auto levels =
@@ -58,9 +58,9 @@ TEST(LightsOut, RefusesJustWhatNoPressesSolve) {
   }
 }
 
-// On 7 x 7 cells the presses of a solution are unique, so that a published length can be checked:
-// each row of presses is what the row above leaves lit, once the first row is guessed.
-TEST(LightsOut, PublishedLengthsAreThoseOfTheOnlySolution) {
+// The solution of a 7 x 7 board is unique, so a published length can be checked. The test tries
+// every first row of presses; each later row must press the cells below those that are still lit.
+TEST(LightsOut, PublishedLengthsMatchTheUniqueSolution) {
   const auto domain = MakeDomain("lights_out:7");
   std::vector<PublishedState> states = FewPublished("lightsout7");
   ASSERT_FALSE(states.empty());
@@ -87,7 +87,7 @@ TEST(LightsOut, PublishedLengthsAreThoseOfTheOnlySolution) {
   }
 }
 
-TEST(Hanoi, TheTowerTakesAsManyMovesAsIsKnown) {
+TEST(Hanoi, TowerNeedsTheKnownNumberOfMoves) {
   for (const int discs : {3, 6}) {
     const auto domain = MakeDomain("hanoi:" + std::to_string(discs));
     const StateMap distances = Distances(*domain);
@@ -96,14 +96,14 @@ TEST(Hanoi, TheTowerTakesAsManyMovesAsIsKnown) {
   }
 }
 
-TEST(Hanoi, NoDiscLiesOnASmallerOne) {
+TEST(Hanoi, NoDiscIsPutOnASmallerDisc) {
   EXPECT_EQ(After("hanoi:3", "0 0 0", "02 01"), "2 1 0");
   EXPECT_EQ(After("hanoi:3", "2 0 0", "02"), "2 0 0");
   EXPECT_EQ(ErrorFor("hanoi:3", "0 3 0"), "number 2 is '3', expected a whole number from 0 to 2");
   EXPECT_EQ(ErrorFor("hanoi:3", "0 1"), "expected 3 numbers separated by spaces, found 2");
 }
 
-TEST(Grid, WalksInEightDirectionsAndCutsNoCorners) {
+TEST(Grid, WalksInEightDirectionsButNotAroundCorners) {
   const std::string start = "#####\n#@ .#\n# # #\n#   #\n#####";
   EXPECT_EQ(After("grid:5", start, "r r"), "#####\n#  +#\n# # #\n#   #\n#####");
   EXPECT_EQ(After("grid:5", start, "dr"), start);
@@ -112,7 +112,7 @@ TEST(Grid, WalksInEightDirectionsAndCutsNoCorners) {
             "#####\n#   #\n# @.#\n#   #\n#####");
 }
 
-TEST(Grid, NamesWhatIsWrong) {
+TEST(Grid, ErrorSaysWhatIsWrong) {
   EXPECT_EQ(ErrorFor("grid:5", "#####\n#@x.#"),
             "line 2, column 3 is 'x', expected one of ' ' '#' '.' '@' '+'");
   EXPECT_EQ(ErrorFor("grid:5", "######"), "line 1 has 6 cells, expected at most 5");
@@ -120,7 +120,7 @@ TEST(Grid, NamesWhatIsWrong) {
   EXPECT_EQ(ErrorFor("grid:5", "#..@#"), "there are 2 goals, expected one '.' or '+'");
   EXPECT_EQ(ErrorFor("grid:5", "#. @#\n#####\n"), "");
   EXPECT_EQ(ErrorFor("grid:5", "#.#@#"),
-            "the goal cannot be reached: walls are all around it or the walker");
+            "the goal cannot be reached: walls separate it from the walker");
 }
 
 TEST(Sokoban, PushesOneBox) {
@@ -130,11 +130,11 @@ TEST(Sokoban, PushesOneBox) {
   const std::string two = "#####\n@$$.#\n#. ##\n#####\n#####";
   EXPECT_EQ(After("sokoban:5", two, "r"), two);
   EXPECT_EQ(After("sokoban:5", "#####\n#+$ #\n#####", "r"), "#####\n#.@$#\n#####\n#####\n#####");
-  // The edge of the board is wall, and a line does not go on in the next.
+  // Cells outside the board are walls, and a row does not continue in the next one.
   EXPECT_EQ(After("sokoban:5", "    @\n$   .\n#####", "r"), "    @\n$   .\n#####\n#####\n#####");
 }
 
-TEST(Sokoban, NamesWhatIsWrong) {
+TEST(Sokoban, ErrorSaysWhatIsWrong) {
   EXPECT_EQ(ErrorFor("sokoban:5", "#@ .#"), "there is no box, expected at least one '$' or '*'");
   EXPECT_EQ(ErrorFor("sokoban:5", "#@$$.\n"),
             "there are 2 boxes and 1 goals, expected a goal for every box");

@@ -1,4 +1,4 @@
-// What include/tandem/domain.h promises, of every domain there is.
+// Runs the conformance suite on every registered domain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 class EveryDomain : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryDomain, KeepsWhatItPromises) {
+TEST_P(EveryDomain, PassesTheConformanceSuite) {
   const auto domain = MakeDomain(GetParam());
   EXPECT_EQ(domain->spec().name, GetParam());
   for (const DomainCheck& check : CheckDomain(*domain)) {
@@ -37,12 +37,12 @@ INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
                            return name;
                          });
 
-// A domain, and a published test set of its states.
+// A domain and a published test set of its states.
 using PublishedSet = std::pair<std::string, std::string>;
 
 class Published : public testing::TestWithParam<PublishedSet> {};
 
-TEST_P(Published, EveryStateIsReadAndWrittenBack) {
+TEST_P(Published, EveryStateSurvivesTheRoundTripThroughText) {
   const auto& [domain_name, set] = GetParam();
   std::vector<PublishedState> states = AllPublished(set);
   EXPECT_TRUE(states.empty() || states.size() >= 100);

@@ -25,34 +25,34 @@ class Cube2 : public FaceletCube {
   }
 };
 
-// The corners of the 3x3x3 move in the same way.
-TEST_F(Cube2, MovesAsTheCornersOfTheBigCube) {
+// Compares with the corners of the 3x3x3 cube, which move in the same way.
+TEST_F(Cube2, MovesLikeTheCornersOfTheBigCube) {
   for (const char* moves : {"", "U", "R", "F", "U'", "R'", "F'", "R U F' U R R F U' R' F F"}) {
     EXPECT_EQ(AfterMoves(moves), CornersOfTheBigCubeAfter(moves)) << moves;
   }
 }
 
-TEST_F(Cube2, HasItsStatesNearTheGoal) {
+TEST_F(Cube2, HasTheKnownNumbersOfStatesNearTheGoal) {
   const auto levels = CountLevels(*cube_, 7, [](auto state) { return KeyInBase(state, 6); });
   EXPECT_EQ(levels, (std::vector<std::size_t>{1, 6, 27, 120, 534, 2256, 8969, 33'058}));
 }
 
-TEST_F(Cube2, RefusesWhatIsNoCube) {
+TEST_F(Cube2, RejectsTextThatIsNotACube) {
   EXPECT_EQ(ErrorFor("UUU"), "a 2x2x2 cube has 24 facelets, found 3");
   EXPECT_EQ(ErrorFor("XUUURRRRFFFFDDDDLLLLBBBB"), "facelet 1 is 'X', expected one of U R F D L B");
-  EXPECT_EQ(ErrorFor("RUUURRRRFFFFDDDDLLLLBBBB"), "colour U stands on 3 facelets, expected 4");
+  EXPECT_EQ(ErrorFor("RUUURRRRFFFFDDDDLLLLBBBB"), "colour U is on 3 facelets, expected 4");
 }
 
-TEST_F(Cube2, SaysHowToHoldIt) {
+TEST_F(Cube2, ErrorSaysHowToHoldTheCube) {
   EXPECT_EQ(ErrorFor("RRRRDDDDFFFFLLLLUUUUBBBB"),
-            "the corner at the bottom, back and left shows LBU, expected DBL, since no move takes "
-            "that corner elsewhere: hold the cube so that its corner of the colours D, B and L is "
-            "there, and it reads " +
+            "the corner at the bottom, back and left shows LBU, expected DBL, because no move "
+            "moves that corner: hold the cube so that its corner with the colours D, B and L is "
+            "there; then it reads " +
                 solved_);
 }
 
-// A turn of the opposite face is the same turn, once the cube is held as it should be.
-TEST_F(Cube2, TellsHowACubeReadsThatWasTurnedOnTheOtherSide) {
+// A turn of the opposite face is the same turn if the cube is held as expected.
+TEST_F(Cube2, ErrorShowsHowACubeTurnedOnTheOppositeSideReads) {
   for (const auto& [there, here] : {std::pair{"D", "U"}, {"L'", "R'"}, {"B", "F"}}) {
     const std::string before = "R U F' U R R ";
     const std::string error = ErrorFor(CornersOfTheBigCubeAfter(before + there));
@@ -60,31 +60,29 @@ TEST_F(Cube2, TellsHowACubeReadsThatWasTurnedOnTheOtherSide) {
   }
 }
 
-TEST_F(Cube2, NamesAPieceThatNoCubeHas) {
+TEST_F(Cube2, ErrorNamesAPieceThatDoesNotExist) {
   EXPECT_EQ(ErrorFor(Exchanged({{4, 9}})),
             "the corner at URF, facelets 4 5 10, shows U F R: on a real cube these colours go the "
             "other way round; are two of them exchanged?");
   EXPECT_EQ(ErrorFor(Exchanged({{4, 0}})),
-            "the corner at ULB, facelets 1 17 22, shows R L B: R and L are the colours of opposite "
-            "faces, which share no piece");
+            "the corner at ULB, facelets 1 17 22, shows R L B: R and L are colours of opposite "
+            "faces, which have no piece in common");
 }
 
-TEST_F(Cube2, NamesAPieceThatStandsTwice) {
-  EXPECT_EQ(
-      ErrorFor(Exchanged({{4, 9}, {9, 19}, {19, 10}})),
-      "the corner UFL stands twice, at UFL (facelets 3 9 18) and at URF (facelets 4 5 10), and "
-      "the corner URF is missing");
+TEST_F(Cube2, ErrorNamesAPieceThatOccursTwice) {
+  EXPECT_EQ(ErrorFor(Exchanged({{4, 9}, {9, 19}, {19, 10}})),
+            "the corner UFL stands twice, at UFL (facelets 3 9 18) and at URF (facelets 4 5 10), "
+            "and the corner URF is missing");
 }
 
-TEST_F(Cube2, NamesATwistedCorner) {
-  EXPECT_EQ(
-      ErrorFor(Exchanged({{3, 4}, {3, 9}})),
-      "one corner is twisted clockwise: no turns solve such a cube; check the facelets, and if "
-      "they are right, take the cube apart and twist any one corner anticlockwise");
+TEST_F(Cube2, ErrorNamesATwistedCorner) {
+  EXPECT_EQ(ErrorFor(Exchanged({{3, 4}, {3, 9}})),
+            "one corner is twisted clockwise: no turns solve this cube; check the facelets, and if "
+            "they are right, take the cube apart and twist any one corner anticlockwise");
 }
 
-// Two corners alone can change places, which they cannot on the 3x3x3.
-TEST_F(Cube2, PassesTwoSwappedCorners) { EXPECT_EQ(ErrorFor(Exchanged({{4, 8}, {9, 17}})), ""); }
+// Turns can swap just two corners, unlike on the 3x3x3.
+TEST_F(Cube2, AcceptsTwoSwappedCorners) { EXPECT_EQ(ErrorFor(Exchanged({{4, 8}, {9, 17}})), ""); }
 
 }  // namespace
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The cube against the group it is: nothing here knows how it is implemented.
+// Compares the cube with known facts about its group; independent of the implementation.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ class Cube3 : public FaceletCube {
  protected:
   Cube3() : FaceletCube("cube3", "UUUUUUUUURRRRRRRRRFFFFFFFFFDDDDDDDDDLLLLLLLLLBBBBBBBBB") {}
 
-  // How often a sequence must be repeated to come back to the solved cube.
+  // How often a sequence must be repeated to return to the solved cube.
   int OrderOf(std::string_view moves) const {
     std::vector<std::uint8_t> state = Goal();
     int order = 0;
@@ -28,7 +28,7 @@ class Cube3 : public FaceletCube {
   }
 };
 
-TEST_F(Cube3, EachMoveHasOrderFourAndItsInverse) {
+TEST_F(Cube3, EachMoveHasOrderFourAndAnInverse) {
   for (const std::string& move : cube_->spec().action_names) {
     EXPECT_EQ(OrderOf(move), 4) << move;
     const std::string back = move.size() == 1 ? move + "'" : move.substr(0, 1);
@@ -56,7 +56,7 @@ TEST_F(Cube3, KnownSequencesHaveTheirOrders) {
   EXPECT_EQ(OrderOf("R U U D' B D'"), 1260);  // the highest order of any element
 }
 
-TEST_F(Cube3, MovesMakeTheFaceletsThatOthersSay) {
+TEST_F(Cube3, MovesMakeTheFaceletsOfOtherPrograms) {
   EXPECT_EQ(AfterMoves(""), solved_);
   EXPECT_EQ(AfterMoves("R"), "UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB");
   EXPECT_EQ(AfterMoves("U"), "UUUUUUUUUBBBRRRRRRRRRFFFFFFDDDDDDDDDFFFLLLLLLLLLBBBBBB");
@@ -83,51 +83,48 @@ TEST_F(Cube3, MovesSurviveTheRoundTripThroughText) {
   EXPECT_EQ(FormatActions(cube_->spec(), ParseActions(cube_->spec(), "  U\tF'\n")), "U F'");
 }
 
-TEST_F(Cube3, RefusesWhatIsNoCube) {
+TEST_F(Cube3, RejectsTextThatIsNotACube) {
   EXPECT_EQ(ErrorFor("UUU"), "a cube has 54 facelets, found 3");
   EXPECT_EQ(ErrorFor("X" + solved_.substr(1)), "facelet 1 is 'X', expected one of U R F D L B");
-  EXPECT_EQ(ErrorFor("R" + solved_.substr(1)), "colour U stands on 8 facelets, expected 9");
+  EXPECT_EQ(ErrorFor("R" + solved_.substr(1)), "colour U is on 8 facelets, expected 9");
   EXPECT_THROW(ParseActions(cube_->spec(), "U X"), InputError);
 }
 
-TEST_F(Cube3, SaysHowToHoldIt) {
-  EXPECT_EQ(
-      ErrorFor("RRRRRRRRRDDDDDDDDDFFFFFFFFFLLLLLLLLLUUUUUUUUUBBBBBBBBB"),
-      "the centre of face U is R, expected U: hold the cube so that each centre is on its own "
-      "face, and it reads " +
-          solved_);
+TEST_F(Cube3, ErrorSaysHowToHoldTheCube) {
+  EXPECT_EQ(ErrorFor("RRRRRRRRRDDDDDDDDDFFFFFFFFFLLLLLLLLLUUUUUUUUUBBBBBBBBB"),
+            "the centre of face U is R, expected U: hold the cube so that each centre is on its "
+            "own face, and it reads " +
+                solved_);
   std::string mirrored = solved_;
   std::swap(mirrored[4], mirrored[13]);
-  EXPECT_EQ(
-      ErrorFor(mirrored),
-      "the centre of face U is R, expected U: hold the cube so that each centre is on its own "
-      "face");
+  EXPECT_EQ(ErrorFor(mirrored),
+            "the centre of face U is R, expected U: hold the cube so that each centre is on its "
+            "own face");
 }
 
-TEST_F(Cube3, NamesAPieceThatNoCubeHas) {
+TEST_F(Cube3, ErrorNamesAPieceThatDoesNotExist) {
   EXPECT_EQ(ErrorFor(Exchanged({{9, 0}})),
-            "the corner at ULB, facelets 1 37 48, shows R L B: R and L are the colours of opposite "
-            "faces, which share no piece");
+            "the corner at ULB, facelets 1 37 48, shows R L B: R and L are colours of opposite "
+            "faces, which have no piece in common");
   EXPECT_EQ(ErrorFor(Exchanged({{9, 20}})),
             "the corner at URF, facelets 9 10 21, shows U F R: on a real cube these colours go the "
             "other way round; are two of them exchanged?");
   EXPECT_EQ(ErrorFor(Exchanged({{10, 7}})),
             "the edge at UR, facelets 6 11, shows U U: no piece has a colour twice");
   EXPECT_EQ(ErrorFor(Exchanged({{10, 28}})),
-            "the edge at UR, facelets 6 11, shows U D: U and D are the colours of opposite faces, "
-            "which share no piece");
+            "the edge at UR, facelets 6 11, shows U D: U and D are colours of opposite faces, "
+            "which have no piece in common");
 }
 
-TEST_F(Cube3, NamesAPieceThatStandsTwice) {
+TEST_F(Cube3, ErrorNamesAPieceThatOccursTwice) {
   EXPECT_EQ(ErrorFor(Exchanged({{23, 50}})),
             "the edge BR stands twice, at FR (facelets 24 13) and at BR (facelets 49 15), and the "
             "edge FR is missing");
 }
 
-TEST_F(Cube3, NamesWhatNoTurnsCanDo) {
+TEST_F(Cube3, ErrorSaysWhyNoTurnsSolveTheCube) {
   const std::string no_turns =
-      ": no turns solve such a cube; check the facelets, and if they are right, take the cube "
-      "apart "
+      ": no turns solve this cube; check the facelets, and if they are right, take the cube apart "
       "and ";
   EXPECT_EQ(ErrorFor(Exchanged({{7, 19}})),
             "one edge is flipped" + no_turns + "turn any one edge over");
@@ -142,7 +139,7 @@ TEST_F(Cube3, NamesWhatNoTurnsCanDo) {
                 "twist any one corner anticlockwise and exchange any two edges");
 }
 
-TEST_F(Cube3, FaultsThatCancelAreNone) {
+TEST_F(Cube3, AcceptsFlipsAndTwistsThatCancel) {
   EXPECT_EQ(ErrorFor(Exchanged({{7, 19}, {5, 10}})), "");                   // two flipped edges
   EXPECT_EQ(ErrorFor(Exchanged({{8, 9}, {8, 20}, {2, 11}, {2, 45}})), "");  // two twists
 }

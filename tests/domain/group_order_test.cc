@@ -1,5 +1,4 @@
-// Whether the permutations of a puzzle are those of the real one: together they must make as many
-// as are known.
+// Checks the permutations of puzzles: they must generate a group of the known order.
 #include "support/group_order.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,7 @@
 namespace tandem {
 namespace {
 
-// Read off by moving numbers, whatever its labels.
+// Finds the permutations by moving distinct numbers, whatever the labels are.
 std::vector<Permutation> PermutationsOf(const Domain& domain) {
   std::vector<Permutation> all;
   for (Action action = 0; action < domain.spec().num_actions(); ++action) {
@@ -27,17 +26,17 @@ Factors OrderOf(const std::string& name) {
   return PermutationGroup(PermutationsOf(*MakeDomain(name))).Order();
 }
 
-TEST(GroupOrder, OfSmallPuzzlesWhoseStatesAreCountedElsewhere) {
+TEST(GroupOrder, SmallPuzzles) {
   EXPECT_EQ(OrderOf("permutation:lrx"), Factors().TimesFactorial(8));
   EXPECT_EQ(OrderOf("permutation:pyraminx"), Factors().Times(933'120).Times(3, 4));  // 4 tips
   EXPECT_EQ(OrderOf("cube2"), Factors().Times(3'674'160));
 }
 
-TEST(GroupOrder, TopSpinMakesEveryOrder) {
+TEST(GroupOrder, TopSpinReachesEveryOrder) {
   EXPECT_EQ(OrderOf("permutation:topspin"), Factors().TimesFactorial(20));
 }
 
-// 8 corners and 12 edges; twists and flips sum to none, and the two permutations are both even or
+// 8 corners and 12 edges. Twists and flips sum to zero, and the two permutations are both even or
 // both odd.
 TEST(GroupOrder, RubiksCube) {
   const Factors known =
@@ -46,14 +45,15 @@ TEST(GroupOrder, RubiksCube) {
   EXPECT_EQ(OrderOf("cube3_htm"), known);
 }
 
-// 7 corners move; 24 wings, which cannot flip; 24 centres, as odd or even as the corners are.
+// 7 corners move; 24 wings, which cannot flip; 24 centres, whose permutation has the parity of that
+// of the corners.
 TEST(GroupOrder, Cube4) {
   EXPECT_EQ(
       OrderOf("permutation:cube4"),
       Factors().TimesFactorial(7).Times(3, 6).TimesFactorial(24).TimesFactorial(24).Times(2, -1));
 }
 
-// 20 corners and 30 edges, each evenly permuted.
+// 20 corners and 30 edges, each with even permutations.
 TEST(GroupOrder, Megaminx) {
   EXPECT_EQ(
       OrderOf("permutation:megaminx"),

@@ -30,7 +30,7 @@ std::string ErrorFor(const std::string& domain_name, const std::string& text) {
   return "";
 }
 
-TEST(NPuzzle, AnActionIsTheWayATileMoves) {
+TEST(NPuzzle, ActionsAreNamedAfterTheMoveOfTheTile) {
   const std::string middle = "1 2 3 4 0 5 7 8 6";
   EXPECT_EQ(After("npuzzle:3", middle, "U"), "1 2 3 4 8 5 7 0 6");
   EXPECT_EQ(After("npuzzle:3", middle, "D"), "1 0 3 4 2 5 7 8 6");
@@ -39,7 +39,7 @@ TEST(NPuzzle, AnActionIsTheWayATileMoves) {
   EXPECT_EQ(After("npuzzle:3", middle, "L U"), "1 2 3 4 5 6 7 8 0");
 }
 
-TEST(NPuzzle, WhatLeadsOffTheBoardChangesNothing) {
+TEST(NPuzzle, ActionsOffTheBoardChangeNothing) {
   const std::string goal = "1 2 3 4 5 6 7 8 0";
   EXPECT_EQ(After("npuzzle:3", goal, "U"), goal);
   EXPECT_EQ(After("npuzzle:3", goal, "L"), goal);
@@ -49,7 +49,7 @@ TEST(NPuzzle, WhatLeadsOffTheBoardChangesNothing) {
   EXPECT_EQ(After("npuzzle:3", corner, "R"), corner);
 }
 
-TEST(NPuzzle, The8PuzzleHasItsStatesAndItsDepth) {
+TEST(NPuzzle, The8PuzzleHasTheKnownStatesAndDepth) {
   const std::vector<std::size_t> levels =
       CountLevels(*MakeDomain("npuzzle:3"), 1000, [](auto state) { return KeyInBase(state, 9); });
   EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), 181'440U);
@@ -57,18 +57,18 @@ TEST(NPuzzle, The8PuzzleHasItsStatesAndItsDepth) {
   EXPECT_EQ(levels.back(), 2U);
 }
 
-TEST(NPuzzle, The15PuzzleBeginsAsItShould) {
+TEST(NPuzzle, The15PuzzleHasTheKnownStatesNearTheGoal) {
   const std::vector<std::size_t> levels =
       CountLevels(*MakeDomain("npuzzle:4"), 10, [](auto state) { return KeyInBase(state, 16); });
   EXPECT_EQ(levels, (std::vector<std::size_t>{1, 2, 4, 10, 24, 54, 107, 212, 446, 946, 1948}));
 }
 
-TEST(NPuzzle, RefusesWhatIsNoBoard) {
+TEST(NPuzzle, RejectsTextThatIsNotABoard) {
   EXPECT_EQ(ErrorFor("npuzzle:4", "1 2 3"),
             "a 4x4 board has 16 numbers separated by spaces, found 3");
-  EXPECT_EQ(ErrorFor("npuzzle:4", "1 2 3 4 5 6 7 8 0"),
-            "a 4x4 board has 16 numbers separated by spaces, found 9, as on the 3x3 board of "
-            "npuzzle:3");
+  EXPECT_EQ(
+      ErrorFor("npuzzle:4", "1 2 3 4 5 6 7 8 0"),
+      "a 4x4 board has 16 numbers separated by spaces, found 9, as on the 3x3 board of npuzzle:3");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 8 9"),
             "number 9 is '9', expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 x 4 5 6 7 8 0"),
@@ -83,7 +83,7 @@ TEST(NPuzzle, RefusesWhatIsNoBoard) {
             "tile 8 stands twice, as number 8 and number 9, and the blank, 0, is missing");
 }
 
-TEST(NPuzzle, NamesABoardThatNoSlidesSolve) {
+TEST(NPuzzle, RejectsABoardThatNoSlidesSolve) {
   for (const char* swapped : {"2 1 3 4 5 6 7 8 0", "1 2 3 4 5 6 8 7 0", "0 2 1 4 5 3 7 8 6"}) {
     EXPECT_TRUE(ErrorFor("npuzzle:3", swapped).starts_with("two tiles are swapped: ")) << swapped;
   }
@@ -91,7 +91,7 @@ TEST(NPuzzle, NamesABoardThatNoSlidesSolve) {
                   .starts_with("two tiles are swapped: "));
 }
 
-TEST(NPuzzle, AnySwapOfTwoTilesIsNoticed) {
+TEST(NPuzzle, RejectsASwapOfAnyTwoTiles) {
   const std::string board = "9 1 7 4 5 10 8 14 15 6 2 11 13 0 12 3";
   EXPECT_EQ(ErrorFor("npuzzle:4", board), "");
   const auto domain = MakeDomain("npuzzle:4");

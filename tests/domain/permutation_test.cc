@@ -36,7 +36,7 @@ TEST(Permutation, ComposesAndInverts) {
   EXPECT_EQ(Inverse(Compose(a, b)), Compose(Inverse(b), Inverse(a)));
 }
 
-TEST(Permutation, WorksOutInversesAndTheInputLayout) {
+TEST(Permutation, DerivesInversesAndTheInputLayout) {
   const RingDomain ring(8);
   EXPECT_EQ(ring.spec().inverse_actions, (std::vector<Action>{1, 0}));
   EXPECT_EQ(ring.spec().state_size, 8);
@@ -44,8 +44,8 @@ TEST(Permutation, WorksOutInversesAndTheInputLayout) {
   EXPECT_EQ(ring.spec().input.depth, 2);
 }
 
-// Every way to permute rows, of every length, against the definition.
-TEST(PermutationTable, EveryWayMakesTheSame) {
+// Compares every method of permuting rows, for every length, with the definition.
+TEST(PermutationTable, EveryMethodGivesTheSameRows) {
   for (const std::size_t positions :
        {1, 15, 24, 31, 32, 33, 54, 63, 64, 65, 96, 127, 128, 129, 192, 255, 256}) {
     Random random(positions, Purpose::kShuffle);

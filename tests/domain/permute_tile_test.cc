@@ -1,4 +1,4 @@
-// The steps of a GPU's threads, taken by a CPU, against the CPU's own way.
+// Runs the steps of a GPU's threads on a CPU, and compares them with the CPU's own method.
 #include "domain/permute_tile.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kThreads = 256;
 
-// Every tile with its own shared memory, one thread after the other.
+// Runs every tile with its own shared memory, one thread after another.
 void RunJob(const PermuteJob& job) {
   for (std::uint64_t number = 0; number < PermuteTile::CountOf(job); ++number) {
     const PermuteTile tile(job, number);
@@ -31,8 +31,8 @@ void RunJob(const PermuteJob& job) {
   }
 }
 
-// A puzzle of random moves and rows of random bytes, with a margin before and behind that nobody
-// may write to. Rows begin `offset` bytes behind the beginning of a word.
+// A puzzle of random moves, and rows of random bytes between margins that must not be written to.
+// Rows begin `offset` bytes after the start of a word.
 struct Case {
   static constexpr std::size_t kMargin = 64;
   static constexpr std::uint8_t kMark = 0xA5;
@@ -103,7 +103,8 @@ TEST_P(PermuteTiles, Expand) {
       if (num_actions * rows * positions > 4'000'000) continue;
       for (const std::size_t offset : {0, 3}) {
         Case here(positions, num_actions, rows, offset);
-        const std::size_t begin = Case::kMargin + (offset == 0 ? 0 : 2);  // unlike the states'
+        const std::size_t begin =
+            Case::kMargin + (offset == 0 ? 0 : 2);  // another alignment than the states have
         std::vector<std::uint8_t> expected(begin + num_actions * rows * positions + Case::kMargin,
                                            Case::kMark);
         std::vector<std::uint8_t> children = expected;

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Every, Pictures,
                                          "permutation:cube4", "permutation:topspin",
                                          "permutation:lrx"));
 
-TEST(Picture, DiscsCanBeToldApartWithoutColours) {
+TEST(Picture, DiscsDifferWithoutColours) {
   EXPECT_EQ(DrawState("hanoi:3", "1 0 1"),
             "            [1]\n"
             "  [ 2 ]   [  3  ]\n"
@@ -79,8 +79,8 @@ std::string SvgOf(std::string_view domain, std::string_view text) {
   return ToSvg(puzzle->Draw(state));
 }
 
-// The letters that replace colours in a plain terminal.
-TEST(Picture, SvgShowsWallsLightsAndBlanksByColourAlone) {
+// Checks the letters that replace colours in a plain terminal.
+TEST(Picture, SvgHasNoLettersForWallsLightsAndBlanks) {
   const std::string grid = "#####\n#@ .#\n#   #\n#   #\n#####";
   EXPECT_EQ(SvgOf("grid:5", grid).find(">#</text>"), std::string::npos);
   EXPECT_NE(SvgOf("grid:5", grid).find(">@</text>"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(Picture, SvgShowsWallsLightsAndBlanksByColourAlone) {
   EXPECT_NE(DrawState("npuzzle:3", "1 2 3 4 5 6 7 8 0").find(" ."), std::string::npos);
 }
 
-TEST(Picture, TextWithoutColourIsShownWhereTheColourIsNot) {
+TEST(Picture, UsesTextWithoutColourIfColourIsOff) {
   const Picture picture{.cells = {{.text = "", .colour = 0x4a4a55, .without_colour = "#"},
                                   {.x = 1, .text = "", .without_colour = "."}}};
   EXPECT_EQ(ToTerminal(picture, /*colour=*/false), " # .\n");

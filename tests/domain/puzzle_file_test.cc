@@ -1,4 +1,4 @@
-// Puzzles that a file describes.
+// Puzzles that a YAML file describes.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -25,7 +25,7 @@ std::unique_ptr<const Domain> Make(const std::string& yaml) {
   return MakeDomain("permutation:" + file.string());
 }
 
-// Without the folder.
+// The message without the folder.
 std::string ErrorFor(const std::string& yaml) {
   try {
     Make(yaml);
@@ -42,7 +42,7 @@ std::string After(const Domain& domain, std::string_view moves) {
   return domain.FormatState(After(domain, state, ParseActions(domain.spec(), moves)));
 }
 
-TEST(PuzzleFile, CyclesAndArraysSayTheSame) {
+TEST(PuzzleFile, CyclesAndArraysGiveTheSamePuzzle) {
   const auto cycles = Make("goal: [a, b, c, d]\ngenerators: {R: \"(0 1 2)\"}\n");
   const auto array = Make("goal: [a, b, c, d]\ngenerators: {R: [2, 0, 1, 3]}\n");
   EXPECT_EQ(After(*cycles, "R"), "c a b d");
@@ -51,8 +51,8 @@ TEST(PuzzleFile, CyclesAndArraysSayTheSame) {
   EXPECT_EQ(After(*cycles, "R R'"), "a b c d");
 }
 
-// Networks and examples of one are not those of the other.
-TEST(PuzzleFile, IsKnownByItsRules) {
+// Networks and examples depend on the rules, so puzzles with other rules have another identity.
+TEST(PuzzleFile, IdentityDependsOnTheRules) {
   const std::string goal = "goal: [a, b, c]\n";
   const auto rules = [](const std::string& yaml) { return Make(yaml)->spec().rules; };
   const std::string ring = rules(goal + "generators: {R: \"(0 1 2)\"}\n");
@@ -65,7 +65,7 @@ TEST(PuzzleFile, IsKnownByItsRules) {
   EXPECT_NE(rules(goal + "generators: {R: {moves: \"(0 1 2)\", cost: 2}}\n"), ring);
 }
 
-TEST(PuzzleFile, AnInverseThatIsGivenIsNotAdded) {
+TEST(PuzzleFile, DoesNotAddAnInverseThatIsGiven) {
   const auto puzzle = Make(
       "goal: [1, 2, 3]\ngenerators: {L: \"(0 2 1)\", R: {moves: \"(0 1 2)\", cost: 2.5}, X: \"(0 "
       "1)\"}\n");
@@ -74,8 +74,8 @@ TEST(PuzzleFile, AnInverseThatIsGivenIsNotAdded) {
   EXPECT_EQ(puzzle->spec().action_costs, (std::vector<float>{1, 2.5F, 1}));
 }
 
-// Labels and moves are read back from text whose words white space parts.
-TEST(PuzzleFile, LabelsAndMovesAreWords) {
+// The text of states and moves separates labels and names by white space.
+TEST(PuzzleFile, RejectsLabelsAndMovesWithWhiteSpace) {
   for (const char* white : {" ", "\\t", "\\f", "\\v", "\\e"}) {
     const std::string word = std::string("\"a").append(white).append("b\"");
     EXPECT_EQ(ErrorFor("goal: [" + word + ", c]\ngenerators: {X: \"(0 1)\"}\n"),
@@ -85,7 +85,7 @@ TEST(PuzzleFile, LabelsAndMovesAreWords) {
   }
 }
 
-TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
+TEST(PuzzleFile, ErrorNamesTheGeneratorAndThePosition) {
   const std::string goal = "goal: [1, 2, 3]\n";
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1]\n"),
             "my.yaml:3: generator R: 2 positions, expected 3 as in the goal");
@@ -104,8 +104,8 @@ TEST(PuzzleFile, NamesGeneratorAndPositionOfAMistake) {
       "my.yaml:4: generator R has no inverse among the generators; `inverses: added` adds R'");
 }
 
-// What is too large or too small makes sums that are no number, or no sum.
-TEST(PuzzleFile, CostsAreOfASaneSize) {
+// Costs that are too large make sums that overflow; costs that are too small vanish in sums.
+TEST(PuzzleFile, RejectsCostsThatAreTooLargeOrTooSmall) {
   const auto error_for = [](const std::string& cost) {
     return ErrorFor("goal: [1, 2]\ngenerators:\n  R:\n    moves: \"(0 1)\"\n    cost: " + cost +
                     "\n");
@@ -118,7 +118,7 @@ TEST(PuzzleFile, CostsAreOfASaneSize) {
   }
 }
 
-TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
+TEST(PuzzleFile, RejectsGeneratorsWithoutMovesOrInverses) {
   const std::string goal = "goal: [1, 2, 3]\ngenerators:\n";
   EXPECT_EQ(ErrorFor(goal + "  R: \"(0 1)\"\n  X: [0, 1, 2]\n"),
             "my.yaml:4: generator X moves nothing");
@@ -129,7 +129,7 @@ TEST(PuzzleFile, NamesGeneratorsThatAreNoMovesOrNoInverses) {
             "my.yaml:3: generator X: X does not undo it; name its inverse otherwise, by `inverse`");
 }
 
-TEST(PuzzleFile, AnInverseThatIsNamedIsHeldAgainstTheMoves) {
+TEST(PuzzleFile, ChecksThatANamedInverseUndoesTheMove) {
   const std::string goal = "goal: [1, 2, 3]\n";
   const std::string x = "generators:\n  X:\n    moves: \"(0 1 2)\"\n    inverse: Y\n";
   EXPECT_EQ(ErrorFor(goal + x), "");
@@ -145,7 +145,7 @@ TEST(PuzzleFile, AnInverseThatIsNamedIsHeldAgainstTheMoves) {
             "my.yaml:6: generator X has no inverse among the generators; `inverses: added` adds Y");
 }
 
-TEST(PuzzleFile, AGeneratorIsCyclesOrAnArray) {
+TEST(PuzzleFile, GeneratorMustBeCyclesOrAnArray) {
   const std::string start = "goal: [1, 2, 3]\ngenerators:\n";
   const std::string expected =
       "expected cycles, a text such as \"(0 1)\", or an array of 3 positions";
@@ -155,7 +155,7 @@ TEST(PuzzleFile, AGeneratorIsCyclesOrAnArray) {
   }
 }
 
-TEST(PuzzleFile, PositionsOfALayoutHideNoOthers) {
+TEST(PuzzleFile, RejectsALayoutWhosePositionsOverlap) {
   const auto error_for = [](const std::string& layout) {
     return ErrorFor("goal: [1, 2, 3]\ngenerators: {X: \"(0 1)\"}\nlayout:\n  [" + layout + "]\n");
   };
@@ -169,7 +169,7 @@ TEST(PuzzleFile, PositionsOfALayoutHideNoOthers) {
       "my.yaml:4: layout: position 1 overlaps position 0: expected them 1 apart, in x or in y");
 }
 
-TEST(PuzzleFile, NamesOtherMistakes) {
+TEST(PuzzleFile, ErrorsNameOtherMistakes) {
   EXPECT_EQ(ErrorFor("goal: [1, a b]\ngenerators: {X: \"(0 1)\"}\n"),
             "my.yaml:1: goal: position 1: expected a word without white space");
   EXPECT_EQ(ErrorFor("goal: [1, 2]\nlayout: [[0, 0], [1, -5]]\ngenerators: {X: \"(0 1)\"}\n"),
@@ -189,15 +189,15 @@ TEST(PuzzleFile, NamesOtherMistakes) {
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
 }
 
-TEST(PuzzleFile, IsOneDocument) {
+TEST(PuzzleFile, RejectsASecondDocument) {
   const std::string one = "goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\n";
   EXPECT_EQ(ErrorFor("# a comment\n--- # and another\n" + one + "...\n# a third\n"), "");
-  const std::string message = "a second YAML document begins here, but a puzzle is one";
+  const std::string message = "a second YAML document begins here, expected one";
   EXPECT_EQ(ErrorFor(one + "---\n" + one), "my.yaml:3: " + message);
   EXPECT_EQ(ErrorFor("---\n" + one + "...\n\n" + one), "my.yaml:6: " + message);
 }
 
-TEST(PuzzleFile, AStateHasTheLabelsOfTheGoal) {
+TEST(PuzzleFile, StateMustHaveTheLabelsOfTheGoal) {
   const auto puzzle = MakeDomain("permutation:lrx");
   State state(8);
   const auto error_for = [&](const char* text) -> std::string {
@@ -214,13 +214,13 @@ TEST(PuzzleFile, AStateHasTheLabelsOfTheGoal) {
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 stands 0 times, expected 1 as in the goal");
 }
 
-TEST(Shipped, LrxHasEveryOrderOfItsNumbers) {
+TEST(Shipped, LrxReachesEveryOrderOfItsNumbers) {
   const auto levels = CountLevels(*MakeDomain("permutation:lrx"), 100, HashState);
   EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), 40'320);  // 8!
 }
 
-// With moves of tips alone left out, the numbers of states by distance are known (OEIS A079745).
-TEST(Shipped, ThePyraminxHasItsStates) {
+// The numbers of states by distance are known if moves of tips are left out (OEIS A079745).
+TEST(Shipped, PyraminxHasTheKnownNumbersOfStates) {
   std::istringstream lines(ReadFile(SourceFolder() / "puzzles/pyraminx.yaml"));
   std::string without_tips;
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,4 @@
-// The tests' own solvers on a few states of each published test set; long/ has all.
+// Runs the tests' own solvers on a few states of each published test set; long/ runs all of them.
 #include "support/solutions.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A right domain, and what becomes of it when one thing is wrong.
+// A correct domain, and variants of it with one fault each.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class Walker : public Domain {
   }
 };
 
-/// Any flag but 0 counts as a goal.
+/// Writes 255 instead of 1 as the flag of a goal.
 struct GoalFlagOf255 final : Walker {
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) is_goal[i] = states[i][0] == 0 ? 255 : 0;
@@ -186,7 +186,7 @@ struct WritesBeyondTheRows final : Walker {
   }
 };
 
-/// Steps right only, and so cannot be undone.
+/// Steps only to the right, so no action can be undone.
 class OneWay : public Walker {
  public:
   OneWay()

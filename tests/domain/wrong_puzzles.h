@@ -1,4 +1,4 @@
-// Structs of one thing wrong each, which PuzzleDomain or the conformance suite tells of.
+// Puzzle structs with one fault each, which PuzzleDomain or the conformance suite reports.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// Three lamps: action i turns lamp i over. The goal is all out.
+/// Three lamps: action i switches lamp i. The goal is all lamps off.
 struct Lamps {
   static constexpr int kActions = 3;
   static constexpr int kDepth = 2;
@@ -56,8 +56,8 @@ struct LampsThatDeclareInversesAndStayOut : LampsThatStayOut {
   static int Inverse(int action) { return action; }
 };
 
-/// A line of 10,000 places: action 0 goes one place on, action 1 one place back. Action 2 leaps
-/// from place 5,000 to the goal, and nothing undoes it.
+/// A line of 10,000 places: action 0 moves one place forward, action 1 one place back. Action 2
+/// leaps from place 5,000 to the goal, and no action undoes it.
 struct LineWithLeap {
   static constexpr int kActions = 3;
   static constexpr int kDepth = 100;
@@ -77,9 +77,8 @@ struct LineWithDeclaredLeap : LineWithLeap {
   static int Inverse(int action) { return 1 - action % 2; }
 };
 
-/// Twenty switches, each turned over by its action. Where eight or more are on, action 20 turns
-/// switch 13 over, or all off where `kAllOff`. No state so far from the goal is among the nearest
-/// 300.
+/// Twenty switches; action i switches switch i. If eight or more are on, action 20 switches switch
+/// 13, or turns all off if `kAllOff`. The nearest 300 states contain no state so far from the goal.
 template <bool kAllOff>
 struct Switches {
   static constexpr int kActions = 21;
@@ -105,7 +104,7 @@ struct LampsWithNoStepBack : LampsThatTurnOnAlone {
   }
 };
 
-/// kAction is no action.
+/// kAction is not an action of the puzzle.
 template <int kAction>
 struct LampsThatStepBackBy : LampsThatTurnOnAlone {
   static std::optional<int> StepBack(State& /*state*/, std::uint64_t /*random*/) { return kAction; }
