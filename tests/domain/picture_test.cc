@@ -79,7 +79,7 @@ std::string SvgOf(std::string_view domain, std::string_view text) {
   return ToSvg(puzzle->Draw(state));
 }
 
-// Checks the letters that replace colours in a plain terminal.
+// A plain terminal shows letters instead of colours; an SVG does not need them.
 TEST(Picture, SvgHasNoLettersForWallsLightsAndBlanks) {
   const std::string grid = "#####\n#@ .#\n#   #\n#   #\n#####";
   EXPECT_EQ(SvgOf("grid:5", grid).find(">#</text>"), std::string::npos);

@@ -1,5 +1,5 @@
-// Configs of training runs: what is read is written and read back to the same config; anything else
-// is an InputError.
+// Fuzzes configs of training runs. A config that is accepted must survive being written and read
+// back; any other text must give an InputError.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>

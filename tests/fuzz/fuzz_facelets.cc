@@ -1,4 +1,4 @@
-// Cubes, also as other programs write them, and puzzles whose states are numbers.
+// Fuzzes states of cubes, also in other programs' notations, and of puzzles with numbers as states.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// What is read as a cube must come back from the notation it was read in.
+// A state that is read as a cube must be written back in the notation that it was read in.
 void RewriteIfCube(std::string_view text, cube::Notation from) {
   std::string ours;
   try {

@@ -1,4 +1,4 @@
-// Levels of Sokoban and mazes.
+// Fuzzes levels of Sokoban and mazes.
 #include "fuzz/round_trip.h"
 #include "tandem/registry.h"
 

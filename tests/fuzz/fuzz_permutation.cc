@@ -1,5 +1,5 @@
-// Puzzles without code: what is read makes a domain whose goal is read back; anything else is an
-// InputError.
+// Fuzzes puzzles without code. A file that is accepted must give a domain whose goal can be written
+// and read back; any other file must give an InputError.
 #include <cstdint>
 #include <optional>
 #include <string>

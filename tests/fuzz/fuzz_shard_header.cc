@@ -1,5 +1,5 @@
-// Headers of shards, raw or as the JSON within with a right hash around it: what is read is written
-// and read back; anything else is an Error.
+// Fuzzes shard headers, either the raw bytes or their JSON, to which a correct hash is added. A
+// header that is accepted must survive being written and read back; any other must give an Error.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::optional<ShardHeader> Parse(std::string_view text) {
   }
 }
 
-// A whole header, as its own author would write it.
+// A complete header around `json`, with a correct hash.
 std::string WithRightHash(std::string_view json) {
   constexpr std::size_t kPage = 4096;
   const std::size_t around = 100 + kHashDigits;
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!header) return 0;
   const std::string written = tandem::FormatHeader(*header);
   const auto again = tandem::Parse(written);
-  // Chunks lie behind the header, so one of another length cannot describe them.
+  // Chunks follow the header, so a header of another length cannot describe them.
   const bool same_length =
       static_cast<std::int64_t>(written.size()) == header->chunks.front().offset;
   if (same_length && (!again || again->set != header->set || again->chunks != header->chunks)) {

@@ -1,5 +1,5 @@
-// Files of tensors, whole or as the pickle within: every tensor that is read lies in memory that is
-// there; anything else is an Error.
+// Fuzzes tensor files, whole or only their pickle. Every tensor that is read must be within the
+// file's memory; any other input must give an Error.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 16;
 
-// Sums the bytes of each element: the address sanitizer sees those that are not there.
+// Sums the bytes of each element, so that the address sanitizer detects reads outside the memory.
 unsigned TouchAll(const StoredTensor& tensor) {
   unsigned sum = 0;
   if (tensor.bytes.empty()) return sum;
@@ -54,7 +54,7 @@ PickledDict ReadAsPickle(std::string_view pickle, std::span<const std::byte> sto
 }  // namespace tandem
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Memory of exactly this size, so that each byte beyond it is seen.
+  // Memory of exactly this size, so that reads beyond it are detected.
   const std::vector<std::byte> file(reinterpret_cast<const std::byte*>(data),
                                     reinterpret_cast<const std::byte*>(data) + size);
   const std::vector<std::byte> storage(96, std::byte{1});

@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files in some folders: what libFuzzer's own main does with them, for
-// compilers without it.
+// Runs a fuzz target on all files in some folders, as libFuzzer's main does, for compilers without
+// libFuzzer.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

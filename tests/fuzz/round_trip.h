@@ -1,4 +1,4 @@
-// What a fuzz target asks of a puzzle's notation.
+// Checks that fuzz targets make of a puzzle's notation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tandem {
 
-/// Aborts unless the state is written and read back unchanged, and can be moved and drawn.
+/// Aborts if the state does not survive being written and read back, or cannot be moved or drawn.
 inline void MustRoundTrip(const Domain& domain, const std::vector<std::uint8_t>& state) {
   std::vector<std::uint8_t> again(state.size());
   domain.ParseState(domain.FormatState(state), again);
@@ -23,7 +23,7 @@ inline void MustRoundTrip(const Domain& domain, const std::vector<std::uint8_t>&
   if (domain.Draw(state).cells.empty()) std::abort();
 }
 
-/// MustRoundTrip of whatever is read as a state; anything else must be an InputError.
+/// Calls MustRoundTrip if `text` is read as a state; otherwise ParseState must throw InputError.
 inline void RoundTripIfState(const Domain& domain, std::string_view text) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
   try {

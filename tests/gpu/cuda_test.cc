@@ -1,4 +1,4 @@
-// The CUDA device on a real GPU; skipped, with the reason, where there is none.
+// Tests the CUDA device on a real GPU. Without a GPU the tests are skipped, with the reason.
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/matmul.h>
@@ -34,7 +34,7 @@ class Cuda : public testing::Test {
     scope_ = device_->MainStream()->Enter();
   }
 
-  // Some 20 ms of matrix products on the current stream, and an event at their end.
+  // Enqueues about 20 ms of matrix products on the current stream, and an event after them.
   at::cuda::CUDAEvent KeepTheGpuBusy() const {
     at::Tensor x = at::randn({4096, 4096}, at::TensorOptions().device(device_->torch()));
     for (int i = 0; i < 10; ++i) x = at::matmul(x, x).mul_(1e-3);
@@ -62,15 +62,15 @@ class Cuda : public testing::Test {
   std::unique_ptr<StreamScope> scope_;
 };
 
-TEST_F(Cuda, CopiesRunUnderCompute) {
+TEST_F(Cuda, CopiesRunInParallelWithComputation) {
   const auto slots = device_->MakeSlots(2, {{.type = at::kByte, .sizes = {10'000, 54}}}, {});
   KeepTheGpuBusy().synchronize();  // warm up
-  // Batch n is being computed on...
+  // While the GPU computes with batch n...
   std::memset(slots[0]->host(0).data(), 1, slots[0]->host(0).size());
   slots[0]->EnqueueCopy();
   slots[0]->AwaitCopy();
   at::cuda::CUDAEvent computed = KeepTheGpuBusy();
-  // ... while the copy of batch n + 1 begins and ends.
+  // ... the copy of batch n + 1 begins and ends.
   std::memset(slots[1]->host(0).data(), 2, slots[1]->host(0).size());
   slots[1]->EnqueueCopy();
   slots[1]->AwaitHost();
@@ -105,7 +105,7 @@ TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
   PrefetchLoader loader(*device_, schema, {.batch_size = 500, .depth = 2, .seed = 1});
   for (std::int64_t update = 0; update < 3; ++update) {
     const auto source = loader.Open(rows, update);
-    // Nothing is read back before the end, so the GPU falls behind and only events keep order.
+    // Nothing is read back before the end, so the GPU falls behind and only events keep the order.
     std::vector<at::Tensor> right, sums;
     for (std::size_t n = 0; n < kRows / 500; ++n) {
       const Batch batch = source->Next();
@@ -121,7 +121,7 @@ TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
   }
 }
 
-TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
+TEST_F(Cuda, EvaluatesLikeTheCpu) {
   const NetworkSpec spec{
       .input = {.positions = 54, .depth = 6},
       .layers = {.stem_width = 128, .width = 64, .blocks = 2, .norm = Norm::kBatch}};
@@ -139,12 +139,12 @@ TEST_F(Cuda, EvaluatesAsTheCpuDoes) {
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_NEAR(values[0][i], values[1][i], 2e-3);
 }
 
-TEST_F(Cuda, TrainingHasAStreamOfItsOwn) {
+TEST_F(Cuda, TrainingHasItsOwnStream) {
   const auto current = c10::cuda::getCurrentCUDAStream();
   EXPECT_NE(current, c10::cuda::getDefaultCUDAStream());
   const auto same = device_->MainStream()->Enter();
   EXPECT_EQ(c10::cuda::getCurrentCUDAStream(), current);
-  for (int i = 0; i < 100; ++i) {  // more than a pool has
+  for (int i = 0; i < 100; ++i) {  // more than the streams of a pool
     const auto other = device_->MakeStream()->Enter();
     EXPECT_NE(c10::cuda::getCurrentCUDAStream(), current);
   }
@@ -165,7 +165,7 @@ TEST_F(Cuda, AnEvaluationWaitsForTheLastCopyOfTheWeights) {
   for (const double estimate : {1.0, 2.0, 3.0}) {
     KeepTheGpuBusy();
     net.output->bias.fill_(estimate);
-    frozen.CopyFrom(net);  // runs late, on this thread's stream; the evaluator has another
+    frozen.CopyFrom(net);  // runs late, on this thread's stream; the evaluator uses another
     evaluator.Evaluate(inputs, values);
     EXPECT_EQ(values, std::vector<float>(100, static_cast<float>(estimate)));
   }
@@ -177,13 +177,13 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
   EXPECT_NE(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=0"}).weights_sha256);
 }
 
-TEST_F(Cuda, RefusesAGpuThatIsNotThere) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
+TEST_F(Cuda, RejectsAGpuThatDoesNotExist) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
 
-TEST_F(Cuda, BatchesFromShardsAreThoseOfTheCpu) {
+TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   const TempFolder folder;
   MakeShards(folder.path());
   const auto cpu = OpenDevice("cpu");
-  const QueueDepths shallow{.cpu = 1, .gpu = 1};  // so that memory is soon used again
+  const QueueDepths shallow{.cpu = 1, .gpu = 1};  // so that slots are soon reused
   ShardLoader on_gpu(*device_, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
   ShardLoader on_cpu(*cpu, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
   const DataBuffer none(on_cpu.set().spec().schema, 0);

@@ -1,4 +1,4 @@
-// Rows permuted on a real GPU are those of the CPU; skipped, with the reason, where there is none.
+// Compares permuting rows on a real GPU with the CPU. Skipped, with the reason, without a GPU.
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -32,7 +32,7 @@ class CudaPermute : public testing::Test {
 
   static cudaStream_t Stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-  // Bytes on the GPU, as on the host, behind what is in the stream.
+  // Copies bytes to the GPU, after the work in the stream.
   at::Tensor ToGpu(const void* bytes, std::size_t count) const {
     const auto size = static_cast<std::int64_t>(count);
     at::Tensor on_gpu =
@@ -49,8 +49,7 @@ class CudaPermute : public testing::Test {
     return bytes;
   }
 
-  // Random rows between margins, which begin at an address that no word begins at if `offset` is
-  // no multiple of 4.
+  // Random rows between margins. They are not aligned to words if `offset` is not a multiple of 4.
   void Check(const PermutationTable& table, std::size_t rows, std::size_t offset) const {
     const CudaPermutations on_gpu(table);
     const std::size_t positions = table.positions();
@@ -85,7 +84,7 @@ class CudaPermute : public testing::Test {
   std::unique_ptr<StreamScope> stream_scope_;
 };
 
-TEST_F(CudaPermute, EveryPermutationPuzzleIsThatOfTheCpu) {
+TEST_F(CudaPermute, EveryPermutationPuzzleMatchesTheCpu) {
   for (const char* name :
        {"cube2", "cube2_htm", "cube3", "cube3_htm", "permutation:cube4", "permutation:lrx",
         "permutation:megaminx", "permutation:pyraminx", "permutation:topspin"}) {
@@ -115,7 +114,7 @@ TEST_F(CudaPermute, RowsMayHaveAnyLength) {
   }
 }
 
-TEST_F(CudaPermute, WorkRunsInTheOrderOfItsStream) {
+TEST_F(CudaPermute, WorkRunsInStreamOrder) {
   const auto domain = MakeDomain("cube3");
   const auto& table = dynamic_cast<const PermutationDomain&>(*domain).table();
   const CudaPermutations on_gpu(table);
@@ -123,7 +122,7 @@ TEST_F(CudaPermute, WorkRunsInTheOrderOfItsStream) {
   std::vector<std::uint8_t> states(kRows * 54);
   domain->WriteGoals({states.data(), kRows, 54});
   const at::Tensor cubes = ToGpu(states.data(), states.size());
-  for (int turn = 0; turn < 20; ++turn) {  // four of the same are none
+  for (int turn = 0; turn < 20; ++turn) {  // four equal quarter turns cancel
     const std::vector<Action> actions(kRows, static_cast<Action>(turn / 4));
     const at::Tensor chosen = ToGpu(actions.data(), kRows * sizeof(Action));
     on_gpu.Apply({cubes.data_ptr<std::uint8_t>(), kRows, 54},

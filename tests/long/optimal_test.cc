@@ -1,5 +1,5 @@
-// Whole runs of the configs for small puzzles: a minute of training, then A* over random states,
-// whose true distances a breadth-first search of the whole puzzle knows.
+// Whole runs of the configs for small puzzles: a minute of training, then A* on random states. A
+// breadth-first search of the whole puzzle provides the true distances.
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -27,9 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kStates = 200;
-constexpr std::int64_t kScramble = 1000;  // long enough to be anywhere
+constexpr std::int64_t kScramble = 1000;  // long enough to reach any state
 
-// Every state of a puzzle and its distance from one of them.
+// Every state of a puzzle and its distance from a given state.
 class Distances {
  public:
   Distances(const Domain& domain, std::span<const std::uint8_t> from) {
@@ -54,7 +54,7 @@ class Distances {
 
   int Of(std::span<const std::uint8_t> state) const { return distance_.at(HashState(state)); }
 
-  /// States at most so far away.
+  /// The number of states at most `distance` away.
   std::int64_t Within(int distance) const { return within_.at(distance); }
 
  private:
@@ -84,12 +84,13 @@ Outcome SolveAll(const Domain& domain, Evaluator& evaluator, const SearchConfig&
 
 struct Case {
   std::string config;
-  bool same_from_everywhere;  // whether every state sees as many others at each distance
+  bool same_from_everywhere;  // whether the numbers of states by distance are the same from every
+                              // state
 };
 
 class Optimal : public testing::TestWithParam<Case> {};
 
-TEST_P(Optimal, AMinuteOfTrainingSolvesEveryStateShortestWithFewExpansions) {
+TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
   const TempFolder temp;
   const Stopwatch watch;
   const StopSignal never;
@@ -120,7 +121,7 @@ TEST_P(Optimal, AMinuteOfTrainingSolvesEveryStateShortestWithFewExpansions) {
   const Distances to_goal(*domain, goal);
   const Rows states(bytes.data(), kStates, state_size);
   std::vector<int> distances;
-  std::int64_t blind = 0;  // what breadth-first search must expand: all states that are nearer
+  std::int64_t blind = 0;  // states that breadth-first search must expand: all nearer ones
   for (std::size_t i = 0; i < kStates; ++i) {
     RandomWalk walk(*domain, Random(2026, Purpose::kScramble, 0, i), states[i]);
     for (std::int64_t step = 0; step < kScramble + static_cast<std::int64_t>(i % 2); ++step) {
@@ -139,7 +140,7 @@ TEST_P(Optimal, AMinuteOfTrainingSolvesEveryStateShortestWithFewExpansions) {
   const Outcome good =
       SolveAll(model.domain(), model.evaluator(), config.search, states, distances);
   const double solving_s = solving.Seconds();
-  // Ten states are enough to miss a mark of all, and an untrained network takes long over each.
+  // Ten states are enough to fail, and an untrained network takes long for each.
   const Outcome bad =
       SolveAll(fresh.domain(), fresh.evaluator(), config.search, states.Slice(0, 10), distances);
   const double share = static_cast<double>(good.expanded) / static_cast<double>(blind);

@@ -1,4 +1,4 @@
-// What overlap makes of simulated stage times, over 50 updates.
+// Measures the effect of overlap with simulated stage times, over 50 updates.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -46,7 +46,7 @@ struct Stages {
 
 class Overlap : public testing::TestWithParam<Stages> {
  protected:
-  // Of all updates but the cold start, which nothing can overlap.
+  // The time of all updates except the cold start, which cannot overlap with anything.
   static double SecondsAfterTheColdStart(bool async) {
     SlowGenerator generator(GetParam().fill_s);
     SlowTrainer trainer(GetParam().train_s);
@@ -65,7 +65,7 @@ class Overlap : public testing::TestWithParam<Stages> {
   }
 };
 
-TEST_P(Overlap, TakesTheLongerStageAndInTurnsBoth) {
+TEST_P(Overlap, AsyncTakesTheLongerStageAndSequentialBoth) {
   const auto [fill_s, train_s] = GetParam();
   const double ideal = kUpdates * std::max(fill_s, train_s);
   const double overlapped = SecondsAfterTheColdStart(/*async=*/true);

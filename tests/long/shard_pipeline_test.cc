@@ -1,4 +1,4 @@
-// Throughput of the three stages between disk and training, each of them the slowest in turn.
+// Measures the throughput of the three stages from disk to training; each one is the slowest once.
 #include <gtest/gtest.h>
 
 #include "support/timed_stages.h"
@@ -10,8 +10,8 @@ constexpr int kChunks = 400;
 
 class StageThroughput : public testing::TestWithParam<StageTimes> {};
 
-// Ten seconds each.
-TEST_P(StageThroughput, IsThatOfTheSlowestStage) {
+// Each case takes ten seconds.
+TEST_P(StageThroughput, EqualsThatOfTheSlowestStage) {
   TimedStages stages(GetParam());
   const StageMeasured measured = stages.Run(kChunks);
   const double ideal_s = kChunks * measured.means.Slowest();

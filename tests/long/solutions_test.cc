@@ -1,4 +1,4 @@
-// The tests' own solvers on all states of the published test sets, where these are here.
+// Runs the tests' own solvers on all states of the published test sets, if the sets are present.
 #include "support/solutions.h"
 
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@ namespace {
 
 class AllSolutions : public testing::Test {
  protected:
-  // Skips the test where the sets are not here.
+  // Skips the test if the sets are missing.
   void SetUp() override {
-    if (AllPublished("cube3").empty()) GTEST_SKIP() << "the published test sets are not here";
+    if (AllPublished("cube3").empty()) GTEST_SKIP() << "the published test sets are missing";
   }
 };
 

@@ -43,7 +43,7 @@ NetworkSpec SmallSpec(Norm norm) {
 
 at::Tensor RandomRows(std::int64_t n) { return at::randint(0, 3, {n, 5}, at::kByte); }
 
-// A network whose normalisation has seen data, so that folding it has something to do.
+// A network whose normalisation has seen data, so that folding it has an effect.
 std::unique_ptr<ResNetFC> TrainedALittle(Norm norm) {
   auto net = std::make_unique<ResNetFC>(SmallSpec(norm), 3);
   const OneHot one_hot({5, 3}, at::kFloat, c10::kCPU);
@@ -65,7 +65,7 @@ TEST(OneHot, SetsTheFeatureOfEachPosition) {
   EXPECT_TRUE(at::equal(one_hot(bytes), expected));
 }
 
-TEST(ResNetFC, HasDeepCubeAsShapeAndSize) {
+TEST(ResNetFC, HasTheShapeAndSizeOfDeepCubeA) {
   const ResNetFC net(
       {.input = {.positions = 54, .depth = 6},
        .layers = {.stem_width = 5000, .width = 1000, .blocks = 4, .norm = Norm::kBatch}},
@@ -74,7 +74,7 @@ TEST(ResNetFC, HasDeepCubeAsShapeAndSize) {
   EXPECT_EQ(net.NumParameters(), 14'621'000 + 14'001 + 2 * 14'000);
 }
 
-// Matrix products of an operator, as text: its floating-point operations.
+// The floating-point operations of the matrix products of an operator, from its text.
 std::string FlopsOf(const at::RecordFunction& op) {
   const std::string name = op.name();
   if (name != "aten::mm" && name != "aten::addmm") return "";
@@ -84,7 +84,7 @@ std::string FlopsOf(const at::RecordFunction& op) {
   return std::to_string(2 * left.size(0) * left.size(1) * right.size(1));
 }
 
-TEST(ResNetFC, CountsTheFlopsOfTheProductsThatAreComputed) {
+TEST(ResNetFC, FlopCountsMatchTheComputedProducts) {
   constexpr std::int64_t kRows = 7;
   const auto total = [](const RecordedOps& ops) {
     double sum = 0;
@@ -104,7 +104,7 @@ TEST(ResNetFC, CountsTheFlopsOfTheProductsThatAreComputed) {
   }
 }
 
-TEST(ResNetFC, InitialWeightsAreAFunctionOfTheSeed) {
+TEST(ResNetFC, InitialWeightsDependOnTheSeedOnly) {
   const auto sha = [](std::uint64_t seed) {
     return WeightsSha256(StateDictOf(ResNetFC(SmallSpec(Norm::kLayer), seed)));
   };
@@ -116,7 +116,7 @@ TEST(ResNetFC, InitialWeightsAreAFunctionOfTheSeed) {
   EXPECT_GT(weight.abs().max().item<float>(), 0.2F);
 }
 
-TEST(ResNetFC, NamesItsStateInTheOrderOfPython) {
+TEST(ResNetFC, StateDictHasTheOrderOfPython) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : StateDictOf(ResNetFC(SmallSpec(Norm::kBatch), 1))) {
     names.push_back(name);
@@ -132,7 +132,7 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
   ResNetFC net(SmallSpec(Norm::kLayer), 1);
   {
     const c10::NoGradGuard no_grad;
-    net.output->bias.fill_(20);  // where values of bf16 are 1/8 apart
+    net.output->bias.fill_(20);  // where bf16 values differ by 1/8
   }
   const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(64));
   at::Tensor outputs;
@@ -148,7 +148,7 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
 
 class Frozen : public testing::TestWithParam<Norm> {};
 
-TEST_P(Frozen, IsTheNetworkInEvalMode) {
+TEST_P(Frozen, EqualsTheNetworkInEvalMode) {
   const auto net = TrainedALittle(GetParam());
   FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
   frozen.CopyFrom(*net);
@@ -159,7 +159,7 @@ TEST_P(Frozen, IsTheNetworkInEvalMode) {
   EXPECT_GT(expected.std().item<float>(), 1e-3F);
 }
 
-TEST_P(Frozen, IsNearTheNetworkInBf16) {
+TEST_P(Frozen, IsCloseToTheNetworkInBf16) {
   const auto net = TrainedALittle(GetParam());
   FrozenNet frozen(net->spec(), at::kBFloat16, c10::kCPU);
   frozen.CopyFrom(*net);
@@ -170,7 +170,7 @@ TEST_P(Frozen, IsNearTheNetworkInBf16) {
   EXPECT_FALSE(at::allclose(frozen.Forward(rows), expected, 1e-6, 1e-6));
 }
 
-TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrainsOn) {
+TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrains) {
   const auto net = TrainedALittle(GetParam());
   FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
   frozen.CopyFrom(*net);
@@ -208,7 +208,7 @@ TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
   EXPECT_TRUE(at::allclose(at::tensor(values), expected, 1e-5, 1e-6));
 }
 
-TEST(TorchEvaluator, OfAQNetTellsActionsAndTheirLeast) {
+TEST(TorchEvaluator, QNetGivesActionValuesAndTheirMinimum) {
   NetworkSpec spec = SmallSpec(Norm::kLayer);
   spec.outputs = 3;
   const ResNetFC net(spec, 1);
@@ -226,7 +226,7 @@ TEST(TorchEvaluator, OfAQNetTellsActionsAndTheirLeast) {
   EXPECT_TRUE(at::allclose(at::tensor(values), expected.amin(1), 1e-5, 1e-6));
 }
 
-TEST(Optimizer, TakesTheStepThatAHandComputes) {
+TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
   //   m2 = -0.055, v2 = 0.012475; corrected -0.055/0.19 and 0.012475/0.0199
@@ -244,7 +244,7 @@ TEST(Optimizer, TakesTheStepThatAHandComputes) {
   EXPECT_NEAR(w.item<float>(), 1.9 + step, 1e-6);
 }
 
-TEST(Optimizer, DecaysWeightsAsItsNameSays) {
+TEST(Optimizer, AdamAndAdamWDifferInWeightDecay) {
   // AdamW shrinks the weight itself, by rate * decay; Adam adds decay * weight to the gradient,
   // which its first step then turns into a step of the whole rate.
   const auto after_one_step = [](OptimizerKind kind) {
@@ -258,13 +258,13 @@ TEST(Optimizer, DecaysWeightsAsItsNameSays) {
   EXPECT_NEAR(after_one_step(OptimizerKind::kAdam), 2 - 0.01, 1e-6);
 }
 
-TEST(Optimizer, RefusesAParameterWithoutAGradient) {
+TEST(Optimizer, RejectsAParameterWithoutAGradient) {
   at::Tensor w = at::tensor({2.0F}).requires_grad_();
   Optimizer optimizer({w}, {});
   EXPECT_THROW(optimizer.Step(0.1), Error);
 }
 
-TEST(Optimizer, CutsALongGradientAndLeavesAShortOne) {
+TEST(Optimizer, ClipsOnlyGradientsAboveTheMaximumNorm) {
   // Two parameters with the gradient (3, 4), of length 5, or a tenth of it. With beta1 0 and a huge
   // epsilon, Adam's step is the gradient times rate / epsilon.
   const auto steps_of = [](float scale) {
@@ -283,7 +283,7 @@ TEST(Optimizer, CutsALongGradientAndLeavesAShortOne) {
   EXPECT_NEAR(steps_of(0.1F).second, -0.4, 1e-5);
 }
 
-TEST(LearningRate, WarmsUpEvenly) {
+TEST(LearningRate, WarmsUpLinearly) {
   const OptimizerConfig config{.learning_rate = 0.1, .warmup_iterations = 3};
   EXPECT_DOUBLE_EQ(LearningRate(config, 0, 0), 0.025);
   EXPECT_DOUBLE_EQ(LearningRate(config, 2, 0.5), 0.075);
@@ -307,7 +307,7 @@ TEST(LearningRate, FollowsItsSchedule) {
   EXPECT_DOUBLE_EQ(rate(Schedule::kExponential, 3), 0.0125);
 }
 
-TEST(ScopedThreads, SetsTheShareOfTheCallingThreadAlone) {
+TEST(ScopedThreads, SetsTheNumberForTheCallingThreadOnly) {
   const int before = omp_get_max_threads();
   {
     const ScopedThreads threads(3);
@@ -338,7 +338,7 @@ TEST(CheckProducts, AcceptsTheProductsOfThisMachine) {
   for (const int threads : {1, 2, 4}) CheckProducts(*device, threads);
 }
 
-TEST(CheckProducts, NamesTheTypeWhoseProductIsWrong) {
+TEST(CheckProducts, ErrorNamesTheTypeWhoseProductIsWrong) {
   for (const at::ScalarType wrong : {at::kFloat, at::kBFloat16}) {
     const auto half_done = [&](const at::Tensor& x, const at::Tensor& w) {
       at::Tensor product = at::linear(x, w);
@@ -371,7 +371,7 @@ class TensorFile : public testing::Test {
   const std::filesystem::path path_ = folder_.path() / "net.pt";
 };
 
-TEST_F(TensorFile, BringsTheSameWeightsBack) {
+TEST_F(TensorFile, WriteAndReadGiveTheSameWeights) {
   const ResNetFC net(SmallSpec(Norm::kBatch), 1);
   WriteTensorFile(path_, ToTensorDict(StateDictOf(net)));
   ResNetFC other(SmallSpec(Norm::kBatch), 2);
@@ -379,7 +379,7 @@ TEST_F(TensorFile, BringsTheSameWeightsBack) {
   EXPECT_EQ(WeightsSha256(StateDictOf(other)), WeightsSha256(StateDictOf(net)));
 }
 
-TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
+TEST_F(TensorFile, ErrorNamesTheTensorThatDoesNotFit) {
   const TensorDict small = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
   NetworkSpec wider = SmallSpec(Norm::kNone);
   wider.layers.width = 9;
@@ -392,7 +392,7 @@ TEST_F(TensorFile, NamesTheTensorThatDoesNotFit) {
             "net.pt: tensor 'hidden0.norm_weight' of shape [16] is missing");
 }
 
-TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
+TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {
   ResNetFC net(SmallSpec(Norm::kNone), 1);
   TensorDict more = ToTensorDict(StateDictOf(net));
   more.insert("surplus", at::zeros({1}));
@@ -404,14 +404,14 @@ TEST_F(TensorFile, NamesUnknownTensorsAndNumbersThatAreNotFinite) {
             "net.pt: tensor 'output.bias' contains values that are not finite");
 }
 
-TEST_F(TensorFile, AFullDiskIsAnErrorAndLeavesNothing) {
+TEST_F(TensorFile, ThrowsIfTheDiskIsFull) {
   std::filesystem::create_symlink("/dev/full", path_);
   EXPECT_THROW(
       WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)))),
       Error);
 }
 
-TEST_F(TensorFile, NamesTheFileThatIsTornOrSomethingElse) {
+TEST_F(TensorFile, ErrorNamesATruncatedOrForeignFile) {
   WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
   const std::string whole = ReadFile(path_);
   WriteFileAtomically(path_, std::string_view(whole).substr(0, whole.size() / 2));
@@ -451,7 +451,7 @@ TEST_F(TensorFile, KeepsEveryKindOfEntry) {
   EXPECT_TRUE(at::equal(read_inner.at("view").toTensor(), inner.at("view").toTensor()));
 }
 
-TEST_F(TensorFile, MayHoldOneNetworkTwice) {
+TEST_F(TensorFile, MayContainOneNetworkTwice) {
   const TensorDict net = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
   TensorDict dict = MakeTensorDict();
   for (const char* name : {"model", "resume", "target"}) dict.insert(name, net.copy());
@@ -460,7 +460,7 @@ TEST_F(TensorFile, MayHoldOneNetworkTwice) {
   LoadStateDict(ReadTensorFile(path_).at("resume").toGenericDict(), StateDictOf(read), "net.pt");
 }
 
-TEST_F(TensorFile, NamesTheFileWhereverAByteIsDamaged) {
+TEST_F(TensorFile, ErrorNamesTheFileWhicheverByteIsDamaged) {
   WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
   const std::string whole = ReadFile(path_);
   for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 200) {
@@ -471,7 +471,7 @@ TEST_F(TensorFile, NamesTheFileWhereverAByteIsDamaged) {
   }
 }
 
-TEST_F(TensorFile, ThatIsHostileIsRefusedThoughItsHashIsRight) {
+TEST_F(TensorFile, RejectsHostileContentsEvenIfTheHashMatches) {
   using namespace pickles;
   const auto error_of = [&](const std::string& value, const std::string& storage) {
     std::string file;
@@ -498,7 +498,7 @@ TEST_F(TensorFile, ThatIsHostileIsRefusedThoughItsHashIsRight) {
   }
 }
 
-TEST_F(TensorFile, ThatIsAPipeOrClaimsMoreThanMemoryIsNamed) {
+TEST_F(TensorFile, RejectsPipesAndSizesBeyondMemory) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: it is a pipe"),
             std::string::npos);
@@ -509,18 +509,18 @@ TEST_F(TensorFile, ThatIsAPipeOrClaimsMoreThanMemoryIsNamed) {
             std::string::npos);
 }
 
-TEST(WeightsSha256, IsWhatItsHeaderSays) {
+TEST(WeightsSha256, HashesTheDocumentedBytes) {
   // sha256 of "w\0float32\0[2]\0" and 1.0f, -2.0f in little-endian bytes, by Python's hashlib.
   const StateDict state = {{"w", at::tensor({1.0F, -2.0F})}};
   EXPECT_EQ(WeightsSha256(state),
             "3300c99aa355390afdd3458b9e8f70cc2271e12e23cd8fa0582f9a6ea6eaf6c9");
 }
 
-TEST(Device, RefusesWhatIsNone) {
+TEST(Device, RejectsUnknownDevices) {
   EXPECT_THROW(OpenDevice("gpu"), InputError);
   EXPECT_THROW(OpenDevice("cuda:x"), InputError);
   EXPECT_THROW(OpenDevice("cuda:-1"), InputError);
-  EXPECT_THROW(OpenDevice("cuda:99"), InputError);  // with a driver or without
+  EXPECT_THROW(OpenDevice("cuda:99"), InputError);  // with or without a driver
   EXPECT_EQ(OpenDevice("cpu")->description(), "cpu");
 }
 

@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// A queue over a network that counts its queries and adds one to its input.
+// A queue for a network that counts its queries and returns its input plus one.
 struct CountingQueue {
   int queries = 0;
   StandInEvaluator network{[this](std::span<const std::uint8_t> row) {
@@ -40,7 +40,7 @@ TEST(InferenceQueue, ServesRequestsUntilTheFillEnds) {
   EXPECT_EQ(q.queries, 5);
 }
 
-TEST(InferenceQueue, AFailureOfTheNetworkReachesTheGeneratorThread) {
+TEST(InferenceQueue, RethrowsExceptionsOfTheNetworkOnTheGeneratorThread) {
   StandInEvaluator network([](std::span<const std::uint8_t>) -> float { throw Error("broken"); });
   InferenceQueue queue(network);
   auto fill = std::async(std::launch::async, [&] {
@@ -53,7 +53,7 @@ TEST(InferenceQueue, AFailureOfTheNetworkReachesTheGeneratorThread) {
   fill.get();
 }
 
-TEST(InferenceQueue, CloseWakesAWaitingRequestAndRefusesLaterOnes) {
+TEST(InferenceQueue, CloseWakesAWaitingRequestAndRejectsLaterOnes) {
   CountingQueue q;
   auto asks = std::async(std::launch::async, [&] { EXPECT_THROW(q.Ask(0), Stopped); });
   q.queue.Close(std::make_exception_ptr(Stopped()));

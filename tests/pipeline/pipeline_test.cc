@@ -1,4 +1,4 @@
-// The modes, with a stand-in generator and trainer whose weights are numbers.
+// Tests the modes with a fake generator and a fake trainer whose weights are numbers.
 #include "pipeline/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -62,8 +62,8 @@ std::vector<std::int64_t> Ages(const Finished& finished) {
   return ages;
 }
 
-TEST(LossThresh, HoldsTheTargetNetworkBackAfterABadUpdate) {
-  // Updates 1 and 2 are bad, so what would follow them, w2 and w3, is not copied.
+TEST(LossThresh, SkipsTheCopyAfterAnUpdateWithHighLoss) {
+  // Updates 1 and 2 have a high loss, so w(2) and w(3) are not copied.
   for (const bool async : {true, false}) {
     StandIns shared{.losses = {0.1, 0.9, 0.9, 0.2}, .loss_thresh = 0.5};
     const std::int64_t lag = async ? 1 : 0;
@@ -75,13 +75,13 @@ TEST(LossThresh, HoldsTheTargetNetworkBackAfterABadUpdate) {
   }
 }
 
-TEST(LossThresh, CopiesAtALossOfJustThat) {
+TEST(LossThresh, CopiesIfTheLossEqualsTheThreshold) {
   StandIns shared{.losses = {0.5, 0.5}, .loss_thresh = 0.5};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 3)), (std::vector<std::int64_t>{0, 0, 0}));
 }
 
-// The run is taken up after each update, with nothing but the two "networks" and target().
-TEST(GoingOn, GivesTheWeightsOfARunThatNeverStopped) {
+// Resumes the run after each update, with only the two "networks" and target().
+TEST(Resume, GivesTheWeightsOfAnUninterruptedRun) {
   struct Case {
     bool async;
     std::int64_t lag;
@@ -92,8 +92,8 @@ TEST(GoingOn, GivesTheWeightsOfARunThatNeverStopped) {
     const Finished all = RunAll(whole, c.async, c.lag, 6);
     for (std::int64_t pause = 1; pause < 6; ++pause) {
       StandIns shared{.losses = losses, .loss_thresh = 0.5};
-      // A pipeline that is to do more would have started the next fill, with the target network as
-      // it is.
+      // A pipeline with more updates to do would have started the next fill, with the current
+      // target network.
       shared.from.target = RunAll(shared, c.async, c.lag, pause).target;
       shared.from.first_update = pause;
       const Finished rest = RunAll(shared, c.async, c.lag, 6);
@@ -115,14 +115,14 @@ TEST(Async, FillsTheNextBufferWhileItTrains) {
     EXPECT_LT(log.Position("filled " + next), log.Position("trained " + now));
     EXPECT_LT(log.Position("filled " + next), log.Position("train " + next));
   }
-  EXPECT_EQ(log.Count("fill 4"), 0);  // no fill starts that no update will use
+  EXPECT_EQ(log.Count("fill 4"), 0);  // no fill starts that no update would use
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 1, 1}));
 }
 
 TEST(Async, PublishesBetweenFillsAndBeforeTraining) {
   StandIns shared;
   RunAll(shared, /*async=*/true, 1, 3);
-  // Whatever the threads' timing, the target is written after one fill and before the next.
+  // For any timing of the threads, the target is written after one fill and before the next.
   std::vector<std::string> order;
   for (const std::string& event : shared.log.events()) {
     if (!event.starts_with("train")) order.push_back(event);
@@ -131,7 +131,7 @@ TEST(Async, PublishesBetweenFillsAndBeforeTraining) {
                                              "publish", "fill 2", "filled 2", "publish"}));
 }
 
-TEST(Sequential, TakesTurnsWithoutLag) {
+TEST(Sequential, AlternatesFillAndTrainWithoutLag) {
   StandIns shared;
   const Finished finished = RunAll(shared, /*async=*/false, 0, 2);
   EXPECT_EQ(shared.log.events(),
@@ -140,7 +140,7 @@ TEST(Sequential, TakesTurnsWithoutLag) {
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 0}));
 }
 
-TEST(Sequential, TakesTurnsWithALagOfOne) {
+TEST(Sequential, AlternatesFillAndTrainWithALagOfOne) {
   StandIns shared;
   const Finished finished = RunAll(shared, /*async=*/false, 1, 3);
   EXPECT_EQ(shared.log.events(),
@@ -150,7 +150,7 @@ TEST(Sequential, TakesTurnsWithALagOfOne) {
   EXPECT_EQ(Lags(finished), (std::vector<std::int64_t>{0, 1, 1}));
 }
 
-TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOne) {
+TEST(Modes, AsyncGivesTheWeightsOfSequentialWithLagOne) {
   for (const milliseconds fill_time : {milliseconds(0), milliseconds(3)}) {
     for (const milliseconds train_time : {milliseconds(0), milliseconds(3)}) {
       StandIns async{.fill_time = fill_time, .train_time = train_time};
@@ -164,7 +164,7 @@ TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOne) {
   }
 }
 
-TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOneWithReplayToo) {
+TEST(Modes, AsyncWithReplayGivesTheWeightsOfSequentialWithLagOne) {
   const auto weights = [](bool async, std::int64_t earlier, milliseconds train_time) {
     ReplayBuffer replay(kSchema, kRows, earlier, /*seed=*/1);
     StandIns shared{.train_time = train_time};
@@ -180,11 +180,11 @@ TEST(Modes, AsyncEndsInTheWeightsOfSequentialWithLagOneWithReplayToo) {
   StandIns without;
   RunAll(without, /*async=*/true, 1, 10);
   EXPECT_NE(without.weights, in_turn);
-  // Of a single buffer, every row is drawn.
+  // With a single buffer, every row is drawn.
   EXPECT_EQ(weights(true, 0, milliseconds(0)), without.weights);
 }
 
-TEST(GoingOn, TakesUpWhatReplayHeld) {
+TEST(Resume, RestoresTheReplayBuffer) {
   constexpr std::int64_t kEarlier = 2;
   ReplayBuffer never_stopped(kSchema, kRows, kEarlier, /*seed=*/1);
   StandIns whole;
@@ -206,7 +206,7 @@ TEST(GoingOn, TakesUpWhatReplayHeld) {
   }
 }
 
-TEST(Modes, WithoutANetworkThereIsNothingToPublishAndNoLag) {
+TEST(Modes, WithoutANetworkNothingIsPublishedAndTheLagIsZero) {
   StandIns shared{.needs_network = false};
   const Finished finished = RunAll(shared, /*async=*/true, 1, 3);
   EXPECT_EQ(shared.log.Count("publish"), 0);
@@ -214,7 +214,7 @@ TEST(Modes, WithoutANetworkThereIsNothingToPublishAndNoLag) {
   EXPECT_EQ(Ages(finished), (std::vector<std::int64_t>{0, 0, 0}));
 }
 
-TEST(Modes, RecordsTellWhenAndHowLongBuffersWereFilledAndWaitedFor) {
+TEST(Modes, RecordsContainFillTimesAndWaits) {
   for (const bool async : {true, false}) {
     StandIns shared{.fill_time = milliseconds(10), .train_time = milliseconds(5)};
     const auto began = Stopwatch::Clock::now();
@@ -233,14 +233,14 @@ TEST(Modes, RecordsTellWhenAndHowLongBuffersWereFilledAndWaitedFor) {
     EXPECT_GE(finished.records[0].wait_for_rows_s, 0.010);
     EXPECT_LE(generator_s, std::chrono::duration<double>(ended - began).count());
     if (!async) {
-      EXPECT_GE(finished.records[3].fill.wait_s, 0.005);  // for the training before
+      EXPECT_GE(finished.records[3].fill.wait_s, 0.005);  // while update 2 trained
       EXPECT_GE(finished.records[3].wait_for_rows_s, 0.010);
     }
   }
 }
 
-// Simulated delays make this deterministic: g to fill, t to train.
-TEST(Modes, AsyncTakesTheLongerSideAndSequentialTheSum) {
+// Simulated delays make this deterministic: a fill takes g, training takes t.
+TEST(Modes, AsyncTakesTheMaximumAndSequentialTheSumOfBothTimes) {
   constexpr int kUpdates = 10;
   StandIns async{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
   StandIns sequential{.fill_time = milliseconds(20), .train_time = milliseconds(40)};
@@ -260,7 +260,7 @@ void ExpectFailure(StandIns& shared, bool async, const std::string& message) {
   }
 }
 
-TEST(Modes, AFailureOnEitherSideEndsBothWithItsOwnMessage) {
+TEST(Modes, AnExceptionOnEitherSideEndsTheRunWithItsMessage) {
   for (const bool async : {true, false}) {
     for (const std::int64_t at : {0, 2}) {
       StandIns generator_fails{.fill_fails_at = at};

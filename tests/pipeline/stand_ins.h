@@ -1,4 +1,4 @@
-// A generator and a trainer whose weights are numbers, and what they do, in order.
+// A fake generator and a fake trainer whose weights are numbers, and a log of what they do.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 inline const Schema kSchema{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
 inline constexpr std::int64_t kRows = 8;
 
-// What happened, in order, from all threads.
+// The events of all threads, in order.
 class Log {
  public:
   void Add(const std::string& event) {
@@ -54,14 +54,14 @@ class Log {
 };
 
 struct StandIns {
-  // The "network" and its target are one number each.
+  // The "network" and its target network are one number each.
   double weights = 1, target = 1;
   bool needs_network = true;
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
-  std::vector<double> losses;  // by update; 0 beyond
+  std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
-  PipelineOptions from;  // first_update and target are taken from it
+  PipelineOptions from;  // provides first_update and target
   ReplayBuffer* replay = nullptr;
   Log log;
 };

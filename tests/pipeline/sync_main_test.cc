@@ -1,4 +1,4 @@
-// sync_main, with a stand-in generator, labeller, network and trainer.
+// Tests sync_main with a fake generator, labeller, network and trainer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,22 +26,22 @@ constexpr std::int64_t kRows = 8;
 constexpr std::int64_t kIterations = 4;
 constexpr std::int64_t kEarlier = 2;
 
-// What the stand-ins share. The "network" is a number: the iterations that it has had.
+// The state that the fakes share. The "network" is a number: how many iterations it was trained.
 struct World {
-  int asks = 6;  // queue in each fill
+  int asks = 6;  // requests in each fill
   int fill_fails_at = -1, network_fails_at = -1, labeller_fails_at = -1, train_fails_at = -1;
-  std::vector<double> losses;  // by update; 0 beyond
+  std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
   milliseconds iteration_time{0}, answer_time{0};
 
-  // Written by the main thread alone.
+  // Written by the main thread only.
   std::int64_t weights = 0, target = 0;
   bool training = false;  // within an iteration
   std::vector<std::int64_t> labelled_by;
   std::vector<std::vector<float>> trained;       // the rows' ids, by update
-  std::vector<std::int64_t> fills_when_trained;  // fills begun by the end of each update
+  std::vector<std::int64_t> fills_when_trained;  // fills started by the end of each update
 
-  // Written by the generator thread alone, and read when it has gone.
+  // Written by the generator thread only, and read after it has ended.
   std::vector<float> answers;
   std::atomic<int> fills = 0, asked = 0;
 };
@@ -149,7 +149,7 @@ class CountingTrainer final : public Trainer {
   std::function<void()> between_iterations_;
 };
 
-// All of a run; `stop` is its own.
+// All objects of a run, with its own stop signal.
 struct SyncMainRun {
   SyncMainRun(World& world, std::int64_t updates, std::int64_t first_update = 0)
       : network(world),
@@ -173,10 +173,11 @@ struct SyncMainRun {
   ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
   TargetLabeller labeller;
   CountingTrainer trainer;
-  std::unique_ptr<Pipeline> pipeline;  // last: its thread uses what is above
+  std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
 };
 
-// Has the first iteration of each update wait until so many fills have begun, within reason.
+// Makes the first iteration of each update wait, for a limited time, until so many fills have
+// started.
 void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
   run.trainer.OnIteration([&world, by_update](std::int64_t iteration) {
     const int fills = by_update[world.trained.size() - 1];
@@ -193,33 +194,33 @@ std::vector<UpdateRecord> RunAll(World& world, std::int64_t updates) {
   return records;
 }
 
-TEST(SyncMain, EveryQuestionIsAnsweredByTheMainThreadBetweenIterations) {
-  for (const int asks : {0, 1, 3, 100}) {  // fewer and more than an update has iterations
+TEST(SyncMain, MainThreadServesEveryRequestBetweenIterations) {
+  for (const int asks : {0, 1, 3, 100}) {  // fewer and more than the iterations of an update
     World world{.asks = asks};
     RunAll(world, 5);
     EXPECT_EQ(world.answers.size(), static_cast<std::size_t>(5 * asks));
-    EXPECT_TRUE(std::ranges::is_sorted(world.answers));  // the network as it was at the time
+    EXPECT_TRUE(std::ranges::is_sorted(world.answers));  // each by the network of that moment
   }
 }
 
-TEST(SyncMain, ASearchIsSteeredByTheNetworkInTraining) {
+TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
   World world{.asks = kIterations, .iteration_time = milliseconds(5)};
   {
     SyncMainRun run(world, 2);
     run.trainer.OnIteration([&](std::int64_t /*iteration*/) {
       for (int ms = 0; world.asked <= kIterations && ms < 10'000; ++ms) {
-        std::this_thread::sleep_for(milliseconds(1));  // until buffer 1 is being filled
+        std::this_thread::sleep_for(milliseconds(1));  // until the fill of buffer 1 runs
       }
     });
     run.pipeline->RunUpdate();
     run.pipeline->RunUpdate();
   }
-  // Buffer 1 was filled beside update 0, and saw its weights before the update was whole.
+  // Buffer 1 was filled during update 0, and saw weights from the middle of the update.
   const std::set<float> seen(world.answers.begin() + kIterations, world.answers.end());
   EXPECT_TRUE(std::ranges::any_of(seen, [](float w) { return 0 < w && w < kIterations; }));
 }
 
-TEST(SyncMain, FillsTheNextBufferWhileItTrainsAndNoMoreThanIsUsed) {
+TEST(SyncMain, FillsTheNextBufferWhileItTrainsAndStartsNoUnusedFill) {
   World world{.asks = 1};
   SyncMainRun run(world, 3);
   AwaitFills(run, world, {2, 3, 3});
@@ -241,7 +242,7 @@ TEST(SyncMain, TrainsOnASampleOfTheLastBuffers) {
   EXPECT_GT(ever.size(), static_cast<std::size_t>(4 * kRows));
 }
 
-TEST(SyncMain, RowsAreLabelledByTheNetworkAsTheUpdateBegins) {
+TEST(SyncMain, LabelsRowsWithTheNetworkFromTheStartOfTheUpdate) {
   World world;
   for (const UpdateRecord& record : RunAll(world, 4)) {
     EXPECT_EQ(record.lag_updates, 0);
@@ -252,7 +253,7 @@ TEST(SyncMain, RowsAreLabelledByTheNetworkAsTheUpdateBegins) {
   EXPECT_EQ(world.labelled_by, (std::vector<std::int64_t>{0, 4, 8, 12}));
 }
 
-TEST(SyncMain, LossThreshHoldsTheTargetNetworkBack) {
+TEST(SyncMain, LossThreshSkipsTargetNetworkCopies) {
   World world{.losses = {0.1, 0.9, 0.9, 0.2}, .loss_thresh = 0.5};
   std::vector<std::int64_t> ages;
   for (const UpdateRecord& record : RunAll(world, 6)) ages.push_back(record.target_age_updates);
@@ -260,7 +261,7 @@ TEST(SyncMain, LossThreshHoldsTheTargetNetworkBack) {
   EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 0, 1, 2, 0, 0}));
 }
 
-TEST(SyncMain, GoesOnFromAnUpdate) {
+TEST(SyncMain, ResumesAfterAnUpdate) {
   World world;
   SyncMainRun run(world, 6, /*first_update=*/4);
   EXPECT_EQ(run.pipeline->RunUpdate().update, 4);
@@ -278,7 +279,7 @@ void ExpectFailure(World world, const std::string& message) {
   }
 }
 
-TEST(SyncMain, AFailureOnAnySideEndsTheRunWithItsOwnMessage) {
+TEST(SyncMain, AnExceptionOnAnySideEndsTheRunWithItsMessage) {
   for (const int at : {0, 3}) {
     ExpectFailure({.fill_fails_at = at}, "the simulator broke");
     ExpectFailure({.network_fails_at = 7 * at}, "the network broke");
@@ -298,7 +299,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
   user.join();
 }
 
-TEST(SyncMain, AStopEndsTrainingBetweenIterations) {
+TEST(SyncMain, StopEndsTrainingBetweenIterations) {
   World world{.asks = 20};
   SyncMainRun run(world, 3);
   run.trainer.OnIteration([&](std::int64_t iteration) {
@@ -307,8 +308,8 @@ TEST(SyncMain, AStopEndsTrainingBetweenIterations) {
   EXPECT_EQ(run.pipeline->RunUpdate().train.iterations, 2);
 }
 
-// The next fill's question is never answered; the test is that this ends.
-TEST(SyncMain, GoingAwayFreesAFillThatWaitsForAnAnswer) {
+// The request of the next fill is never served. The test passes if it ends.
+TEST(SyncMain, DestructorEndsAFillThatWaitsForAResult) {
   World world{.asks = 100};
   {
     SyncMainRun run(world, 3);
@@ -319,7 +320,7 @@ TEST(SyncMain, GoingAwayFreesAFillThatWaitsForAnAnswer) {
   EXPECT_LT(world.answers.size(), 200U);
 }
 
-TEST(SyncMain, RecordsTellHowLongAnsweringAndLabellingTook) {
+TEST(SyncMain, RecordsContainServingAndLabellingTimes) {
   World world{.asks = 3, .answer_time = milliseconds(2)};
   SyncMainRun run(world, 3);
   double answer_s = 0;
@@ -337,7 +338,7 @@ TEST(SyncMain, RecordsTellHowLongAnsweringAndLabellingTook) {
   EXPECT_NEAR(answer_s, run.queue.seconds(), 1e-9);
 }
 
-TEST(SyncMain, ATrainerThatOutlivesItAsksItNoMore) {
+TEST(SyncMain, RemovesItsCallbackFromTheTrainer) {
   World world{.asks = 0};
   SyncMainRun run(world, 1);
   run.pipeline->RunUpdate();

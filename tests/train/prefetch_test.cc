@@ -1,4 +1,4 @@
-// The prefetch ring's rules, on a device that records what is asked of it.
+// Tests the rules of the prefetch ring on a device that records its calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_P(Prefetch, EnqueuesTheNextCopyBeforeItHandsABatchOut) {
   }
 }
 
-TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
+TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   RecordingDevice device;
   PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
   const DataBuffer rows = NumberedRows(300);
@@ -85,14 +85,15 @@ TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
   std::vector<float> expected = Targets(last);
   for (int n = 1; n < 30; ++n) {
     const Batch batch = source->Next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the ring runs as far as it may
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(1));  // lets the ring get as far ahead as it can
     EXPECT_EQ(Targets(last), expected);
     last = batch;
     expected = Targets(batch);
   }
 }
 
-// Each slot's life must read: await host, enqueue, await copy, release, and again.
+// The events of each slot must repeat: await host, enqueue, await copy, release.
 TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
   RecordingDevice device;
   PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
@@ -110,7 +111,7 @@ TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
   }
 }
 
-TEST_P(Prefetch, CanBeAbandonedInTheMiddleOfABuffer) {
+TEST_P(Prefetch, IteratorCanBeDestroyedInTheMiddleOfABuffer) {
   RecordingDevice device;
   PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
   const DataBuffer rows = NumberedRows(200);
@@ -121,7 +122,7 @@ TEST_P(Prefetch, CanBeAbandonedInTheMiddleOfABuffer) {
 
 INSTANTIATE_TEST_SUITE_P(Depths, Prefetch, testing::Values(1, 2, 5));
 
-TEST(PrefetchOrder, IsShuffledBySeedAndUpdate) {
+TEST(PrefetchOrder, DependsOnSeedAndUpdate) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
   PrefetchLoader one(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
@@ -134,7 +135,7 @@ TEST(PrefetchOrder, IsShuffledBySeedAndUpdate) {
   EXPECT_NE(order, Order(other, rows, 0, 20));
 }
 
-TEST(SyncLoader, HandsOutTheBatchesOfThePrefetchRing) {
+TEST(SyncLoader, HandsOutTheSameBatchesAsThePrefetchLoader) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
   PrefetchLoader ring(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
@@ -144,7 +145,7 @@ TEST(SyncLoader, HandsOutTheBatchesOfThePrefetchRing) {
   }
 }
 
-// 23 rows are two batches of ten and one of three.
+// 23 rows make two batches of ten and one of three.
 TEST(Loaders, HandOutASmallerLastBatch) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(23);
@@ -161,7 +162,7 @@ TEST(Loaders, HandOutASmallerLastBatch) {
   }
 }
 
-TEST(SyncLoader, KeepsABatchUntilTheOneAfterTheNextIsAskedFor) {
+TEST(SyncLoader, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   RecordingDevice device;
   SyncLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
   const DataBuffer rows = NumberedRows(200);

@@ -1,4 +1,4 @@
-// Batches from shards: which rows come when, and what damage does.
+// Tests batches from shards: their order, and the effects of damage.
 #include "train/shard_loader.h"
 
 #include <ATen/ops/arange.h>
@@ -50,7 +50,7 @@ class ShardLoaderTest : public testing::Test {
     return loader;
   }
 
-  // The next rows, `batches` an update.
+  // The next rows, with `batches` batches per update.
   static std::vector<std::string> Rows(DataLoader& loader, int updates, int batches) {
     const DataBuffer none(ShardSetSpec{}.schema, 0);
     std::vector<std::string> rows;
@@ -64,7 +64,7 @@ class ShardLoaderTest : public testing::Test {
     return rows;
   }
 
-  // What the set holds, by row, and how often.
+  // The rows of the set, and how often each occurs.
   std::map<std::string, int> Stored() const {
     const ShardSet set(folder_.path());
     std::map<std::string, int> stored;
@@ -102,7 +102,7 @@ class ShardLoaderTest : public testing::Test {
   const std::unique_ptr<Device> device_ = OpenDevice("cpu");
 };
 
-TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInAnOrderOfItsOwn) {
+TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInADifferentOrder) {
   const auto loader = Make();
   const std::vector<std::string> rows = Rows(*loader, /*updates=*/8, /*batches=*/5);
   const std::span<const std::string> first = std::span(rows).first(kRows);
@@ -115,7 +115,7 @@ TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInAnOrderOfItsOwn) {
   EXPECT_GT(loader->transfer().bytes, 2 * kRows * 13);
 }
 
-TEST_F(ShardLoaderTest, TheSeedDecidesTheOrderAndNothingElse) {
+TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
   const std::vector<std::string> rows = Rows(*Make({.seed = 1}), 1, 25);
   EXPECT_EQ(Rows(*Make({.seed = 1}), 1, 25), rows);
   EXPECT_EQ(Rows(*Make({.seed = 1, .depths = {.cpu = 1, .gpu = 1}}), 5, 5), rows);
@@ -124,7 +124,7 @@ TEST_F(ShardLoaderTest, TheSeedDecidesTheOrderAndNothingElse) {
   EXPECT_NE(Rows(*Make({.seed = 2}), 1, 25), rows);
 }
 
-TEST_F(ShardLoaderTest, GoesOnInTheMiddleOfAChunkAndOfAnEpoch) {
+TEST_F(ShardLoaderTest, ResumesInTheMiddleOfAChunkAndOfAnEpoch) {
   for (const int before : {0, 1, 7, 20, 27}) {
     const auto loader = Make();
     Rows(*loader, 1, before);
@@ -134,12 +134,12 @@ TEST_F(ShardLoaderTest, GoesOnInTheMiddleOfAChunkAndOfAnEpoch) {
   }
 }
 
-TEST_F(ShardLoaderTest, AnotherSetIsNoSetToGoOnWith) {
+TEST_F(ShardLoaderTest, RejectsResumingWithAnotherSet) {
   const ShardPosition elsewhere{.set = "another", .rows = 100};
   EXPECT_THROW(Make({}, elsewhere), InputError);
 }
 
-TEST_F(ShardLoaderTest, CompressedShardsCannotBeMapped) {
+TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
   const TempFolder compressed;
   MakeShards(compressed.path(), SmallShards(Compression::kZstd));
   const auto make = [&](ChunkReading reading) {
@@ -148,7 +148,7 @@ TEST_F(ShardLoaderTest, CompressedShardsCannotBeMapped) {
   EXPECT_NO_THROW(make(ChunkReading::kRead));
   try {
     make(ChunkReading::kMap);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr(compressed.path().string()), HasSubstr("`data.reading: map`"),
@@ -156,27 +156,27 @@ TEST_F(ShardLoaderTest, CompressedShardsCannotBeMapped) {
   }
 }
 
-TEST_F(ShardLoaderTest, DamageEndsTheRunAndIsNamed) {
+TEST_F(ShardLoaderTest, DamageThrowsAnErrorThatNamesIt) {
   Damage(1, 2);
   const auto loader = Make();
   try {
     Rows(*loader, 1, 20);
-    FAIL() << "nothing was thrown";
+    FAIL() << "no exception";
   } catch (const DamagedShard& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("shard-000001.tandem"), HasSubstr("chunk 2")));
   }
 }
 
-TEST_F(ShardLoaderTest, DamageIsLeftOutAndCountedIfAskedFor) {
+TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
   const std::map<std::string, int> whole = Stored();
   Damage(1, 2);
   const auto loader = Make({.on_damage = OnDamage::kSkip});
-  const std::vector<std::string> rows = Rows(*loader, 1, 17);  // 850 of 872 that are left
+  const std::vector<std::string> rows = Rows(*loader, 1, 17);  // 850 of 872 that remain
   for (const auto& [row, count] : Counted(rows)) {
     ASSERT_TRUE(whole.contains(row)) << row;
     EXPECT_LE(count, whole.at(row));
   }
-  Rows(*loader, 1, 20);  // over the second epoch's end
+  Rows(*loader, 1, 20);  // beyond the end of the second epoch
   const ShardPosition position = loader->position();
   EXPECT_EQ(position.skipped_chunks, 2);
   EXPECT_EQ(position.skipped_rows, 2 * 128);
@@ -187,11 +187,11 @@ TEST_F(ShardLoaderTest, DamageIsLeftOutAndCountedIfAskedFor) {
   EXPECT_EQ(resumed->position().skipped_chunks, loader->position().skipped_chunks);
 }
 
-TEST_F(ShardLoaderTest, AMissingShardIsDamageToo) {
+TEST_F(ShardLoaderTest, AMissingShardCountsAsDamage) {
   std::filesystem::remove(ShardPath(folder_.path(), 0));
   EXPECT_THROW(Make(), DamagedShard);
   const auto loader = Make({.on_damage = OnDamage::kSkip});
-  Rows(*loader, 1, 12);  // 600 of 616 that are left
+  Rows(*loader, 1, 12);  // 600 of 616 that remain
   Rows(*loader, 1, 12);
   const ShardPosition position = loader->position();  // near the end of the second epoch
   EXPECT_EQ(position.rows - position.skipped_rows, 2 * 600);
@@ -199,26 +199,26 @@ TEST_F(ShardLoaderTest, AMissingShardIsDamageToo) {
   EXPECT_LE(position.skipped_chunks, 2 * 3);
 }
 
-TEST_F(ShardLoaderTest, ASetOfWhichNothingIsLeftEndsTheRun) {
+TEST_F(ShardLoaderTest, ASetWithoutUndamagedChunksIsAnError) {
   for (std::int64_t shard = 0; shard < 3; ++shard) {
     for (std::int64_t chunk = 0; chunk < (shard == 2 ? 2 : 3); ++chunk) Damage(shard, chunk);
   }
-  for (const std::int64_t rows : {0, 500}) {  // from there on
+  for (const std::int64_t rows : {0, 500}) {  // start at this row
     const auto loader =
         Make({.on_damage = OnDamage::kSkip},
              ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
     try {
       Rows(*loader, 1, 1);
-      FAIL() << "nothing was thrown";
+      FAIL() << "no exception";
     } catch (const DamagedShard& error) {
       EXPECT_THAT(error.what(), HasSubstr("every chunk is damaged"));
     }
   }
 }
 
-// Chunks in a row may be damaged on both sides of an epoch's end, so that they are as many as there
-// are in the set.
-TEST_F(ShardLoaderTest, OneWholeChunkIsEnoughInAnyOrder) {
+// Consecutive damaged chunks on both sides of an epoch's end can be as many as the chunks of the
+// set.
+TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
   for (const std::int64_t chunks : {2, 3}) {
     const TempFolder folder;
     MakeShards(folder.path(), {.examples = chunks * 50, .chunk_rows = 50, .chunks_per_shard = 1});
@@ -235,7 +235,7 @@ TEST_F(ShardLoaderTest, OneWholeChunkIsEnoughInAnyOrder) {
   }
 }
 
-// Hands out rows that no set holds.
+// Hands out rows that the set does not contain.
 class CountingLoader final : public DataLoader {
  public:
   class Source final : public BatchIterator {
@@ -250,8 +250,8 @@ class CountingLoader final : public DataLoader {
   }
 };
 
-// What a chunk is copied to was read by the training on another.
-TEST_F(ShardLoaderTest, MemoryIsPassedToAndFroInOrder) {
+// A chunk may be copied to a slot only after training has read the slot's previous chunk.
+TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   const std::vector<std::string> cycle = {"await host", "await released", "enqueue",
                                           "await host", "await copy",     "release"};
   RecordingDevice device;
@@ -267,7 +267,7 @@ TEST_F(ShardLoaderTest, MemoryIsPassedToAndFroInOrder) {
   for (const auto& [slot, events] : seen) EXPECT_GT(events, 2 * cycle.size()) << "slot " << slot;
 }
 
-TEST_F(ShardLoaderTest, BatchesAreMixedByShare) {
+TEST_F(ShardLoaderTest, InterleavesBatchesByShare) {
   CountingLoader live;
   const auto stored = Make({}, std::nullopt, 10), alone = Make({}, std::nullopt, 10);
   InterleavedLoader mixed(live, *stored);

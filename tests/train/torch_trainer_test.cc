@@ -44,9 +44,9 @@ const TorchTrainerOptions kOptions{.optimizer = {.learning_rate = 0.01},
                                    .iterations_per_update = 5};
 
 TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
-  // With one input kind and no hidden units that matter we can do it by hand: set every weight to
-  // zero but the output's bias b. Then the estimate is b, the loss the mean of (b - t)^2, and its
-  // gradient 2 (b - mean t); Adam's first step moves b by the rate against its sign.
+  // Set every weight to zero except the output's bias b, so that the result can be computed by
+  // hand. The estimate is then b, the loss is the mean of (b - t)^2, and its gradient is 2 (b -
+  // mean t). Adam's first step moves b by the learning rate against the sign of the gradient.
   Components parts(
       {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
        .iterations_per_update = 1});
@@ -81,7 +81,7 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
   EXPECT_EQ(device.synchronizations, 0);
 }
 
-TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
+TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
     Components parts(
         {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
@@ -98,7 +98,7 @@ TEST(TorchTrainer, PartsOfABatchAddUpToTheWhole) {
   EXPECT_NEAR(after(1).second, after(2).second, 1e-5);
 }
 
-TEST(TorchTrainer, TheHuberLossIsLinearBeyondItsDelta) {
+TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
   Components parts({.loss = Loss::kHuber, .huber_delta = 0.5});
   {
     const c10::NoGradGuard no_grad;
@@ -139,7 +139,7 @@ TEST(TorchTrainer, StopsBetweenIterations) {
   EXPECT_EQ(stats.examples, 12);
 }
 
-TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
+TEST(TorchTrainer, ErrorNamesTheUpdateWhoseLossIsNotFinite) {
   Components parts(kOptions);
   const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
   try {
@@ -150,7 +150,7 @@ TEST(TorchTrainer, NamesTheUpdateWhoseLossIsNotFinite) {
   }
 }
 
-TEST(TorchTrainer, PublishesTheNetworkAsItIs) {
+TEST(TorchTrainer, PublishCopiesTheCurrentWeights) {
   Components parts(kOptions, Norm::kLayer);
   const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
   parts.trainer.PublishTarget();
