@@ -1,4 +1,4 @@
-// A set of cubes on disk for benchmarks, larger than the processor's caches.
+// A set of cube examples on disk for benchmarks, larger than the processor's caches.
 #pragma once
 
 #include <fcntl.h>
@@ -22,7 +22,8 @@ inline TrainConfig CubeConfig() {
   return config;
 }
 
-/// Made at first use, in the folder for temporary files; goes with the program.
+/// The set is made on first use, in the folder for temporary files, and deleted when the program
+/// ends.
 class CubeShards {
  public:
   static const CubeShards& Get(std::int64_t examples) {
@@ -39,7 +40,7 @@ class CubeShards {
     return bytes;
   }
 
-  /// Has the system forget what it keeps of the files, so that they are read from the disk.
+  /// Removes the files from the system's page cache, so that they are read from the disk.
   void DropFromMemory() const {
     const ShardSet set(path());
     for (const auto& shard : set.shards()) {

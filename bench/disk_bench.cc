@@ -1,6 +1,6 @@
-// Training on the same number of rows from shards, whose first epoch is not in the system's memory,
-// and from a buffer in memory: compare items_per_second. With a wide network computing dominates,
-// with a narrow one what it takes to get at the rows.
+// Compares training from shards, whose first epoch is not in the page cache, with training on the
+// same number of rows from a buffer in memory: compare items_per_second. With a wide network the
+// computation dominates; with a narrow one, access to the rows.
 #include <benchmark/benchmark.h>
 
 #include <thread>
@@ -17,7 +17,7 @@ constexpr std::int64_t kBatch = 2000;
 constexpr std::int64_t kIterations = 50;
 constexpr std::int64_t kExamples = 4 << 20;
 
-// Updates of a network of the width that the benchmark's argument is.
+// Trains a network whose width is the benchmark's argument.
 void Train(benchmark::State& state, Device& device, DataLoader& loader, const DataBuffer& rows) {
   ResNetFC net({.input = {.positions = 54, .depth = 6},
                 .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
@@ -32,7 +32,7 @@ void Train(benchmark::State& state, Device& device, DataLoader& loader, const Da
   state.SetItemsProcessed(state.iterations() * kIterations * kBatch);
 }
 
-// The first rows of the set, as many as an update takes.
+// The first rows of the set: as many as one update needs.
 DataBuffer RowsOfAnUpdate() {
   const TrainConfig config = CubeConfig();
   const auto domain = MakeDomain(config.domain.full_name());

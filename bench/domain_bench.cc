@@ -1,5 +1,5 @@
-// How fast puzzles move. Each figure stands beside a plain loop over all 54 stickers, in the same
-// run: compare items_per_second.
+// Measures how fast puzzles apply actions. The same run also measures a plain loop over all 54
+// stickers: compare items_per_second.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kStates = 1000;  // 54 kB: in cache
+constexpr std::size_t kStates = 1000;  // 54 kB, which fit in the cache
 
 struct Cubes {
   Cubes() : states(kStates * 54), actions(kStates) {
@@ -35,7 +35,7 @@ struct Cubes {
   std::vector<Action> actions;
 };
 
-// What the actions do, read off by moving numbered stickers.
+// The permutations of the actions, found by moving numbered stickers.
 std::vector<std::array<std::uint8_t, 54>> Permutations(const Domain& cube) {
   std::vector<std::array<std::uint8_t, 54>> all(12);
   for (Action action = 0; action < 12; ++action) {
@@ -82,7 +82,7 @@ void Expand(benchmark::State& state) {
 }
 BENCHMARK(Expand);
 
-// A walk asks for the mask at each step.
+// A walk calls Mask at each step.
 void WalkNPuzzle(benchmark::State& state) {
   const auto puzzle = MakeDomain("npuzzle:4");
   std::vector<std::uint8_t> row(16);
@@ -92,7 +92,7 @@ void WalkNPuzzle(benchmark::State& state) {
 }
 BENCHMARK(WalkNPuzzle);
 
-// Rows of examples, labels and random numbers included.
+// Generates rows of examples, including labels and random numbers.
 void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   WalkLengthGenerator generator(
@@ -107,11 +107,11 @@ void FillWalkLength(benchmark::State& state) {
 }
 BENCHMARK(FillWalkLength)->Arg(1)->Arg(2)->UseRealTime();
 
-// Every puzzle, on one core, in cache: a bench of each kind. Compare bytes_per_second between
-// puzzles, which counts the rows that are written.
+// Runs each kind of benchmark for every puzzle, on one core, in the cache. Compare bytes_per_second
+// between puzzles; it counts the rows that are written.
 struct Puzzle {
   static constexpr std::size_t kRows = 200;
-  static constexpr std::size_t kMostBytes = 1 << 17;  // of children, for every puzzle alike
+  static constexpr std::size_t kMostBytes = 1 << 17;  // of children, the same for every puzzle
 
   explicit Puzzle(const std::string& name)
       : domain(MakeDomain(name)),
@@ -139,12 +139,12 @@ struct Puzzle {
 
   std::unique_ptr<const Domain> domain;
   std::size_t row_size, num_actions;
-  std::size_t expanded;  // of the rows, at once
+  std::size_t expanded;  // number of rows that are expanded at once
   std::vector<std::uint8_t> states, children;
   std::vector<Action> actions;
 };
 
-// Steps of random walks, each walk of 20 from a goal of its own.
+// Takes random walks of 20 steps, each from its own goal.
 void ScrambleOf(benchmark::State& state, const std::string& name) {
   constexpr std::size_t kSteps = 20;
   Puzzle puzzle(name);
@@ -179,7 +179,7 @@ void ExpandOf(benchmark::State& state, const std::string& name) {
 
 const bool kEveryDomain = [] {
   std::vector<std::string> names = DomainNames();
-  std::erase(names, "permutation");  // its default is one of these
+  std::erase(names, "permutation");  // its default puzzle is added below by name
   for (const char* file : {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}) {
     names.push_back(std::string("permutation:") + file);
   }

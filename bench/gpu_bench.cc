@@ -1,5 +1,5 @@
-// Training steps and evaluations of three networks on a GPU, and beside them what its matrix units
-// reach: compare the counters FLOP/s. Skipped, with the reason, where there is no GPU.
+// Measures training steps and evaluations of three networks on a GPU, and the rate of its matrix
+// units: compare the counters FLOP/s. Without a GPU the benchmarks are skipped, with the reason.
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -32,7 +32,7 @@ NetworkSpec SpecOf(std::int64_t net) {
   return spec;
 }
 
-// Nothing, and the benchmark told to skip, where there is no GPU.
+// Returns nothing if there is no GPU, and makes the benchmark skip.
 std::shared_ptr<Device> Gpu(benchmark::State& state) {
   try {
     return OpenDevice("cuda");
@@ -42,8 +42,8 @@ std::shared_ptr<Device> Gpu(benchmark::State& state) {
   }
 }
 
-// Made once for all benchmarks, each of which is called several times: to make the largest takes
-// seconds. Never destroyed, since CUDA is gone by the time static objects are.
+// Made once for all benchmarks, because each is called several times and the largest takes seconds
+// to make. Never destroyed, because CUDA shuts down before static objects are destroyed.
 ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
   static auto& nets = *new std::map<std::int64_t, ResNetFC*>;
   ResNetFC*& made = nets[net];
@@ -54,13 +54,13 @@ ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
   return *made;
 }
 
-// Never asked: Step takes its batch as an argument.
+// Never used: Step takes its batch as an argument.
 class NoLoader final : public DataLoader {
  public:
   std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
 };
 
-// `flop_per_row` is that of EvaluationFlop or TrainingFlop.
+// `flop_per_row` is the result of EvaluationFlop or TrainingFlop.
 void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows) {
   const double flops = flop_per_row * static_cast<double>(rows);
   state.SetItemsProcessed(state.iterations() * rows);
@@ -105,7 +105,7 @@ void Evaluation(benchmark::State& state) {
   constexpr std::int64_t kRows = 131'072;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);
-  for (auto _ : state) {  // with the copies to and fro
+  for (auto _ : state) {  // includes the copies to and from the GPU
     evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
   CountFlops(state, EvaluationFlop(spec), kRows);

@@ -1,6 +1,6 @@
-// Moves of permutation puzzles on a GPU, and beside them a copy within its memory of as many bytes:
-// compare bytes_per_second, which counts what is read and what is written. Skipped, with the
-// reason, where there is no GPU.
+// Measures moves of permutation puzzles on a GPU, and a copy of as many bytes within its memory:
+// compare bytes_per_second, which counts bytes read and written. Without a GPU the benchmarks are
+// skipped, with the reason.
 #include <ATen/ops/randint.h>
 #include <ATen/ops/zeros.h>
 #include <benchmark/benchmark.h>
@@ -19,10 +19,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kBytes = std::size_t{1} << 29;  // far more than caches hold
+constexpr std::size_t kBytes = std::size_t{1} << 29;  // far more than the caches
 
-// A GPU and a stream of its own. Where there is none, the benchmark is told to skip, and `device`
-// is null.
+// A GPU and a stream on it. If there is no GPU, `device` is null and the benchmark skips.
 struct Gpu {
   explicit Gpu(benchmark::State& state) {
     try {
@@ -45,7 +44,7 @@ struct Gpu {
   std::unique_ptr<StreamScope> scope;
 };
 
-// `bytes`: read and written by each call of `work`, which makes `rows` rows.
+// Each call of `work` makes `rows` rows, and reads and writes `bytes` bytes.
 template <class Work>
 void Measure(benchmark::State& state, Device& device, std::size_t rows, std::size_t bytes,
              const Work& work) {
@@ -70,7 +69,7 @@ void CopyOnGpu(benchmark::State& state) {
 }
 BENCHMARK(CopyOnGpu)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
-// A random action in every row.
+// Applies a random action to every row.
 void ApplyOnGpu(benchmark::State& state, const std::string& name) {
   const Gpu gpu(state);
   if (gpu.device == nullptr) return;

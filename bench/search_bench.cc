@@ -1,8 +1,8 @@
-// How fast searches run without a network: with a heuristic that costs nearly nothing, what is left
-// is the searches' own work. Beside them stands A* as one would write it first, one node at a time
-// over the standard library's containers, in the same run: compare items_per_second, nodes
-// generated a second. With one thread that is a second of CPU time, which other programs disturb
-// less; with two it is wall time.
+// Measures searches without a network: with a heuristic that costs almost nothing, only the
+// searches' own work remains. The same run also measures a simple A*, which takes one node at a
+// time and uses the containers of the standard library: compare items_per_second, the nodes
+// generated per second. With one thread, seconds are CPU time, which other programs disturb less;
+// with two, wall time.
 #include <benchmark/benchmark.h>
 #include <oneapi/tbb/task_arena.h>
 
@@ -20,10 +20,10 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kNodes = 1'000'000;  // different states, less than the cube ever needs
+constexpr std::size_t kNodes = 1'000'000;  // distinct states, fewer than the cube has
 constexpr float kWeight = 0.5F;
 
-// The stickers that are not of their face's colour: a poor guide, but no constant.
+// The number of stickers that do not have their face's colour: a poor estimate, but not a constant.
 float Misplaced(std::span<const std::uint8_t> state) {
   int misplaced = 0;
   for (std::size_t i = 0; i < state.size(); ++i) misplaced += state[i] != state[i / 9 * 9 + 4];
@@ -52,7 +52,7 @@ struct PlainNode {
   Action action;
 };
 
-// Returns the nodes generated until kNodes different ones were met.
+// Returns the number of nodes generated until kNodes distinct ones were found.
 std::int64_t PlainAStar(const Domain& cube, const std::string& start) {
   using Entry = std::pair<float, std::string>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
@@ -117,7 +117,7 @@ void SolveIn(benchmark::State& state, Search& search, const Domain& cube, int th
   state.counters["bytes_per_node"] = static_cast<double>(bytes) / static_cast<double>(stored);
 }
 
-// batch, puzzles at a time, threads
+// Arguments: batch, puzzles at a time, threads.
 void AStarNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   const auto instances = static_cast<std::size_t>(state.range(1));
@@ -143,7 +143,7 @@ BENCHMARK(AStarNodes)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// width, threads
+// Arguments: width, threads.
 void BeamNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   CheapEvaluator evaluator;

@@ -1,6 +1,6 @@
-// What the disk stage reads and checks, beside what dd reads of the same files in the same run:
-// compare bytes_per_second. `cold` files are read from the disk, others from the system's memory,
-// where dd is hardly more than a copy to the processor's cache.
+// Measures the disk stage, which reads and checks chunks, and dd on the same files in the same run:
+// compare bytes_per_second. `cold` files are read from the disk, others from the page cache. From
+// the page cache, dd does hardly more than copy to the processor's cache.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr std::int64_t kExamples = 16 << 20;  // 928 MiB
 
 const CubeShards& Shards() { return CubeShards::Get(kExamples); }
 
-// Calls `read`, which takes the whole set once, again and again.
+// Calls `read`, which reads the whole set once, repeatedly.
 template <class Read>
 void Measure(benchmark::State& state, const Read& read) {
   const CubeShards& shards = Shards();
@@ -40,7 +40,7 @@ void Dd(benchmark::State& state) {
   });
 }
 
-// Reads and checks chunks as training does, for someone who takes no time.
+// Reads and checks chunks as training does, for a consumer that takes no time.
 class Reading final : public ChunkStages {
  public:
   Reading(const ShardSet& set, QueueDepths depths)

@@ -1,5 +1,5 @@
-// A training step and an evaluation of the quickstart's network, in fp32 and bf16, and beside the
-// step its pure matrix products: compare items_per_second.
+// Measures a training step and an evaluation of the quickstart's network, in fp32 and bf16, and the
+// matrix products of the step alone: compare items_per_second.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
@@ -25,7 +25,7 @@ NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
           .layers = {.width = 256, .blocks = 2, .norm = norm}};
 }
 
-// Never asked: Step takes its batch as an argument.
+// Never used: Step takes its batch as an argument.
 class NoLoader final : public DataLoader {
  public:
   std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
@@ -48,7 +48,7 @@ BENCHMARK(TrainingStep)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// The least that a step can take: its 15 matrix products, and nothing between them.
+// A lower bound of the time of a step: its 15 matrix products, with nothing between them.
 void MatrixProductsOfAStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const at::ScalarType type = state.range(0) != 0 ? at::kBFloat16 : at::kFloat;
@@ -73,7 +73,7 @@ BENCHMARK(MatrixProductsOfAStep)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// How Tandem makes bytes one-hot, and the way it does not.
+// Compares Tandem's way of one-hot encoding bytes with comparing them with 0..depth-1.
 void OneHotByGathering(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const OneHot one_hot({54, 6}, at::kBFloat16, c10::kCPU);

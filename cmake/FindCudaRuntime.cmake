@@ -1,11 +1,12 @@
-# Finds the CUDA runtime, all that Tandem's CUDA device needs of a toolkit: in CUDA_HOME, beside nvcc,
-# in /usr/local/cuda, or in .venv, where `CUDA=pypi scripts/setup` puts one. Defines CUDA::runtime and
-# CudaRuntime_VERSION, such as 13.0; and CUDA_NVCC, where there is a compiler for kernels too.
+# Finds the CUDA runtime, which is the only part of a toolkit that Tandem's CUDA device needs. Searches
+# CUDA_HOME, the folder of nvcc, /usr/local/cuda, and .venv, where `CUDA=pypi scripts/setup` installs a
+# toolkit. Defines CUDA::runtime and CudaRuntime_VERSION (such as 13.0), and CUDA_NVCC if there is a
+# compiler for kernels.
 #
-# Not CMake's FindCUDAToolkit: that of 3.25 fails on the toolkit from PyPI.
+# CMake's own FindCUDAToolkit is not used, because that of 3.25 fails on the toolkit from PyPI.
 file(GLOB cuda_from_pypi ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
 if(NOT EXISTS "${cuda_from_pypi}/bin/nvcc")
-  unset(cuda_from_pypi)  # parts of one come with the wheel of torch, but not what a compiler needs
+  unset(cuda_from_pypi)  # torch's wheel brings only parts of a toolkit, without the compiler's
 endif()
 find_program(CUDA_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin
              PATHS /usr/local/cuda/bin ${cuda_from_pypi}/bin)

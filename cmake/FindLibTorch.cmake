@@ -1,17 +1,18 @@
-# Finds LibTorch: the folder in the environment variable LIBTORCH, or the PyPI wheel that
+# Finds LibTorch: the folder in the environment variable LIBTORCH, or else the PyPI wheel that
 # scripts/setup installs into .venv. Defines
 #
-#   LibTorch::cpu   all that runs on a CPU
-#   LibTorch::cuda  besides, where the wheel has CUDA and a toolkit is found
+#   LibTorch::cpu   the libraries for a CPU
+#   LibTorch::cuda  also those for a GPU; only if LibTorch has CUDA and a toolkit is found
 #
-# The package's own TorchConfig.cmake would need a CUDA toolkit even for a CPU build.
+# LibTorch's own TorchConfig.cmake is not used, because it needs a CUDA toolkit even for a CPU build.
 if(DEFINED ENV{LIBTORCH})
   set(LIBTORCH $ENV{LIBTORCH})
 else()
   file(GLOB LIBTORCH ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
 endif()
 
-# The file of a library, or nothing. Not find_library: its cache would keep an earlier LIBTORCH's.
+# Sets `variable` to the file of a library if it exists. find_library is not used, because its cache
+# would keep the files of an earlier LIBTORCH.
 function(libtorch_library variable name)
   set(file ${LIBTORCH}/lib/${name})
   if(EXISTS ${file})
@@ -32,8 +33,8 @@ find_package_handle_standard_args(
 
 if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::cpu INTERFACE IMPORTED)
-  # LibTorch's headers include another version of fmt than the one that Tandem is linked with, so a
-  # folder with nothing but a link to ours is searched first.
+  # LibTorch's include folder contains another version of fmt than the one that Tandem links. A folder
+  # that contains only a link to ours is therefore searched first.
   find_path(FMT_INCLUDE fmt/format.h REQUIRED)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/fmt)
   file(CREATE_LINK ${FMT_INCLUDE}/fmt ${PROJECT_BINARY_DIR}/fmt/fmt SYMBOLIC)
@@ -41,7 +42,7 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
     ${PROJECT_BINARY_DIR}/fmt ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
   target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU} ${LIBTORCH_C10})
   target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
-  # The OpenMP runtime whose threads LibTorch uses; another copy would count threads of its own.
+  # Links the OpenMP runtime that LibTorch uses; another copy would have its own thread settings.
   if(LIBTORCH_GOMP)
     target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_GOMP})
   else()
@@ -49,20 +50,21 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   endif()
 
   find_package(CudaRuntime QUIET)
-  # Two versions of the runtime in one program would be trouble: the wheel says which it was built for.
+  # A program must not contain two versions of the CUDA runtime. The wheel's version.py says for which
+  # version LibTorch was built.
   if(CudaRuntime_FOUND AND EXISTS ${LIBTORCH}/version.py)
     file(STRINGS ${LIBTORCH}/version.py wheel_cuda REGEX "^cuda")
     string(REGEX MATCH "[0-9]+" wheel_cuda_major "${wheel_cuda}")
     string(REGEX MATCH "^[0-9]+" found_cuda_major "${CudaRuntime_VERSION}")
     if(NOT wheel_cuda_major EQUAL found_cuda_major)
-      message(STATUS "CUDA ${CudaRuntime_VERSION} is found, but LibTorch was built for "
-                     "${wheel_cuda_major}; `CUDA=pypi scripts/setup` installs that")
+      message(STATUS "CUDA ${CudaRuntime_VERSION} was found, but LibTorch was built for CUDA "
+                     "${wheel_cuda_major}; `CUDA=pypi scripts/setup` installs that version")
       set(CudaRuntime_FOUND FALSE)
     endif()
   endif()
   if(LIBTORCH_CUDA AND LIBTORCH_C10_CUDA AND CudaRuntime_FOUND)
     add_library(LibTorch::cuda INTERFACE IMPORTED)
-    # --no-as-needed: registration is all that we need of libtorch_cuda, so no symbol asks for it.
+    # --no-as-needed, because Tandem uses no symbol of libtorch_cuda but needs it to register itself.
     target_link_libraries(LibTorch::cuda INTERFACE
       LibTorch::cpu -Wl,--no-as-needed ${LIBTORCH_CUDA} ${LIBTORCH_C10_CUDA} -Wl,--as-needed
       CUDA::runtime)

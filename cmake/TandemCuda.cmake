@@ -1,10 +1,10 @@
-# The language CUDA, for kernels, where LibTorch has CUDA and nvcc works; without it Tandem is built all
-# the same. Defines TANDEM_CUDA_KERNELS.
+# Enables the language CUDA, for kernels, if LibTorch has CUDA and nvcc works. Otherwise Tandem is built
+# without kernels. Defines TANDEM_CUDA_KERNELS.
 set(TANDEM_CUDA_KERNELS OFF)
 if(TANDEM_CUDA AND TARGET LibTorch::cuda AND CUDA_NVCC)
-  # A100 and H100, and what newer GPUs make theirs from when they meet it.
+  # Code for A100 and H100, and PTX that newer GPUs compile when they first run it.
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "What kernels are compiled for")
-  set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # LibTorch brings it, and two would be trouble
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # LibTorch brings one, and a program must not have two
   set(ENV{CUDACXX} ${CUDA_NVCC})
   include(CheckLanguage)
   check_language(CUDA)

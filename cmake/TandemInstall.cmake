@@ -1,5 +1,5 @@
-# `cmake --install`: the program with its libraries, and what plug-ins are built against, which
-# find_package(Tandem COMPONENTS domain) finds.
+# `cmake --install` installs the program with its libraries, and the headers and CMake package that
+# plug-ins need: find_package(Tandem COMPONENTS domain).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -1,5 +1,6 @@
-# tandem/interface_version.h: what the interface of plug-ins is called. A plug-in that was compiled
-# with other public headers must not be loaded, so the name is made of them, without their comments.
+# Generates tandem/interface_version.h, the version of the plug-in interface. A plug-in that was
+# compiled with other public headers must not be loaded, so the version is a hash of the headers
+# without their comments.
 set(TANDEM_INTERFACE_INCLUDE ${PROJECT_BINARY_DIR}/include)
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tandem/*.h)
 set(text "")

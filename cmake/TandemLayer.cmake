@@ -1,7 +1,7 @@
 # tandem_layer(NAME SOURCES file... [DEPENDS layer...] [LINKS library...])
 #
-# One layer of Tandem. Layers are object libraries, so that a shared library holds all of them and
-# the linker drops no static registration.
+# Adds one layer of Tandem. Layers are object libraries, so a shared library contains all of their
+# code and the linker does not drop static registrations.
 function(tandem_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
   list(TRANSFORM LAYER_DEPENDS PREPEND tandem_)

@@ -1,5 +1,5 @@
-// The pancake puzzle: a stack of eight pancakes of different sizes, and a spatula that turns over
-// the upper 2, 3, ... or 8. The goal is the stack in order, the smallest on top.
+// The pancake puzzle: a stack of eight pancakes of different sizes, and a spatula that flips the
+// top 2, 3, ... or 8 of them. The goal is the stack in order of size, with the smallest on top.
 #include <tandem/puzzle.h>
 
 #include <algorithm>

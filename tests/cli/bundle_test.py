@@ -74,7 +74,7 @@ class Bundle(CliTest):
     def test_leaves_a_folder_that_is_no_bundle_alone(self):
         (self.folder / "made").mkdir()
         self.write("made/precious.txt", "x")
-        self.assertIn("is not empty, and no bundle", self.make_bundle(code=1, STALE="yes"))
+        self.assertIn("is not empty, and not a bundle", self.make_bundle(code=1, STALE="yes"))
         self.assertEqual(os.listdir(self.folder / "made"), ["precious.txt"])
 
     def make_build_without_cuda(self):
