@@ -1,5 +1,5 @@
-# What people type; each target does all that it needs by itself. The work is in scripts/setup and
-# in CMake's presets, which README.md shows too.
+# Short commands for users. Each target first does everything that it needs. The work is done by
+# scripts/setup and CMake's presets, which README.md also shows.
 SHELL := /bin/bash
 PRESET ?= release
 CMAKE_FLAGS ?=
@@ -21,7 +21,7 @@ configure: setup
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
 	@cmake --build --preset $(PRESET)
 
-# The program with its libraries, so that no test or benchmark can keep it from being built.
+# Builds only the program and its libraries, so that a broken test or benchmark cannot prevent it.
 program: configure
 	@cmake --build --preset $(PRESET) --target tandem
 

@@ -179,7 +179,7 @@ void ExpandOf(benchmark::State& state, const std::string& name) {
 
 const bool kEveryDomain = [] {
   std::vector<std::string> names = DomainNames();
-  std::erase(names, "permutation");  // its default puzzle is added below by name
+  std::erase(names, "permutation");  // its default is one of the puzzles below
   for (const char* file : {"cube4", "lrx", "megaminx", "pyraminx", "topspin"}) {
     names.push_back(std::string("permutation:") + file);
   }

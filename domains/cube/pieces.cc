@@ -106,7 +106,7 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
 
 [[noreturn]] void StandsTwice(const Place& piece, const Place& first, const Place& second,
                               const Place& missing) {
-  throw InputError("the " + KindOf(piece) + " " + piece.name + " stands twice, at " + first.name +
+  throw InputError("the " + KindOf(piece) + " " + piece.name + " occurs twice, at " + first.name +
                    " (facelets " + Facelets(first) + ") and at " + second.name + " (facelets " +
                    Facelets(second) + "), and the " + KindOf(piece) + " " + missing.name +
                    " is missing");

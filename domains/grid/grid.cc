@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kKinds = 5;  // no boxes
 constexpr int kDirections = 8;
-constexpr float kSlanting = 1.41421356F;
+constexpr float kDiagonal = 1.41421356F;
 
 struct Step {
   int down, right;
@@ -33,7 +33,7 @@ DomainSpec Spec(int size) {
           .input = {.positions = size * size, .depth = kKinds},
           .action_names = {"u", "d", "l", "r", "ul", "ur", "dl", "dr"},
           .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
-          .action_costs = {1, 1, 1, 1, kSlanting, kSlanting, kSlanting, kSlanting},
+          .action_costs = {1, 1, 1, 1, kDiagonal, kDiagonal, kDiagonal, kDiagonal},
           .masks_actions = true,
           .per_problem_goals = true,
           .multiline_states = true};

@@ -19,8 +19,8 @@ struct Hanoi {
   static constexpr int kActions = 6;
   static constexpr int kDepth = 3;
   static constexpr const char* kSummary =
-      "Towers of Hanoi; a state is the peg, 0 to 2, of each disc, the smallest first; 02 moves the "
-      "upper disc of peg 0 to peg 2";
+      "Towers of Hanoi; a state is the peg, 0 to 2, of each disc, smallest first; 02 moves the "
+      "top disc of peg 0 to peg 2";
 
   using State = std::array<std::uint8_t, kDiscs>;  // the peg of each disc, smallest first
 

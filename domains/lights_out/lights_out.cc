@@ -21,7 +21,7 @@ using Cells = std::bitset<std::size_t{kMaxSize} * kMaxSize>;
 DomainSpec Spec(int size) {
   DomainSpec spec{.name = "lights_out:" + std::to_string(size),
                   .summary =
-                      "Lights Out; a state is the cells row by row, 1 is lit; a move is the "
+                      "Lights Out; a state is the cells row by row, 1 for lit; a move is the "
                       "number of the cell pressed, from 0",
                   .state_size = size * size,
                   .input = {.positions = size * size, .depth = 2}};

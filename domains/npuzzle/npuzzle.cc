@@ -25,8 +25,8 @@ constexpr int kMaxCells = kMaxSize * kMaxSize;
 DomainSpec Spec(int size) {
   return {.name = "npuzzle:" + std::to_string(size),
           .summary =
-              "sliding tiles, the 15-puzzle where SIZE is 4; a state is their numbers row by row, "
-              "0 the blank",
+              "sliding tiles, the 15-puzzle if SIZE is 4; a state is their numbers row by row, "
+              "0 is the blank",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = size * size},
           .action_names = {"U", "D", "L", "R"},
@@ -143,7 +143,7 @@ void CheckEachTileOnce(std::span<const std::uint8_t> state) {
     if (first == second) continue;
     std::ptrdiff_t missing = 0;
     while (std::ranges::count(state, missing) > 0) ++missing;
-    throw InputError(TileName(state[second]) + " stands twice, as number " +
+    throw InputError(TileName(state[second]) + " occurs twice, as number " +
                      std::to_string(first + 1) + " and number " + std::to_string(second + 1) +
                      ", and " + TileName(missing) + " is missing");
   }

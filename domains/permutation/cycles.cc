@@ -62,7 +62,7 @@ Permutation ParseCycles(std::string_view text, std::size_t positions) {
       cycle.push_back(ParsePosition(*token, positions, where));
       if (seen[cycle.back()]) {
         throw std::invalid_argument("position " + std::string(*token) +
-                                    " stands twice in its cycles: no permutation");
+                                    " occurs twice in its cycles: not a permutation");
       }
       seen[cycle.back()] = true;
     }
@@ -74,7 +74,7 @@ Permutation ParseCycles(std::string_view text, std::size_t positions) {
 Permutation ParseArray(const std::vector<std::string>& numbers, std::size_t positions) {
   if (numbers.size() != positions) {
     throw std::invalid_argument(std::to_string(numbers.size()) + " positions, expected " +
-                                std::to_string(positions) + " as in the goal");
+                                std::to_string(positions) + ", as in the goal");
   }
   Permutation permutation;
   for (std::size_t i = 0; i < positions; ++i) {
@@ -84,7 +84,7 @@ Permutation ParseArray(const std::vector<std::string>& numbers, std::size_t posi
     if (other != permutation.end()) {
       throw std::invalid_argument(where + " takes from " + numbers[i] + ", as position " +
                                   std::to_string(other - permutation.begin()) +
-                                  " does: no permutation");
+                                  " does: not a permutation");
     }
     permutation.push_back(from);
   }

@@ -58,7 +58,7 @@ class PermutationPuzzle final : public PermutationDomain {
     for (std::string word; words >> word; ++count) {
       const auto at = std::ranges::find(puzzle_.labels, word) - puzzle_.labels.begin();
       if (std::cmp_equal(at, puzzle_.labels.size())) {
-        throw InputError("position " + std::to_string(count) + " is no label of the goal");
+        throw InputError("position " + std::to_string(count) + " is not a label of the goal");
       }
       if (count < state.size()) state[count] = static_cast<std::uint8_t>(at);
     }
@@ -99,8 +99,8 @@ class PermutationPuzzle final : public PermutationDomain {
       const auto found = std::ranges::count(state, label);
       const auto expected = std::ranges::count(puzzle_.goal, label);
       if (found == expected) continue;
-      throw InputError("label " + puzzle_.labels[label] + " stands " + std::to_string(found) +
-                       " times, expected " + std::to_string(expected) + " as in the goal");
+      throw InputError("label " + puzzle_.labels[label] + " occurs " + std::to_string(found) +
+                       " times, expected " + std::to_string(expected) + ", as in the goal");
     }
   }
 

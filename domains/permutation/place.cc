@@ -54,7 +54,7 @@ void Place::CheckKeys(const YAML::Node& map, std::span<const char* const> known,
   for (const auto& entry : map) {
     const std::string key = Word(entry.first, of + " key");
     if (!seen.insert(key).second) {
-      Fail(entry.first, std::string(of).append(" `").append(key).append("` stands twice"));
+      Fail(entry.first, std::string(of).append(" `").append(key).append("` occurs twice"));
     }
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string keys;

@@ -177,7 +177,7 @@ void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) 
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
   place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
-                       std::to_string(puzzle.goal.size()) + " as in the goal");
+                       std::to_string(puzzle.goal.size()) + ", as in the goal");
 }
 
 void ReadColours(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
@@ -187,7 +187,7 @@ void ReadColours(const Place& place, const YAML::Node& node, PuzzleFile& puzzle)
     const std::string label = place.Word(entry.first, "colours");
     const auto at = std::ranges::find(puzzle.labels, label) - puzzle.labels.begin();
     if (std::cmp_equal(at, puzzle.labels.size())) {
-      place.Fail(entry.first, "colours: " + label + " is no label of the goal");
+      place.Fail(entry.first, "colours: " + label + " is not a label of the goal");
     }
     const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
     const bool right = text.size() == 7 && text[0] == '#' &&

@@ -12,7 +12,7 @@ struct Pancake {
   static constexpr int kActions = kPancakes - 1;
   static constexpr int kDepth = kPancakes;
   static constexpr const char* kSummary =
-      "a stack of 8 pancakes, the uppermost first; fN turns over the upper N";
+      "a stack of 8 pancakes, the top one first; fN flips the top N";
 
   using State = std::array<std::uint8_t, kPancakes>;
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxPositions = 256;
 void CheckPermutation(const Permutation& permutation, std::size_t positions,
                       std::string_view action) {
   if (permutation.size() != positions) {
-    throw Error(fmt::format("action {}: {} positions, expected {} as in the goal", action,
+    throw Error(fmt::format("action {}: {} positions, expected {}, as in the goal", action,
                             permutation.size(), positions));
   }
   std::vector<bool> seen(positions, false);

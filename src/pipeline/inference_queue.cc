@@ -15,7 +15,7 @@ void InferenceQueue::FillEnds() noexcept {
   try {
     messages_.Push(std::nullopt);
   } catch (...) {
-    // The queue is closed, so nobody waits for the end of a fill.
+    // The queue is closed, so no thread waits for the end of a fill.
   }
 }
 

@@ -71,7 +71,7 @@ TEST_F(Cube2, ErrorNamesAPieceThatDoesNotExist) {
 
 TEST_F(Cube2, ErrorNamesAPieceThatOccursTwice) {
   EXPECT_EQ(ErrorFor(Exchanged({{4, 9}, {9, 19}, {19, 10}})),
-            "the corner UFL stands twice, at UFL (facelets 3 9 18) and at URF (facelets 4 5 10), "
+            "the corner UFL occurs twice, at UFL (facelets 3 9 18) and at URF (facelets 4 5 10), "
             "and the corner URF is missing");
 }
 

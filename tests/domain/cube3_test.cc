@@ -118,7 +118,7 @@ TEST_F(Cube3, ErrorNamesAPieceThatDoesNotExist) {
 
 TEST_F(Cube3, ErrorNamesAPieceThatOccursTwice) {
   EXPECT_EQ(ErrorFor(Exchanged({{23, 50}})),
-            "the edge BR stands twice, at FR (facelets 24 13) and at BR (facelets 49 15), and the "
+            "the edge BR occurs twice, at FR (facelets 24 13) and at BR (facelets 49 15), and the "
             "edge FR is missing");
 }
 

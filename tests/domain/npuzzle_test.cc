@@ -78,9 +78,9 @@ TEST(NPuzzle, RejectsTextThatIsNotABoard) {
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 -8 0"),
             "number 8 is '-8', expected a whole number from 0 to 8");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 3 0"),
-            "tile 3 stands twice, as number 3 and number 8, and tile 8 is missing");
+            "tile 3 occurs twice, as number 3 and number 8, and tile 8 is missing");
   EXPECT_EQ(ErrorFor("npuzzle:3", "1 2 3 4 5 6 7 8 8"),
-            "tile 8 stands twice, as number 8 and number 9, and the blank, 0, is missing");
+            "tile 8 occurs twice, as number 8 and number 9, and the blank, 0, is missing");
 }
 
 TEST(NPuzzle, RejectsABoardThatNoSlidesSolve) {

@@ -82,7 +82,7 @@ TEST(PermutationTable, EveryMethodGivesTheSameRows) {
 TEST(Permutation, ErrorNamesTheWrongAction) {
   const std::vector<std::uint8_t> goal = {0, 1, 2};
   EXPECT_EQ(ErrorFor(goal, {{0, 1}, {0, 1, 2}}),
-            "action a: 2 positions, expected 3 as in the goal");
+            "action a: 2 positions, expected 3, as in the goal");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {0, 0, 2}}),
             "action b: not a permutation: position 1 takes from 0, which is already taken");
   EXPECT_EQ(ErrorFor(goal, {{0, 1, 2}, {0, 3, 2}}),

@@ -88,13 +88,14 @@ TEST(PuzzleFile, RejectsLabelsAndMovesWithWhiteSpace) {
 TEST(PuzzleFile, ErrorNamesTheGeneratorAndThePosition) {
   const std::string goal = "goal: [1, 2, 3]\n";
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1]\n"),
-            "my.yaml:3: generator R: 2 positions, expected 3 as in the goal");
-  EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 1, 1]\n"),
-            "my.yaml:3: generator R: position 2 takes from 1, as position 1 does: no permutation");
+            "my.yaml:3: generator R: 2 positions, expected 3, as in the goal");
+  EXPECT_EQ(
+      ErrorFor(goal + "generators:\n  R: [0, 1, 1]\n"),
+      "my.yaml:3: generator R: position 2 takes from 1, as position 1 does: not a permutation");
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: [0, 3, 1]\n"),
             "my.yaml:3: generator R: position 1 is '3', expected a position from 0 to 2");
   EXPECT_EQ(ErrorFor(goal + "generators:\n  L: \"(0 1)\"\n  R: \"(0 1)(1 2)\"\n"),
-            "my.yaml:4: generator R: position 1 stands twice in its cycles: no permutation");
+            "my.yaml:4: generator R: position 1 occurs twice in its cycles: not a permutation");
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1)(2 7)\"\n"),
             "my.yaml:3: generator R: in cycle 2, number 2 is '7', expected a position from 0 to 2");
   EXPECT_EQ(ErrorFor(goal + "generators:\n  R: \"(0 1\"\n"),
@@ -182,9 +183,9 @@ TEST(PuzzleFile, ErrorsNameOtherMistakes) {
   EXPECT_EQ(ErrorFor("goal: [1, 2\n").substr(0, 26), "my.yaml:2: not valid YAML:");
   EXPECT_EQ(ErrorFor("goal: [1]\n"), "my.yaml:1: expected `generators`");
   EXPECT_EQ(ErrorFor("goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\nlayout: [[0, 0]]\n"),
-            "my.yaml:3: layout: 1 positions, expected 2 as in the goal");
+            "my.yaml:3: layout: 1 positions, expected 2, as in the goal");
   EXPECT_EQ(ErrorFor("goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\ncolours: {3: \"#ffffff\"}\n"),
-            "my.yaml:3: colours: 3 is no label of the goal");
+            "my.yaml:3: colours: 3 is not a label of the goal");
   EXPECT_THROW(MakeDomain("permutation:no-such.yaml"), InputError);
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
 }
@@ -210,8 +211,8 @@ TEST(PuzzleFile, StateMustHaveTheLabelsOfTheGoal) {
   };
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 0"), "");
   EXPECT_EQ(error_for("7 6 5"), "expected 8 labels separated by spaces, found 3");
-  EXPECT_EQ(error_for("7 6 5 4 3 2 1 x"), "position 7 is no label of the goal");
-  EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 stands 0 times, expected 1 as in the goal");
+  EXPECT_EQ(error_for("7 6 5 4 3 2 1 x"), "position 7 is not a label of the goal");
+  EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 occurs 0 times, expected 1, as in the goal");
 }
 
 TEST(Shipped, LrxReachesEveryOrderOfItsNumbers) {
