@@ -52,8 +52,8 @@ std::vector<std::vector<std::uint8_t>> Switched(int size) {
 // relation "pressing i switches j" is symmetric. A state can therefore be solved if and only if it
 // has an even number of lights in common with each of these sets.
 std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& switched) {
-  std::vector<std::pair<Cells, Cells>>
-      rows;  // the cells that are switched, and the presses that switch them
+  // The cells that are switched, and the presses that switch them.
+  std::vector<std::pair<Cells, Cells>> rows;
   std::vector<Cells> silent;
   for (std::size_t cell = 0; cell < switched.size(); ++cell) {
     std::pair<Cells, Cells> row;

@@ -351,8 +351,9 @@ class PickleReader {
     std::vector<Item> call = Pop(2);
     const auto* callable = std::get_if<Callable>(&call[0].value);
     const auto* arguments = std::get_if<std::shared_ptr<const Tuple>>(&call[1].value);
-    if (callable == nullptr || arguments == nullptr)
+    if (callable == nullptr || arguments == nullptr) {
       Fail("it calls a value that is not a function");
+    }
     if (*callable == Callable::kRebuildTensor) {
       return Push(std::make_shared<const StoredTensor>(Rebuild((*arguments)->items)));
     }
@@ -399,8 +400,9 @@ class PickleReader {
     std::vector<std::int64_t> numbers;
     for (const Item& each : (*tuple)->items) {
       const auto* number = std::get_if<std::int64_t>(&each.value);
-      if (number == nullptr || *number < 0)
+      if (number == nullptr || *number < 0) {
         Fail(fmt::format("the {} are not numbers of 0 or more", what));
+      }
       numbers.push_back(*number);
     }
     return numbers;

@@ -167,8 +167,9 @@ ZipRecords::ZipRecords(Bytes archive) {
     }
     offset += entry.bytes;
   }
-  if (pickles != 1)
+  if (pickles != 1) {
     throw Error(fmt::format("it has {} records named data.pkl, expected 1", pickles));
+  }
 }
 
 std::optional<Bytes> ZipRecords::Find(const std::string& name) const {

@@ -16,7 +16,7 @@ namespace {
 
 using State = std::span<const std::uint8_t>;
 
-constexpr std::size_t kWalks = 60;  // also the number of steps of the longest walk, about
+constexpr std::size_t kWalks = 60;  // also about the number of steps of the longest walk
 
 }  // namespace
 
@@ -47,8 +47,9 @@ std::string CheckScrambles(const Samples& samples) {
   StateBytes state(samples.row_size());
   for (std::size_t steps = 0; steps < kWalks; ++steps) {
     RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
-    if (!samples.IsGoal(state))
+    if (!samples.IsGoal(state)) {
       return "a walk begins at a state that is not a goal: " + samples.Describe(state);
+    }
     std::vector<Action> back;
     for (std::size_t i = 0; i < steps; ++i) {
       const StateBytes before(state.begin(), state.end());  // Step writes into `state`
@@ -83,8 +84,9 @@ std::string CheckLeaving(const Samples& samples) {
   }
   const std::string told = samples.Describe(state);
   if (moved) return "IsGoal accepts every state of the walks as a goal, for example " + told;
-  if (samples.spec().inverse_actions.empty())
+  if (samples.spec().inverse_actions.empty()) {
     return "StepBack does not change the goal, so there is no other state: " + told;
+  }
   return "no action changes the goal, so there is no other state: " + told;
 }
 
