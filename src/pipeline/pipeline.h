@@ -96,7 +96,7 @@ struct SyncMainComponents {
 /// hold states without labels. Update k draws states from replay and labels them with the target
 /// network, which was due for a refresh when the network was w(k).
 ///
-/// The weights that a search sees depend on timing, so two runs with the same seed differ.
+/// The weights that a search sees depend on timing, so two runs with the same seed may differ.
 std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
                                                const Schema& examples, PipelineOptions options,
                                                const StopSignal& stop,
