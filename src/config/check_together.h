@@ -1,4 +1,4 @@
-// What no single key of a config can tell.
+// Checks that involve two keys of a config.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,13 @@
 
 namespace tandem {
 
-/// Throws InputError that tells the values of two keys, where they stand, and why they contradict
-/// each other.
+/// Reports that `key` contradicts `other`. `why` says what was expected and what to change. The
+/// caller adds both values and where they were set, and throws InputError.
 using Contradiction =
     std::function<void(const std::string& key, const std::string& other, const std::string& why)>;
 
-/// Calls `contradiction` for the first that it finds.
+/// Calls `contradiction` for each pair of keys that contradict each other. `contradiction` should
+/// throw, so that only the first pair is reported.
 void CheckTogether(const TrainConfig& config, const Contradiction& contradiction);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// What the key `device` may say.
+// Parses the values of the key `device`.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 
 namespace tandem {
 
-/// The N of "cuda:N"; 0 for "cuda"; nothing for other names.
+/// Returns the N of "cuda:N", 0 for "cuda", and nothing for other names.
 std::optional<int> CudaIndex(std::string_view name);
 
-/// "auto", "cpu", "cuda" and "cuda:N" are.
+/// Returns whether `name` is "auto", "cpu", "cuda" or "cuda:N". The device need not exist.
 bool IsDeviceName(std::string_view name);
 
 }  // namespace tandem

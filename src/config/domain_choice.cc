@@ -12,7 +12,8 @@
 namespace tandem {
 namespace {
 
-// The last `domain.name` of all; the reader finds fault with what is no word.
+// Returns the `domain.name` that wins: the last override, or else the document's. Values that are
+// not scalars are skipped here; the reader reports them.
 std::optional<Override> FindDomainName(const YAML::Node& document, const std::string& file,
                                        const std::vector<Override>& overrides) {
   const auto named = [](const Override& override) { return override.key == "domain.name"; };
@@ -35,16 +36,17 @@ std::optional<Override> FindDomainName(const YAML::Node& document, const std::st
   const std::string bare_name = chosen.value.substr(0, colon);
   const DomainParameter* parameter = ParameterOf(bare_name);
   std::string hint;
-  if (parameter != nullptr) {  // NAME:ARGUMENT is for the command line
-    hint = fmt::format("; did you mean {}, with domain.{} {}?", bare_name, parameter->key,
+  if (parameter != nullptr) {  // NAME:ARGUMENT works only on the command line
+    hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", bare_name, parameter->key,
                        chosen.value.substr(colon + 1));
   } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
-    hint = fmt::format("; did you mean {}? One of a plug-in's needs --plugin FILE", nearest);
+    hint =
+        fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.", nearest);
   } else {
-    hint = "; one of a plug-in's needs --plugin FILE";
+    hint = ". For a puzzle from a plug-in, add --plugin FILE.";
   }
-  throw InputError(fmt::format("`domain.name: {}` ({}): expected one of {}{}", chosen.value,
-                               chosen.origin, fmt::join(known, ", "), hint));
+  throw InputError(fmt::format("{}: `domain.name` is '{}', expected one of {}{}", chosen.origin,
+                               chosen.value, fmt::join(known, ", "), hint));
 }
 
 }  // namespace

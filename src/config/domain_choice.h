@@ -1,4 +1,4 @@
-// Which puzzle a config is about.
+// Finds the puzzle of a config before the other keys are read.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -10,10 +10,10 @@
 
 namespace tandem {
 
-/// The puzzle that `overrides`, or else the document, name, with its parameter's default. Comes
-/// before everything else in a config, since the keys that it may hold depend on its puzzle. Throws
-/// InputError that names the place, the puzzles there are and the nearest; `file` stands for the
-/// document.
+/// Returns the puzzle that `overrides` name, or else the document, or else the default puzzle. Its
+/// argument is the default of its parameter. Call this before reading other keys, because the keys
+/// under `domain` depend on the puzzle. Throws InputError if the puzzle is unknown; the error names
+/// the place, the known puzzles and the nearest one. Messages call the document `file`.
 DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
                           const std::vector<Override>& overrides);
 

@@ -1,4 +1,4 @@
-// What fields and their values look like as text.
+// Converts fields and their values to and from text.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// All of `text` as a number, or nothing.
+// Parses the whole of `text` as a number. Returns nothing if any part of it is not.
 template <class Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};

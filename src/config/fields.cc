@@ -31,272 +31,327 @@ ChoiceField PrecisionChoice(Precision& value) {
       value, {{Precision::kAuto, "auto"}, {Precision::kFp32, "fp32"}, {Precision::kBf16, "bf16"}});
 }
 
+// Marks one of the few keys that a new user should try first.
+constexpr bool kTryFirst = true;
+
 }  // namespace
 
 std::vector<Field> FieldsOf(TrainConfig& c) {
   std::vector<Field> fields = {
-      {"domain.name", "the puzzle; `tandem domains` tells more of them",
-       TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))}},
+      {"domain.name", "Puzzle to train on. `tandem domains` lists the puzzles.",
+       TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
+       kTryFirst},
 
       {"pipeline.mode",
-       "async overlaps generation and training; sequential takes turns; sync_main: the network in "
-       "training steers the searches, and rows are labelled when they are trained on",
+       "async: generate the next buffer while training on the current one. sequential: generate, "
+       "then train. sync_main: the network being trained guides the searches, and rows are "
+       "labelled just before they are trained on.",
        Choice(c.pipeline.mode, {{Mode::kAsync, "async"},
                                 {Mode::kSequential, "sequential"},
-                                {Mode::kSyncMain, "sync_main"}})},
+                                {Mode::kSyncMain, "sync_main"}}),
+       kTryFirst},
       {"pipeline.overlap",
-       "false: async takes turns too, with the same weights, to measure what overlap gains",
+       "false: async mode alternates generation and training instead of overlapping them. The "
+       "weights stay the same; use it to measure what overlap gains.",
        Switch(c.pipeline.overlap)},
       {"pipeline.policy_lag",
-       "by how many updates the labelling network may trail; auto: 1 in async, else 0",
+       "Number of updates by which the target network lags behind the network being trained. auto: "
+       "1 in async mode, otherwise 0.",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
       {"pipeline.loss_thresh",
-       "the target network is renewed only after an update whose mean loss is at most this; null: "
-       "after each",
+       "Refresh the target network only after an update whose mean loss is at most this. null: "
+       "refresh it after every update.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
 
       {"generate.target",
-       "walk_length: the cost of the random walk that led to a state; value_iteration: the least "
-       "of action cost plus the target network's estimate for the child; "
-       "capped_value_iteration: the lesser of both",
+       "Label of an example. walk_length: the cost of the random walk that led to the state. "
+       "value_iteration: the minimum over all actions of the action's cost plus the target "
+       "network's estimate for the child. capped_value_iteration: the smaller of the two.",
        Choice(c.generate.target, {{Target::kWalkLength, "walk_length"},
                                   {Target::kValueIteration, "value_iteration"},
-                                  {Target::kCappedValueIteration, "capped_value_iteration"}})},
+                                  {Target::kCappedValueIteration, "capped_value_iteration"}}),
+       kTryFirst},
       {"generate.search",
-       "which states become examples; none: the ends of random walks; greedy, astar: those that a "
-       "search from there expands",
+       "States that become examples. none: the ends of random walks. greedy, astar: the states "
+       "that such a search expands when it starts from the end of a random walk.",
        Choice(c.generate.search, {{GenerateSearch::kNone, "none"},
                                   {GenerateSearch::kGreedy, "greedy"},
                                   {GenerateSearch::kAStar, "astar"}})},
       {"generate.search_iterations",
-       "states in a row that one search expands; one that meets a goal starts anew",
+       "Number of consecutive states that one search contributes. If a search reaches a goal "
+       "earlier, it restarts from a new scramble.",
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
       {"generate.search_epsilon",
-       "share of a greedy search's steps that are random, so that it does not run in circles",
+       "Probability that a step of a greedy search is random. Random steps keep a poor network "
+       "from walking in circles.",
        RealField{&c.generate.search_epsilon, 0, 1}},
-      {"generate.search_weight", "as search.weight, of the A* that makes examples",
+      {"generate.search_weight",
+       "Weight of the path's cost in the A* that generates examples, as search.weight is for "
+       "solving.",
        RealField{&c.generate.search_weight, 0, 1000}},
-      {"generate.max_scramble", "the longest random walk from the goal, in actions",
-       IntField{&c.generate.max_scramble, 1, 100'000}},
-      {"generate.workers", "threads that generate; auto: one for each core",
+      {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
+       IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
+      {"generate.workers", "Number of threads that generate examples. auto: one per core.",
        AutoIntField{&c.generate.workers, 1, 1024}},
-      {"generate.chunk_rows", "rows that are generated together, a unit of work",
+      {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
       {"data.source",
-       "live: examples are generated while the run goes on; shards: they come from files that "
-       "`tandem generate` made",
+       "live: generate examples during the run. shards: read examples from files that `tandem "
+       "generate` wrote.",
        Choice(c.data.source, {{DataSource::kLive, "live"}, {DataSource::kShards, "shards"}})},
-      {"data.path", "the folder of the shards", NullTextField{&c.data.path}},
+      {"data.path", "Folder that contains the shards.", NullTextField{&c.data.path}},
       {"data.live_share",
-       "with shards: share of each batch that is generated while the run goes on, as without them",
+       "Share of each batch that is generated during the run; the rest comes from shards. Used "
+       "only with data.source: shards.",
        RealField{&c.data.live_share, 0, 1}},
       {"data.on_damage",
-       "a chunk of a shard that is missing, torn or altered ends the run (stop), or is left out "
-       "and counted (skip)",
+       "What to do if a chunk of a shard is missing, truncated or altered. stop: end the run. "
+       "skip: leave the chunk out and count it.",
        Choice(c.data.on_damage, {{OnDamage::kStop, "stop"}, {OnDamage::kSkip, "skip"}})},
       {"data.reading",
-       "read: chunks are read into memory; map: they are copied from a map of their file, which "
-       "only shards without compression have",
+       "read: read chunks into memory. map: map the file into memory and copy chunks from the "
+       "mapping, which requires uncompressed shards.",
        Choice(c.data.reading, {{ChunkReading::kRead, "read"}, {ChunkReading::kMap, "map"}})},
-      {"data.cpu_prefetch", "chunks that wait in the host's memory, read from disk",
+      {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
        IntField{&c.data.cpu_prefetch, 1, 1024}},
-      {"data.gpu_prefetch", "chunks that wait on the device for training",
+      {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
        IntField{&c.data.gpu_prefetch, 1, 1024}},
 
       {"replay.updates",
-       "earlier updates whose rows are kept: each update trains on as many rows as a buffer has, "
-       "drawn from its own and theirs; 0: on its own alone",
+       "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
+       "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
+       "rows.",
        IntField{&c.replay.updates, 0, 10'000}},
       {"replay.map_to",
-       "folder on whose disk the rows of earlier updates are kept, in a file that goes with the "
-       "run, where memory is too small for them; null: in memory",
+       "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
+       "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
        NullTextField{&c.replay.map_to}},
 
       {"network.head",
-       "v: one output, the cost-to-go of the state; q: one for each action, its cost and the "
-       "cost-to-go of the child",
+       "v: one output, the cost-to-go of the state. q: one output per action, the action's cost "
+       "plus the child's cost-to-go.",
        Choice(c.network.head, {{Head::kV, "v"}, {Head::kQ, "q"}})},
-      {"network.stem_width", "width of a first layer before the residual ones; 0: none",
+      {"network.stem_width",
+       "Width of an extra first layer before the residual blocks. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
-      {"network.width", "width of the residual blocks", IntField{&c.network.width, 1, 1 << 20}},
-      {"network.blocks", "residual blocks of two linear layers each",
-       IntField{&c.network.blocks, 0, 1000}},
-      {"network.norm", "normalisation after each hidden linear layer",
+      {"network.width", "Width of the residual blocks.", IntField{&c.network.width, 1, 1 << 20},
+       kTryFirst},
+      {"network.blocks", "Number of residual blocks, each with two linear layers.",
+       IntField{&c.network.blocks, 0, 1000}, kTryFirst},
+      {"network.norm", "Normalisation after each hidden linear layer.",
        Choice(c.network.norm,
               {{Norm::kNone, "none"}, {Norm::kBatch, "batch"}, {Norm::kLayer, "layer"}})},
       {"network.init_from",
-       "run folder or checkpoint whose weights the network begins with; null: random ones",
+       "Run folder or checkpoint whose weights initialise the network. null: random initial "
+       "weights.",
        NullTextField{&c.network.init_from}},
 
-      {"optimizer.name", "adam (weight decay joins the gradient) or adamw (decoupled)",
+      {"optimizer.name",
+       "adam: Adam, with weight decay added to the gradient. adamw: Adam with decoupled weight "
+       "decay.",
        Choice(c.optimizer.name,
               {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}})},
-      {"optimizer.learning_rate", "at the first iteration",
-       RealField{&c.optimizer.learning_rate, 0, 10}},
+      {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
+       RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
       {"optimizer.schedule",
-       "constant; linear or cosine: falls to final_learning_rate at the last iteration; "
-       "exponential: times decay every iteration",
+       "Learning-rate schedule. constant: no change. linear, cosine: decrease to "
+       "final_learning_rate at the last iteration. exponential: multiply by decay after every "
+       "iteration.",
        Choice(c.optimizer.schedule, {{Schedule::kConstant, "constant"},
                                      {Schedule::kLinear, "linear"},
                                      {Schedule::kCosine, "cosine"},
                                      {Schedule::kExponential, "exponential"}})},
-      {"optimizer.final_learning_rate", "where the linear and cosine schedules end",
+      {"optimizer.final_learning_rate",
+       "Learning rate at which the linear and cosine schedules end.",
        RealField{&c.optimizer.final_learning_rate, 0, 10}},
-      {"optimizer.decay", "factor per iteration of the exponential schedule",
+      {"optimizer.decay",
+       "Factor by which the exponential schedule multiplies the learning rate after every "
+       "iteration.",
        RealField{&c.optimizer.decay, 0, 1}},
       {"optimizer.warmup_iterations",
-       "iterations in which the rate rises evenly to where the schedule is",
+       "Number of iterations in which the learning rate rises linearly to the schedule's value.",
        IntField{&c.optimizer.warmup_iterations, 0, kMany}},
       {"optimizer.max_grad_norm",
-       "a longer gradient, over all weights, is cut to this length; 0: never",
+       "Largest norm of the gradient over all weights; a larger gradient is scaled down to it. 0: "
+       "no limit.",
        RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
-      {"optimizer.weight_decay", "pull of the weights towards zero",
+      {"optimizer.weight_decay", "Weight-decay coefficient.",
        RealField{&c.optimizer.weight_decay, 0, 10}},
-      {"optimizer.beta1", "decay of the mean gradient", RealField{&c.optimizer.beta1, 0, 0.999999}},
-      {"optimizer.beta2", "decay of the mean squared gradient",
+      {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
+       RealField{&c.optimizer.beta1, 0, 0.999999}},
+      {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
        RealField{&c.optimizer.beta2, 0, 0.999999}},
-      {"optimizer.epsilon", "keeps the step finite where gradients vanish",
+      {"optimizer.epsilon",
+       "Term added to the denominator of the Adam step for numerical stability.",
        RealField{&c.optimizer.epsilon, 1e-30, 1}},
 
-      {"train.batch_size", "examples in one iteration",
-       IntField{&c.train.batch_size, 1, kMostBatchSize}},
-      {"train.batch_doubles_every", "updates until batch_size doubles, again and again; 0: never",
+      {"train.batch_size", "Number of examples per iteration.",
+       IntField{&c.train.batch_size, 1, kMostBatchSize}, kTryFirst},
+      {"train.batch_doubles_every",
+       "Double the batch size every this many updates. 0: keep it constant.",
        IntField{&c.train.batch_doubles_every, 0, kMany}},
-      {"train.iterations_per_update", "batches in one buffer",
+      {"train.iterations_per_update",
+       "Number of batches in one buffer. The network trains on each buffer once.",
        IntField{&c.train.iterations_per_update, 1, 100'000'000}},
       {"train.max_updates",
-       "buffers to train on; auto: as many as fit into max_seconds, measured before update 0 and "
-       "while the run goes on; buffers are made shorter where too few would fit",
+       "Number of updates, and so of buffers to train on. auto: as many as fit into max_seconds; "
+       "the number is estimated before update 0 and revised during the run, and buffers become "
+       "shorter if too few updates would fit.",
        AutoIntField{&c.train.max_updates, 1, kMany}},
       {"train.plan",
-       "written by runs with max_updates: auto, which the learning rate followed: `0:180 12:150` "
-       "means that 180 updates were planned at first, and 150 from update 12 on; null: no revision",
+       "Revisions of the number of updates, which the learning rate followed. Runs with "
+       "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
+       "150 from update 12 on. null: no revision.",
        NullTextField{&c.train.plan}},
-      {"train.max_seconds", "end the run after this wall time; 0: no limit",
-       RealField{&c.train.max_seconds, 0, 1e9}},
-      {"train.loss", "squared error, or huber: linear where the error is over huber_delta",
+      {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
+       RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
+      {"train.loss",
+       "squared: squared error. huber: squared for errors up to huber_delta, linear above.",
        Choice(c.train.loss, {{Loss::kSquared, "squared"}, {Loss::kHuber, "huber"}})},
-      {"train.huber_delta", "where the Huber loss becomes linear, in units of cost",
+      {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
        RealField{&c.train.huber_delta, 1e-6, 1e6}},
       {"train.accumulation_steps",
-       "equal parts that a batch goes through the network in, to save memory; gradients add up",
+       "Number of equal parts into which a batch is split to save memory. The gradients of the "
+       "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
-      {"train.threads", "CPU threads of a training step; auto: one for each core",
+      {"train.threads",
+       "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
+       "long run shows that fewer are faster.",
        AutoIntField{&c.train.threads, 1, 1024}},
-      {"train.precision", "of matrix products in training; auto: bf16 where it is fast",
+      {"train.precision",
+       "Precision of matrix products in training. auto: bf16 where it is fast, otherwise fp32.",
        PrecisionChoice(c.train.precision)},
 
       {"prefetch.enabled",
-       "false: batches are gathered and copied between training steps, by the main thread",
+       "true: another thread gathers and copies batches ahead of training. false: the main thread "
+       "does it between training steps.",
        Switch(c.prefetch.enabled)},
-      {"prefetch.depth", "batches made ready ahead of training",
+      {"prefetch.depth", "Number of batches prepared ahead of training.",
        IntField{&c.prefetch.depth, 1, 64}},
       {"prefetch.pin_memory",
-       "false: batches are copied to a GPU from memory that it cannot read itself",
+       "true: copy batches to the GPU from pinned memory. false: copy them from pageable memory.",
        Switch(c.prefetch.pin_memory)},
-      {"prefetch.copy_stream", "false: copies wait for the computation before them on the GPU",
+      {"prefetch.copy_stream",
+       "true: copy batches to the GPU on a stream of their own. false: copies wait for earlier "
+       "work on the training stream.",
        Switch(c.prefetch.copy_stream)},
 
-      {"inference.batch_size", "states that the network evaluates at once",
+      {"inference.batch_size", "Number of states that the network evaluates at once.",
        IntField{&c.inference.batch_size, 1, 1 << 24}},
-      {"inference.threads", "CPU threads of an evaluation; auto: as train.threads",
+      {"inference.threads",
+       "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
        AutoIntField{&c.inference.threads, 1, 1024}},
-      {"inference.precision", "of the evaluating copy of the network; auto: bf16 where it is fast",
+      {"inference.precision",
+       "Precision of the network's inference copy. auto: bf16 where it is fast, otherwise fp32.",
        PrecisionChoice(c.inference.precision)},
 
-      {"search.method", "beam, or astar: batched weighted A*",
+      {"search.method", "beam: beam search. astar: batched weighted A*.",
        Choice(c.search.method, {{SearchMethod::kBeam, "beam"}, {SearchMethod::kAStar, "astar"}})},
-      {"search.beam_width", "states that beam search keeps at each depth",
+      {"search.beam_width", "Number of states that beam search keeps at each depth.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
-      {"search.max_length", "longest solution that beam search looks for, in actions",
+      {"search.max_length",
+       "Length of the longest solution that beam search looks for, in actions.",
        IntField{&c.search.max_length, 1, 100'000}},
       {"search.weight",
-       "of a path's cost beside the estimate of the rest, in A*; 1: least cost if estimates are "
-       "never too high; less: fewer nodes and longer solutions; 0: greedy",
+       "Weight of the path's cost relative to the estimate of the remaining cost in A*. 1: "
+       "shortest solutions if estimates are never too high. Less: fewer nodes, longer solutions. "
+       "0: greedy best-first search.",
        RealField{&c.search.weight, 0, 1000}},
       {"search.batch",
-       "most states of one puzzle that A* expands at a time; it begins with 1 and grows to a tenth "
-       "of the states expanded",
+       "Largest number of states of one puzzle that A* expands at a time. A* starts with 1 state "
+       "and grows the number to a tenth of the states expanded so far.",
        IntField{&c.search.batch, 1, 1 << 24}},
-      {"search.instances", "puzzles that A* solves at a time",
+      {"search.instances", "Number of puzzles that A* solves at the same time.",
        IntField{&c.search.instances, 1, 1 << 20}},
-      {"search.max_nodes", "different states that A* stores for one puzzle; 0: no limit",
+      {"search.max_nodes",
+       "Largest number of distinct states that A* stores for one puzzle. 0: no limit.",
        IntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
-      {"search.max_seconds", "end the search for one puzzle after this time; 0: no limit",
+      {"search.max_seconds", "End the search for one puzzle after this many seconds. 0: no limit.",
        RealField{&c.search.max_seconds, 0, 1e9}},
 
-      {"validation.every_updates", "updates between validations, and one at the end; 0: none",
-       IntField{&c.validation.every_updates, 0, kMany}},
-      {"validation.states", "how many states to validate on, at most",
+      {"validation.every_updates",
+       "Number of updates between validations. The last update is always validated too. 0: never "
+       "validate.",
+       IntField{&c.validation.every_updates, 0, kMany}, kTryFirst},
+      {"validation.states", "Largest number of states to validate on.",
        IntField{&c.validation.states, 1, 1 << 20}},
       {"validation.file",
-       "their file, as `tandem solve` reads it, each with its `optimal`; null: fixed scrambles of "
-       "all "
-       "lengths up to max_scramble",
+       "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
+       "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
        NullTextField{&c.validation.file}},
       {"validation.best_by",
-       "what makes a checkpoint the best: the highest solve_rate of greedy descent, or the lowest "
-       "value_error against the scrambles' lengths",
+       "Measure that decides which checkpoint is the best. solve_rate: the highest share of states "
+       "that greedy descent solves. value_error: the lowest error of the estimates.",
        Choice(c.validation.best_by,
               {{Measure::kSolveRate, "solve_rate"}, {Measure::kValueError, "value_error"}})},
-      {"validation.batch_size", "states that are estimated at once",
+      {"validation.batch_size", "Number of validation states that are evaluated at once.",
        IntField{&c.validation.batch_size, 1, 1 << 20}},
-      {"validation.prefetch", "as prefetch.enabled, of the states to validate on",
+      {"validation.prefetch",
+       "true: another thread gathers and copies validation batches ahead of their evaluation. "
+       "false: the main thread does it.",
        Switch(c.validation.prefetch.enabled)},
-      {"validation.prefetch_depth", "as prefetch.depth",
+      {"validation.prefetch_depth", "Number of validation batches prepared ahead.",
        IntField{&c.validation.prefetch.depth, 1, 64}},
-      {"validation.pin_memory", "as prefetch.pin_memory", Switch(c.validation.prefetch.pin_memory)},
-      {"validation.copy_stream", "as prefetch.copy_stream",
+      {"validation.pin_memory",
+       "true: copy validation batches to the GPU from pinned memory. false: copy them from "
+       "pageable memory.",
+       Switch(c.validation.prefetch.pin_memory)},
+      {"validation.copy_stream",
+       "true: copy validation batches to the GPU on a stream of their own. false: copies wait for "
+       "earlier work on the training stream.",
        Switch(c.validation.prefetch.copy_stream)},
       {"validation.metrics",
-       "where errors are summed up: cpu copies every estimate, device only sums",
+       "Where errors are summed. cpu: copy every estimate to the host and sum there. device: sum "
+       "on the device and copy only the sums.",
        Choice(c.validation.metrics,
               {{MetricsPlace::kCpu, "cpu"}, {MetricsPlace::kDevice, "device"}})},
-      {"validation.log", "true: a line for each validation", Switch(c.validation.log)},
+      {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
 
       {"checkpoint.every_updates",
-       "updates between checkpoints; the start and the end always write one",
+       "Number of updates between checkpoints. A run also writes one at its start and at its end.",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
       {"checkpoint.every_seconds",
-       "seconds of work that a kill may cost at most: an update after which the next one might "
-       "exceed this also writes a checkpoint; 0: no limit",
+       "Largest number of seconds of work that a killed run may lose. If the next update might "
+       "exceed it, the run writes a checkpoint first. 0: no limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
 
       {"memory.allocated_limit_gib",
-       "a run that would allocate more memory of the host than this is refused before it does; "
-       "what "
-       "LibTorch takes for itself, some 200 MiB, is not counted; 0: no limit",
+       "Refuse to start a run that would allocate more host memory than this. The 200 MiB or so "
+       "that LibTorch itself needs are not counted. 0: no limit.",
        RealField{&c.memory.allocated_limit_gib, 0, 1e9}},
-      {"memory.mapped_limit_gib", "the same, of files mapped into memory",
+      {"memory.mapped_limit_gib",
+       "Refuse to start a run that would map more file data into memory than this. 0: no limit.",
        RealField{&c.memory.mapped_limit_gib, 0, 1e9}},
       {"memory.pinned_limit_gib",
-       "the same, of the memory allocated that is pinned for copies to a GPU",
+       "Refuse to start a run that would pin more host memory than this for copies to a GPU. 0: no "
+       "limit.",
        RealField{&c.memory.pinned_limit_gib, 0, 1e9}},
 
       {"profile.timing_breakdown",
-       "true: measure each phase of an iteration by itself: the device is waited for after each, "
-       "and "
-       "nothing overlaps, so the run is slower; the weights stay the same",
+       "true: time each phase of an iteration alone by waiting for the device after each phase. "
+       "Nothing overlaps, so the run is slower; the weights stay the same.",
        Switch(c.profile.timing_breakdown)},
       {"profile.timing_every",
-       "with timing_breakdown: iterations between two reports, after those of the first ten",
+       "Number of iterations between two reports of timing_breakdown, after the reports of the "
+       "first ten.",
        IntField{&c.profile.timing_every, 1, kMany}},
       {"profile.trace",
-       "true: write trace.json, what each thread and each stream of a GPU did and when, for "
-       "ui.perfetto.dev or chrome://tracing",
+       "true: record a timeline of every thread and CUDA stream in trace.json, for ui.perfetto.dev "
+       "or chrome://tracing.",
        Switch(c.profile.trace)},
-      {"profile.trace_from", "the first update that is traced",
-       IntField{&c.profile.trace_from, 0, kMany}},
-      {"profile.trace_updates", "how many updates are traced",
+      {"profile.trace_from", "First update to trace.", IntField{&c.profile.trace_from, 0, kMany}},
+      {"profile.trace_updates", "Number of updates to trace.",
        IntField{&c.profile.trace_updates, 1, kMany}},
       {"profile.trace_epochs",
-       "with data.source shards: the trace goes on until so many epochs are done, if that is later",
+       "With data.source: shards, trace at least until this many epochs are done.",
        IntField{&c.profile.trace_epochs, 0, kMany}},
 
-      {"device", "what trains and evaluates; auto: the first GPU, or the CPU where there is none",
+      {"device",
+       "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
+       "none.",
        TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
-      {"seed", "of every random number of the run", IntField{&c.seed, 0, INT64_MAX}},
+      {"seed", "Seed of every random number of the run.", IntField{&c.seed, 0, INT64_MAX}},
   };
   if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
     fields.insert(fields.begin() + 1,

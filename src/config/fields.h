@@ -1,4 +1,4 @@
-// The keys of a config, as a table: reading, writing and explaining a config all go through it.
+// The table of config keys. Reading, writing and documenting a config all use it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tandem {
 
-/// As the most of a field: no limit that anyone could mean.
+/// Upper bound of a field that has no practical limit.
 inline constexpr std::int64_t kMany = 1'000'000'000'000;
 
 struct IntField {
@@ -32,7 +32,7 @@ struct RealField {
   double least, most;
 };
 
-/// Nothing where the config says `null`.
+/// Holds no value if the config says `null`.
 struct NullRealField {
   std::optional<double>* value;
   double least, most;
@@ -41,15 +41,15 @@ struct NullRealField {
 struct TextField {
   std::string* value;
   std::string expected;
-  bool (*accepts)(std::string_view) = nullptr;  ///< besides not being empty; null: anything
+  bool (*accepts)(std::string_view) = nullptr;  ///< null: any text that is not empty
 };
 
-/// Empty where the config says `null`.
+/// A path; empty if the config says `null`.
 struct NullTextField {
   std::string* value;
 };
 
-/// The argument of a puzzle that has a parameter.
+/// The argument for the parameter of the puzzle `domain`.
 struct ArgumentField {
   std::string* value;
   std::string domain;
@@ -62,35 +62,38 @@ struct ChoiceField {
   std::function<void(std::size_t)> set;
 };
 
+/// `Field` describes one key of a config: its name, its documentation, the values that it accepts,
+/// and where in a TrainConfig its value is stored.
 struct Field {
-  std::string key;  ///< with its section: "train.batch_size"
-  std::string meaning;
+  std::string key;      ///< with its section: "train.batch_size"
+  std::string meaning;  ///< what `tandem config --reference` prints: one or two sentences
   std::variant<IntField, AutoIntField, RealField, NullRealField, TextField, NullTextField,
                ArgumentField, ChoiceField>
       value;
+  bool try_first = false;  ///< marked in the reference as one of the keys to try first
 
-  std::string section() const;  ///< "train"; "" where the key has none
+  std::string section() const;  ///< "train"; "" if the key has none
   std::string name() const;     ///< "batch_size"
 };
 
-/// Every key, in the order of the file; the fields point into `config`. The keys under `domain`
-/// are those of the puzzle that `config` names.
+/// Returns every key, in the order in which a config is written. The fields point into `config`,
+/// which must outlive them. The keys under `domain` depend on the puzzle that `config` names.
 std::vector<Field> FieldsOf(TrainConfig& config);
 
-/// What a value must be: "a whole number from 1 to 64, or auto".
+/// Describes the values that a field accepts: "a whole number from 1 to 64, or auto".
 std::string Expected(const Field& field);
 
-/// Reads `text` into the field. Returns false, and changes nothing, if it is not what is expected.
-/// Throws InputError where a puzzle has more to tell about its argument.
+/// Parses `text` and stores it in the field. Returns false, and changes nothing, if the text does
+/// not match Expected(). May throw InputError if a puzzle rejects its argument with a reason.
 bool SetField(const Field& field, std::string_view text);
 
-/// The value as it is written in a config.
+/// Returns the value as a config writes it.
 std::string FieldText(const Field& field);
 
-/// The value of one key of a config; nothing if there is no such key.
+/// Returns the value of one key of a config as text; nothing if there is no such key.
 std::optional<std::string> FindValueText(const TrainConfig& config, std::string_view key);
 
-/// The same of a key that exists.
+/// Returns the value of one key of a config as text. The key must exist.
 std::string ValueText(const TrainConfig& config, std::string_view key);
 
 }  // namespace tandem

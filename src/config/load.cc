@@ -23,7 +23,8 @@
 namespace tandem {
 namespace {
 
-// Keys that were renamed before version 0.1.0, so that a config from then learns the new name.
+// Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
+// states the new one.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRenamedKeys = {{
     {"evaluate.batch_rows", "inference.batch_size"},
     {"evaluate.precision", "inference.precision"},
@@ -43,10 +44,10 @@ std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
-// Puts values where their keys say, and remembers where each came from.
+// Stores values in a TrainConfig, and remembers for error messages where each one was set.
 class Reader {
  public:
-  // `config` names its puzzle already.
+  // `config` must already name its puzzle, because the keys under `domain` depend on it.
   Reader(TrainConfig& config, const std::vector<Override>& overrides)
       : config_(config),
         overrides_(overrides),
@@ -62,7 +63,8 @@ class Reader {
   void ReadDocument(const YAML::Node& document, const std::string& name) {
     if (document.IsNull()) return;
     if (!document.IsMap()) {
-      throw InputError(fmt::format("{}: expected `key: value` lines, such as `seed: 1`", name));
+      throw InputError(
+          fmt::format("{}: not a config. Expected `key: value` lines, such as `seed: 1`.", name));
     }
     for (const auto& entry : document) {
       const std::string key = entry.first.Scalar();
@@ -72,7 +74,7 @@ class Reader {
         FirstTime(key, at);
         ReadSection(key, entry.second, name);
       } else if (is_section) {
-        throw InputError(fmt::format("{}: `{}` is a section: expected keys under it, such as {}",
+        throw InputError(fmt::format("{}: `{}` is a section, expected keys under it, such as {}",
                                      at, key, FirstKeyOf(key)));
       } else {
         Read(key, entry.second, at);
@@ -104,7 +106,7 @@ class Reader {
     const auto [earlier, is_new] = origins_.emplace(key, at);
     if (!is_new) {
       throw InputError(
-          fmt::format("{}: `{}` stands a second time, first at {}", at, key, earlier->second));
+          fmt::format("{}: `{}` is set twice, first at {}. Remove one.", at, key, earlier->second));
     }
   }
 
@@ -117,13 +119,13 @@ class Reader {
 
   void Read(const std::string& key, const YAML::Node& value, const std::string& at) {
     if (value.IsMap() || value.IsSequence()) {
-      throw InputError(fmt::format("{}: `{}` holds {}, expected {}", at, key,
-                                   value.IsMap() ? "keys" : "a list", Expected(Find(key, at))));
+      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
+                                   value.IsMap() ? "a map" : "a list", Expected(Find(key, at))));
     }
     FirstTime(key, at);
     const bool is_argument = std::holds_alternative<ArgumentField>(Find(key, at).value);
     if (is_argument && std::ranges::count(overrides_, key, &Override::key) > 0) {
-      return;  // it may be a file that is not there any more
+      return;  // the overridden argument may name a file that no longer exists
     }
     Assign(key, value.IsScalar() ? value.Scalar() : "", at);
   }
@@ -134,12 +136,12 @@ class Reader {
     throw InputError(fmt::format("{}: unknown key `{}`{}", at, key, Hint(key)));
   }
 
-  // What the author of an unknown key may have meant: a renamed key's new name, the puzzle that has
-  // the key, the nearest key, a key that begins in the same way, or one of that name in another
-  // section.
+  // Suggests what the author of an unknown key may have meant: a renamed key's new name, the
+  // puzzles that have the key, the nearest key, a key with the same beginning, or a key with the
+  // same name in another section.
   std::string Hint(const std::string& key) const {
     for (const auto& [before, now] : kRenamedKeys) {
-      if (key == before) return fmt::format("; it is now called `{}`", now);
+      if (key == before) return fmt::format("; it was renamed to `{}`", now);
     }
     std::vector<std::string> owners;
     for (const std::string& other : DomainNames()) {
@@ -147,8 +149,8 @@ class Reader {
       if (parameter != nullptr && key == "domain." + parameter->key) owners.push_back(other);
     }
     if (!owners.empty()) {
-      return fmt::format(": {} has no such key, but {} {}", domain_, fmt::join(owners, ", "),
-                         owners.size() == 1 ? "has" : "have");
+      return fmt::format("; {} has no such key, but {} {}", domain_, fmt::join(owners, ", "),
+                         owners.size() == 1 ? "does" : "do");
     }
     std::string_view meant = Nearest(key, keys_);
     const std::string name = key.substr(key.find('.') + 1);
@@ -190,7 +192,7 @@ class Reader {
   std::vector<Field> fields_;
   std::vector<std::string> keys_;
   std::vector<std::string> sections_;
-  std::map<std::string, std::string> origins_;  // where each key that was set came from
+  std::map<std::string, std::string> origins_;  // where each key was set
 };
 
 }  // namespace
@@ -228,9 +230,9 @@ TrainConfig LoadConfig(const std::filesystem::path& path, const std::vector<Over
   TrainConfig config = ParseConfig(yaml, path.string(), overrides);
   if (OnlyDocument(yaml, path.string()).IsNull()) {
     LogWarning(
-        fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. If "
-                    "that is meant, "
-                    "write {{}} into it; `tandem config --reference` lists the keys",
+        fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "
+                    "silence this warning, write {{}} into the file. `tandem config --reference` "
+                    "lists the keys.",
                     path.string(), config.domain.full_name()));
   }
   return config;
@@ -240,7 +242,7 @@ std::string ToYaml(const TrainConfig& config) {
   TrainConfig copy = config;
   YAML::Emitter out;
   out << YAML::BeginMap;
-  std::string open;  // the section that is being written
+  std::string open;  // the section being written
   for (const Field& field : FieldsOf(copy)) {
     const std::string section = field.section();
     if (section != open) {
@@ -250,7 +252,7 @@ std::string ToYaml(const TrainConfig& config) {
     }
     out << YAML::Key << field.name() << YAML::Value;
     if (const std::string text = FieldText(field); text == "null") {
-      out << YAML::LowerNull << YAML::Null;  // as a text it would stand in quotes
+      out << YAML::LowerNull << YAML::Null;  // as a string it would be quoted
     } else {
       out << text;
     }

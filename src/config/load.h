@@ -1,4 +1,4 @@
-// Configs from YAML and from the command line, and back.
+// Reads configs from YAML and from the command line, and writes them as YAML.
 #pragma once
 
 #include <filesystem>
@@ -10,26 +10,28 @@
 
 namespace tandem {
 
-/// A `--set KEY=VALUE` of the command line, or an option that stands for one; later ones win.
+/// `Override` is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
+/// key is overridden twice, the later value wins.
 struct Override {
   std::string key;
   std::string value;
   std::string origin;  ///< for messages: "--set train.batch_size=x"
 };
 
-/// Splits "KEY=VALUE". Throws InputError if there is no '='.
+/// Splits "KEY=VALUE" at the first '='. Throws InputError if there is none.
 Override ParseOverride(std::string_view text);
 
-/// Reads `path`, applies `overrides`, and checks the whole. Throws InputError that names the file
-/// and line (or the option), the key, what was found, what was expected and the nearest known key.
+/// Reads `path`, applies `overrides`, and checks the result. Throws InputError that names the file
+/// and line (or the option), the key, the value found, the values expected and, for an unknown key,
+/// the nearest known one.
 TrainConfig LoadConfig(const std::filesystem::path& path,
                        const std::vector<Override>& overrides = {});
 
-/// The same, from YAML text; `name` stands for the file in messages.
+/// Reads a config from YAML text, as LoadConfig does from a file. Messages call the file `name`.
 TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
                         const std::vector<Override>& overrides = {});
 
-/// YAML with every key, which ParseConfig reads back to an equal config.
+/// Returns YAML that sets every key. ParseConfig reads it back to an equal config.
 std::string ToYaml(const TrainConfig& config);
 
 }  // namespace tandem

@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-// Of the events of a parser, the begin of each document.
+// Records where each document of a YAML text begins.
 class DocumentStarts final : public YAML::EventHandler {
  public:
   std::vector<YAML::Mark> marks;
@@ -32,23 +32,22 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// The parser takes the first NUL for the end of the text, so that a file whose contents a power cut
-// replaced by NUL bytes would look empty.
+// Rejects text with a NUL byte. The parser would end at the first one, so a file whose contents a
+// power cut replaced by NUL bytes would look empty.
 void CheckIsText(const std::string& yaml, const std::string& file) {
   const std::size_t at = yaml.find('\0');
   if (at == std::string::npos) return;
   const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
-  throw InputError(
-      fmt::format("{}:{}: byte {} is NUL, which no text has: the file is damaged or is no config. "
-                  "Expected YAML "
-                  "such as `seed: 1`",
-                  file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
+  throw InputError(fmt::format(
+      "{}:{}: byte {} is NUL; the file is damaged or is not text. Expected YAML such as "
+      "`seed: 1`.",
+      file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
 }
 
 }  // namespace
 
-// Not YAML::LoadAll, which never returns where a document would begin with a comma: the parser
-// takes that for an empty document before the comma, over and over.
+// This does not use YAML::LoadAll, which never returns if a document begins with a comma: the
+// parser then reports an empty document before the comma, again and again.
 YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
   CheckIsText(yaml, file);
   std::istringstream in(yaml);
@@ -57,12 +56,13 @@ YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
   const std::vector<YAML::Mark>& marks = starts.marks;
   while (marks.size() < 3 && parser.HandleNextDocument(starts)) {
     if (marks.size() < 2 || marks.back().pos != marks[marks.size() - 2].pos) continue;
-    throw InputError(fmt::format("{}:{}: not valid YAML: nothing can begin as column {} does", file,
+    throw InputError(fmt::format("{}:{}: not valid YAML: unexpected character in column {}", file,
                                  marks.back().line + 1, marks.back().column + 1));
   }
   if (marks.size() > 1) {
-    throw InputError(fmt::format("{}:{}: a second YAML document begins here, but a config is one",
-                                 file, marks[1].line + 1));
+    throw InputError(fmt::format(
+        "{}:{}: a second YAML document begins here; expected one document. Remove the `---`.", file,
+        marks[1].line + 1));
   }
   return YAML::Load(yaml);
 }

@@ -1,4 +1,4 @@
-// The YAML document that a text holds.
+// Parses a YAML text that must hold one document.
 #pragma once
 
 #include <yaml-cpp/node/node.h>
@@ -7,9 +7,9 @@
 
 namespace tandem {
 
-/// The only document of a YAML text; null if there is none. Throws InputError that names `file` and
-/// the line where a second one begins, which YAML allows and of which a reader would see nothing,
-/// or where a NUL byte stands; and YAML::Exception if the text is no YAML.
+/// Returns the only document of a YAML text, or a null node if there is none. Throws InputError
+/// that names `file` and the line if a second document begins there (YAML::Load would silently
+/// ignore it) or if the line has a NUL byte. Throws YAML::Exception if the text is not YAML.
 YAML::Node OnlyDocument(const std::string& yaml, const std::string& file);
 
 }  // namespace tandem

@@ -16,10 +16,14 @@ namespace {
 constexpr std::size_t kColumns = 80;
 
 constexpr std::string_view kPreamble =
-    "Every key of a config, with its default; above it stands what it means, and beside it what it "
-    "may be. A config of your own needs only the keys that differ.";
+    "Every key of a config, with its meaning, its default and the values that it accepts. A config "
+    "needs only the keys that differ from the defaults. The keys marked [try first] are the ones "
+    "to "
+    "start with.";
 
-// `text` as lines of comment, broken between words.
+constexpr std::string_view kTryFirstMark = "[try first] ";
+
+// Formats `text` as comment lines, broken between words.
 std::string Comment(std::string_view text, std::string_view indent) {
   std::string lines;
   std::string line;
@@ -38,13 +42,13 @@ std::string Comment(std::string_view text, std::string_view indent) {
 }
 
 std::string Scalar(const std::string& text) {
-  if (text == "null") return text;  // the emitter would take it for a text, and quote it
+  if (text == "null") return text;  // the emitter would quote it as a string
   YAML::Emitter out;
   out << text;
   return out.c_str();
 }
 
-// A key as its section shows it.
+// A key as the reference prints it.
 struct Entry {
   std::string meaning;
   std::string setting;  // "batch_size: 1000"
@@ -54,16 +58,16 @@ struct Entry {
 };
 
 Entry EntryOf(const Field& field) {
-  return {.meaning = field.meaning,
+  return {.meaning = fmt::format("{}{}", field.try_first ? kTryFirstMark : "", field.meaning),
           .setting = fmt::format("{}: {}", field.name(), Scalar(FieldText(field))),
           .expected = Expected(field)};
 }
 
-// The keys that only some puzzles have, which the config of defaults must not set. Puzzles that say
-// the same of a key share an entry.
+// Returns the keys that only some puzzles have, commented out, because a config of the defaults
+// must not set them. Puzzles whose keys have the same description share an entry.
 std::vector<Entry> ParametersOfDomains() {
   std::vector<Entry> entries;
-  std::vector<std::string> names;  // of each entry's puzzles
+  std::vector<std::string> names;  // names[i]: the puzzles that share entries[i]
   for (const std::string& name : DomainNames()) {
     const DomainParameter* parameter = ParameterOf(name);
     if (parameter == nullptr) continue;
@@ -81,7 +85,7 @@ std::vector<Entry> ParametersOfDomains() {
     }
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i].meaning = fmt::format("with {}: {}", names[i], entries[i].meaning);
+    entries[i].meaning = fmt::format("Only for {}: {}.", names[i], entries[i].meaning);
   }
   return entries;
 }

@@ -1,12 +1,13 @@
-// Every key of a config, for people who look one up or begin a config of their own.
+// The text of `tandem config --reference`.
 #pragma once
 
 #include <string>
 
 namespace tandem {
 
-/// A config of nothing but defaults, as YAML that ParseConfig reads; comments tell what each key
-/// means and what it may be. Keys that only some puzzles have stand there as comments.
+/// Returns a config in which every key has its default, as YAML that ParseConfig reads. Comments
+/// say what each key means, which values it accepts, and which keys to try first. Keys that only
+/// some puzzles have are commented out.
 std::string ConfigReference();
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Everything that a run is a function of. Each default stands here, beside its field, and nowhere
-// else; fields.cc gives each field its key, its range and its meaning.
+// The settings of a run. Each default is defined here, next to its field, and nowhere else.
+// fields.cc gives each field its key, its range and its meaning.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 
 namespace tandem {
 
-/// Rows; what an index into a batch may reach.
+/// Largest number of rows in a batch.
 inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 
-/// A whole number, or nothing where the config says `auto`: the run works it out before update 0.
+/// A whole number; nothing if the config says `auto`. The run then chooses a number before update
+/// 0.
 using AutoInt = std::optional<std::int64_t>;
 
 enum class Mode { kAsync, kSequential, kSyncMain };
@@ -34,9 +35,9 @@ enum class Precision { kAuto, kFp32, kBf16 };
 
 struct DomainConfig {
   std::string name = "cube3";
-  std::string argument;  ///< for the puzzle's parameter, whose key names it in the file
+  std::string argument;  ///< of the puzzle's parameter; in a config its key is DomainParameter::key
 
-  /// As MakeDomain takes it: "cube3", "npuzzle:4".
+  /// Returns the name that MakeDomain takes: "cube3", "npuzzle:4".
   std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
 };
 
@@ -107,8 +108,9 @@ struct TrainingConfig {
   std::int64_t batch_doubles_every = 0;
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
-  std::string plan;            ///< UpdatePlan::text of a run that revised its plan, or empty
-  bool follows_clock = false;  ///< no key: max_updates was auto, so the run revises its plan
+  std::string plan;  ///< UpdatePlan::text if the run revised its plan, else empty
+  bool follows_clock =
+      false;  ///< has no key; true if max_updates was auto: the run revises its plan
   double max_seconds = 0;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
@@ -185,24 +187,27 @@ struct TrainConfig {
   std::string device = "auto";
   std::int64_t seed = 1;
 
-  /// Of the iterations of that update: train.batch_size, as often doubled as it says.
+  /// Returns the batch size of an update: train.batch_size, doubled every
+  /// train.batch_doubles_every updates.
   std::int64_t batch_size_of(std::int64_t update) const {
-    constexpr std::int64_t kMostDoublings = 32;  // no overflow, and no config that may be used
+    constexpr std::int64_t kMostDoublings =
+        32;  // avoids overflow; CheckTogether rejects such configs
     const std::int64_t every = train.batch_doubles_every;
     return train.batch_size << (every > 0 ? std::min(update / every, kMostDoublings) : 0);
   }
 
-  /// And of the whole buffer that the update trains on.
+  /// Returns the number of rows in the buffer that an update trains on.
   std::int64_t rows_of(std::int64_t update) const {
     return batch_size_of(update) * train.iterations_per_update;
   }
 
-  /// Of a batch of that size, and of the buffer that an update trains on: the rows that are
-  /// generated while the run goes on; the rest comes from shards.
+  /// Returns how many rows of a batch are generated during the run. The rest comes from shards.
   std::int64_t live_part_of(std::int64_t batch) const {
     if (data.source == DataSource::kLive) return batch;
     return std::llround(data.live_share * static_cast<double>(batch));
   }
+
+  /// Returns how many rows of an update's buffer are generated during the run.
   std::int64_t live_rows_of(std::int64_t update) const {
     return live_part_of(batch_size_of(update)) * train.iterations_per_update;
   }

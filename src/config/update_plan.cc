@@ -19,7 +19,7 @@ namespace {
 constexpr double kPlannedShare = 0.98;
 constexpr double kReservedUpdates = 0.3;
 
-// A plan stays as it is while it is wrong by less than this share of the updates that are left.
+// A plan is revised only if it is wrong by at least this share of the remaining updates.
 constexpr double kTolerance = 0.05;
 
 std::optional<std::int64_t> WholeNumber(std::string_view text) {
@@ -37,9 +37,9 @@ UpdatePlan::UpdatePlan(const TrainingConfig& config)
 UpdatePlan UpdatePlan::Parse(std::string_view text) {
   const auto fail = [&] {
     throw InputError(
-        fmt::format("'{}' is not a plan, expected pairs UPDATE:UPDATES such as `0:180 12:150`, the "
-                    "first from update 0, in the order of their updates, each with more updates "
-                    "than it begins after",
+        fmt::format("'{}' is not a plan. Expected pairs UPDATE:TOTAL such as `0:180 12:150`, the "
+                    "first with UPDATE 0, sorted by UPDATE, with each TOTAL above its own and the "
+                    "next pair's UPDATE.",
                     text));
   };
   UpdatePlan plan(1);
@@ -74,7 +74,7 @@ void UpdatePlan::WriteTo(TrainingConfig& config) const {
 }
 
 void UpdatePlan::Revise(std::int64_t update, std::int64_t updates) {
-  if (updates <= update) throw Error("a plan must hold the update that it is revised in");
+  if (updates <= update) throw Error("a revised plan must contain the current update");
   std::erase_if(revisions_, [&](const Revision& r) { return r.update >= update; });
   revisions_.push_back({.update = update, .updates = updates});
 }
@@ -103,7 +103,7 @@ double UpdatePlan::Done(std::int64_t iteration, std::int64_t iterations_per_upda
 
 void UpdatePacer::Begins(std::int64_t update, double elapsed_s) {
   if (began_s_.empty()) first_update_ = update;
-  // After a run has gone back to an earlier update, what came after it counts no more.
+  // If the run went back to an earlier update, discard the times of later ones.
   if (update < first_update_) {
     began_s_.clear();
     first_update_ = update;

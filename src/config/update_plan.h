@@ -1,4 +1,5 @@
-// How many updates a run does, and how far that puts its learning-rate schedule.
+// The number of updates of a run, and the position in its learning-rate schedule that follows from
+// it.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 namespace tandem {
 
 /// `UpdatePlan` holds the number of updates of a run and every revision of it. A run with
-/// `train.max_updates: auto` revises its plan as it learns how long updates take; the schedule then
-/// spreads what is left of it over the updates that are left. The learning rate of every iteration
-/// is a function of the plan, so a plan that is written down gives the same run again.
+/// `train.max_updates: auto` revises its plan as it learns how long updates take. The rest of the
+/// learning-rate schedule is then spread over the remaining updates. The learning rate of every
+/// iteration depends only on the plan, so a saved plan gives the same run again.
 class UpdatePlan {
  public:
-  /// From `update` on, the run was planned to have `updates` in all.
+  /// From update `update` on, the run was planned to have `updates` updates in total.
   struct Revision {
     std::int64_t update;
     std::int64_t updates;
@@ -25,50 +26,53 @@ class UpdatePlan {
 
   explicit UpdatePlan(std::int64_t updates) : revisions_{{0, updates}} {}
 
-  /// Of a config whose train.max_updates is a number: its train.plan, if it has one.
+  /// Takes the plan from a config: train.plan if it has one, else train.max_updates, which must be
+  /// a number.
   explicit UpdatePlan(const TrainingConfig& config);
 
-  /// Reads what text() wrote. Throws InputError that says what is wrong.
+  /// Parses the format of text(). Throws InputError if `text` is not a plan.
   static UpdatePlan Parse(std::string_view text);
 
   /// "0:180 12:150": 180 updates were planned from update 0 on, and 150 from update 12 on.
   std::string text() const;
 
-  /// Sets train.max_updates, and train.plan if there is a revision.
+  /// Sets train.max_updates. Sets train.plan if there is a revision, and clears it otherwise.
   void WriteTo(TrainingConfig& config) const;
 
   std::int64_t updates() const { return revisions_.back().updates; }
   const std::vector<Revision>& revisions() const { return revisions_; }
 
-  /// From `update` on, plans `updates` in all, of which `update` must be one. Drops revisions from
-  /// there on.
+  /// Plans `updates` updates in total from update `update` on. `update` must be less than
+  /// `updates`. Replaces all revisions at `update` and later.
   void Revise(std::int64_t update, std::int64_t updates);
 
-  /// Drops the revisions from `update` on, for a run that does that update again. The first plan
+  /// Drops the revisions at `update` and later, for a run that repeats that update. The first plan
   /// stays.
   void ForgetFrom(std::int64_t update);
 
-  /// The share of the schedule that is done at an iteration, counted over the run: 0 at the first
-  /// and 1 at the last.
+  /// Returns the share of the schedule that is done at `iteration`, which counts from the start of
+  /// the run: 0 at the first iteration and 1 at the last.
   double Done(std::int64_t iteration, std::int64_t iterations_per_update) const;
 
  private:
-  std::vector<Revision> revisions_;  // in the order of their updates, the first from update 0
+  std::vector<Revision> revisions_;  // sorted by update; the first one starts at update 0
 };
 
-/// Estimates how many updates fit into a time limit, from when the updates so far began.
+/// `UpdatePacer` estimates how many updates fit into a time limit. It uses the times at which the
+/// updates so far began.
 class UpdatePacer {
  public:
-  /// Call when an update begins, with the seconds that the run has taken by then.
+  /// Call when an update begins, with the seconds since the start of the run.
   void Begins(std::int64_t update, double elapsed_s);
 
-  /// The plan for a run that must end by `limit_s`: `plan`, revised from the update that has just
-  /// begun if the time per update has changed by enough. Recent updates count, not the cold start.
+  /// Returns the plan for a run that must end by `limit_s`. It is `plan`, revised from the update
+  /// that has just begun if the time per update has changed by enough. The estimate uses recent
+  /// updates and leaves out the cold start.
   UpdatePlan Revised(UpdatePlan plan, double limit_s) const;
 
  private:
   std::int64_t first_update_ = 0;
-  std::vector<double> began_s_;  // of each update from the first on
+  std::vector<double> began_s_;  // start time of each update from first_update_ on
 };
 
 /// How many more updates to plan for a run that must end by `limit_s` and has taken `elapsed_s`. A

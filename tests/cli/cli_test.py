@@ -89,7 +89,7 @@ class Domains(CliTest):
 class Config(CliTest):
     def test_the_reference_is_a_config(self):
         reference, _ = self.run_tandem("config", "--reference")
-        self.assertIn("  # examples in one iteration\n  batch_size: 1000 ", reference)
+        self.assertIn("  # [try first] Number of examples per iteration.\n  batch_size: 1000 ", reference)
         shown, _ = self.run_tandem("config", self.write("reference.yaml", reference))
         self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", "{}"))[0])
 
@@ -97,7 +97,7 @@ class Config(CliTest):
         for text in "", "# seed: 1\n":
             _, warning = self.run_tandem("config", self.write("empty.yaml", text))
             self.assertIn("empty.yaml: the config is empty, so every key has its default; the puzzle "
-                          "is cube3. If that is meant, write {} into it", warning)
+                          "is cube3. To silence this warning, write {} into the file", warning)
         self.assertEqual("", self.run_tandem("config", self.write("meant.yaml", "{}"))[1])
         self.assertIn("byte 1 is NUL", self.run_tandem("config", self.write("nul.yaml", "\0" * 9),
                                                        code=2)[1])

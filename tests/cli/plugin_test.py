@@ -158,8 +158,8 @@ class Plugin(CliTest):
         self.assertIn("needs --plugin FILE", self.run_installed(
             "solve", "--model", "run", "--states", "states.txt", code=2)[1])
 
-    def rejects_the_run_without_the_plugin(self):
-        self.assertIn("a plug-in's domain needs --plugin FILE",
+    def refuses_without_the_plugin(self):
+        self.assertIn("For a puzzle from a plug-in, add --plugin FILE",
                       self.run_installed("check-domain", "pancake", code=2)[1])
 
     def rejects_another_interface_version(self):

@@ -1,4 +1,4 @@
-// Keys that contradict each other, and those next to them that do not.
+// Tests which values of two keys contradict each other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Of a config that has those keys, and else the defaults; "" if it is a good one.
+// Returns the error for a config with these keys and defaults otherwise; "" if the config is valid.
 std::string ErrorOf(const std::vector<std::string>& sets) {
   std::vector<Override> overrides;
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
@@ -40,13 +40,13 @@ const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main",
                                             "generate.target=value_iteration",
                                             "generate.search=greedy", "replay.updates=1"};
 
-TEST(CheckTogether, ShardsAndTheirFolderGoTogether) {
+TEST(CheckTogether, ShardsNeedAFolderAndAFolderNeedsShards) {
   EXPECT_EQ(ErrorOf(kShards), "");
-  ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only `shards` are read");
+  ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only shards are read");
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
-TEST(CheckTogether, OfABatchSomeRowsComeFromTheShards) {
+TEST(CheckTogether, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
   const auto with_share = [](const std::string& share, const std::string& batch) {
     return With(kShards, {"data.live_share=" + share, "train.batch_size=" + batch});
   };
@@ -58,31 +58,31 @@ TEST(CheckTogether, OfABatchSomeRowsComeFromTheShards) {
                       "less than one row of a batch");
 }
 
-TEST(CheckTogether, WhatNeedsGeneratedRowsIsRefusedWhereThereAreNone) {
+TEST(CheckTogether, ReplayAndSyncMainNeedGeneratedRows) {
   ExpectContradiction(With(kShards, {"replay.updates=2"}), "replay.updates", "data.live_share",
                       "replay keeps rows that are generated");
   EXPECT_EQ(ErrorOf(With(kShards, {"replay.updates=2", "data.live_share=0.5"})), "");
   EXPECT_EQ(ErrorOf(With(With(kSyncMain, kShards), {"data.live_share=0.5"})), "");
   EXPECT_THAT(ErrorOf(With(kSyncMain, kShards)), HasSubstr("contradicts `data.live_share: 0`"));
-  // A search that would be too long for a buffer is of no concern where none is filled.
+  // A search may be too long for a buffer if no buffer is filled.
   EXPECT_EQ(ErrorOf(With(kShards,
                          {"generate.target=value_iteration", "generate.search=greedy",
                           "generate.search_iterations=100000", "train.iterations_per_update=1"})),
             "");
 }
 
-TEST(CheckTogether, APhaseIsMeasuredOnlyWhereNothingWorksBeside) {
+TEST(CheckTogether, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
   const std::string timing = "profile.timing_breakdown=true";
   EXPECT_EQ(ErrorOf({timing}), "");
   ExpectContradiction(With(kShards, {timing}), "profile.timing_breakdown", "data.source",
-                      "shards are read meanwhile");
+                      "other threads read shards at the same time");
   ExpectContradiction(With(kSyncMain, {timing}), "profile.timing_breakdown", "pipeline.mode",
-                      "answers searches between");
+                      "evaluates states for searches between");
   ExpectContradiction(With(kSyncMain, {"pipeline.overlap=false"}), "pipeline.overlap",
-                      "pipeline.mode", "searches go on while");
+                      "pipeline.mode", "searches overlap with training");
 }
 
-TEST(CheckTogether, ASearchEndsWithinABuffer) {
+TEST(CheckTogether, SearchMustEndWithinABuffer) {
   const std::vector<std::string> search = {"generate.target=value_iteration",
                                            "generate.search=astar", "train.batch_size=10",
                                            "train.iterations_per_update=10"};
@@ -90,28 +90,28 @@ TEST(CheckTogether, ASearchEndsWithinABuffer) {
   ExpectContradiction(With(search, {"generate.search_iterations=101"}),
                       "generate.search_iterations", "train.iterations_per_update",
                       "which has 100 rows");
-  // Nor where nothing is searched.
+  // Without a search, search_iterations does not matter.
   EXPECT_EQ(
       ErrorOf({"train.batch_size=10", "train.iterations_per_update=1", "generate.max_scramble=10"}),
       "");
 }
 
-TEST(CheckTogether, AWalkWhoseStatesAreAllExamplesEndsWithinABuffer) {
+TEST(CheckTogether, WalkMustEndWithinABufferIfAllItsStatesAreExamples) {
   const std::vector<std::string> small = {"train.batch_size=10", "train.iterations_per_update=10"};
   EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=100"})), "");
   ExpectContradiction(With(small, {"generate.max_scramble=101"}), "generate.max_scramble",
                       "train.iterations_per_update", "a buffer, which has 100 rows");
-  // Only the end of a walk is an example of value iteration.
+  // With value iteration only the end of a walk is an example.
   EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=101", "generate.target=value_iteration"})),
             "");
-  // Rows from shards are no walks.
+  // Rows from shards do not come from walks of this run.
   EXPECT_EQ(ErrorOf(With(With(kShards, small), {"generate.max_scramble=101"})), "");
   EXPECT_THAT(
       ErrorOf(With(With(kShards, small), {"generate.max_scramble=51", "data.live_share=0.5"})),
       HasSubstr("a buffer, which has 50 rows"));
 }
 
-TEST(CheckTogether, SchedulesThatFallDoNotRise) {
+TEST(CheckTogether, DecreasingScheduleMustNotEndAboveItsStart) {
   for (const char* schedule : {"linear", "cosine"}) {
     const std::vector<std::string> sets = {std::string("optimizer.schedule=") + schedule,
                                            "optimizer.learning_rate=0.001"};
@@ -123,7 +123,7 @@ TEST(CheckTogether, SchedulesThatFallDoNotRise) {
   EXPECT_EQ(ErrorOf({"optimizer.learning_rate=0.001", "optimizer.final_learning_rate=0.0011"}), "");
 }
 
-TEST(CheckTogether, PartsOfABatchAreEqualAndLargeEnough) {
+TEST(CheckTogether, BatchMustSplitIntoEqualPartsThatAreLargeEnough) {
   ExpectContradiction({"train.batch_size=10", "train.accumulation_steps=3"},
                       "train.accumulation_steps", "train.batch_size", "must be a multiple");
   EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.accumulation_steps=10"}), "");
@@ -133,7 +133,7 @@ TEST(CheckTogether, PartsOfABatchAreEqualAndLargeEnough) {
             "");
 }
 
-TEST(CheckTogether, ARunHasAnEnd) {
+TEST(CheckTogether, AutoMaxUpdatesNeedsATimeLimit) {
   ExpectContradiction({"train.max_updates=auto"}, "train.max_updates", "train.max_seconds",
                       "more than 0 seconds");
   EXPECT_EQ(ErrorOf({"train.max_updates=auto", "train.max_seconds=1"}), "");
@@ -146,7 +146,7 @@ TEST(CheckTogether, SizesDoNotOverflow) {
   ExpectContradiction({"train.batch_size=1000000", "train.iterations_per_update=4000",
                        "train.max_updates=1000000000"},
                       "train.max_updates", "train.iterations_per_update", "10^18 examples");
-  // The last buffer of a size that doubles is the largest: 8 times the first.
+  // If batches double, the last buffer is the largest: 8 times the first.
   const std::vector<std::string> doubles = {"train.batch_size=65536", "train.batch_doubles_every=2",
                                             "train.max_updates=8"};
   EXPECT_EQ(ErrorOf(With(doubles, {"train.iterations_per_update=8191"})), "");
@@ -154,8 +154,8 @@ TEST(CheckTogether, SizesDoNotOverflow) {
                       "train.iterations_per_update", "4,294,967,295");
 }
 
-TEST(CheckTogether, TheLargestBatchIsThatOfTheLastUpdate) {
-  // 2^14 rows, ten times doubled: 2^24.
+TEST(CheckTogether, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
+  // 2^14 rows, doubled ten times, are 2^24.
   const std::vector<std::string> doubles = {"train.batch_size=16384", "train.batch_doubles_every=1",
                                             "train.iterations_per_update=1"};
   EXPECT_EQ(ErrorOf(With(doubles, {"train.max_updates=11"})), "");

@@ -47,7 +47,7 @@ TEST(Config, ReadsSectionsValuesAndDefaults) {
   EXPECT_EQ(ToYaml(ParseConfig("", "empty.yaml")), ToYaml(defaults));
 }
 
-TEST(Config, OverridesWinAndTheLastOneStays) {
+TEST(Config, OverridesReplaceTheFileAndTheLastOneWins) {
   const TrainConfig config =
       ParseConfig("train: {batch_size: 5}\n", "my.yaml",
                   {ParseOverride("train.batch_size=6"), ParseOverride("train.batch_size=7")});
@@ -57,11 +57,11 @@ TEST(Config, OverridesWinAndTheLastOneStays) {
   EXPECT_EQ(with_equals.value, "a=b.jsonl");
 }
 
-TEST(Config, EveryFieldSurvivesTheRoundTrip) {
+TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   TrainConfig config;
   config.domain = {.name = "npuzzle", .argument = "5"};
   for (const Field& field : FieldsOf(config)) {
-    // Another legal value than the default, for each kind of field.
+    // Set a valid value that differs from the default, for each kind of field.
     if (const auto* f = std::get_if<IntField>(&field.value)) *f->value = f->least + 1;
     if (const auto* f = std::get_if<AutoIntField>(&field.value)) *f->value = f->least;
     if (const auto* f = std::get_if<RealField>(&field.value)) *f->value = f->most / 3;
@@ -70,8 +70,8 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
       *f->value = f->accepts != nullptr ? "cpu" : "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
   }
-  config.data.path = "shards";  // which data.source is now
-  // What the last mode, sync_main, and replay cannot go with.
+  config.data.path = "shards";  // data.source is now shards, which needs a path
+  // Reset the keys that contradict sync_main (the last mode) or replay.
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
@@ -88,7 +88,7 @@ TEST(Config, EveryFieldSurvivesTheRoundTrip) {
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
 }
 
-TEST(Config, BatchSizesThatDoubleAreCheckedToTheLast) {
+TEST(Config, DoublingBatchSizesAreCheckedUpToTheLastUpdate) {
   const TrainConfig config = ParseConfig(
       "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}\n"
       "generate: {max_scramble: 20}",
@@ -99,12 +99,14 @@ TEST(Config, BatchSizesThatDoubleAreCheckedToTheLast) {
   const std::string yaml = "train: {batch_doubles_every: 1, max_updates: ";
   EXPECT_EQ(ErrorFor(yaml + "40}"),
             "`train.batch_doubles_every: 1` (my.yaml:1) contradicts `train.max_updates: 40` "
-            "(my.yaml:1): the last batch would have 4294967296000 rows, expected at most 16777216");
-  EXPECT_THAT(ErrorFor(yaml + "auto, max_seconds: 9}"), HasSubstr("updates of one size"));
+            "(my.yaml:1): the last batch would have 4294967296000 rows, expected at most 16777216. "
+            "Raise train.batch_doubles_every, or lower train.max_updates.");
+  EXPECT_THAT(ErrorFor(yaml + "auto, max_seconds: 9}"),
+              HasSubstr("all updates must have one size"));
   EXPECT_THAT(ErrorFor(yaml + "4}\nreplay: {updates: 2}"), HasSubstr("buffers of one size"));
 }
 
-TEST(Config, UnknownKeysAreNamedWithLineAndNearestKey) {
+TEST(Config, UnknownKeyErrorNamesLineAndNearestKey) {
   EXPECT_EQ(ErrorFor("seed: 1\ntrain:\n  batchsize: 5\n"),
             "my.yaml:3: unknown key `train.batchsize`; did you mean `train.batch_size`?");
   EXPECT_EQ(ErrorFor("\nsead: 1\n"), "my.yaml:2: unknown key `sead`; did you mean `seed`?");
@@ -114,7 +116,7 @@ TEST(Config, UnknownKeysAreNamedWithLineAndNearestKey) {
             "--set train.batch=3: unknown key `train.batch`; did you mean `train.batch_size`?");
 }
 
-TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
+TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(
       ErrorFor("train:\n  batch_size: many\n"),
       "my.yaml:2: `train.batch_size` is 'many', expected a whole number from 1 to 16,777,216");
@@ -133,36 +135,39 @@ TEST(Config, WrongValuesAreNamedWithLineAndWhatWasExpected) {
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
             "9,223,372,036,854,775,807");
   EXPECT_EQ(ErrorFor("seed: [1, 2]\n"),
-            "my.yaml:1: `seed` holds a list, expected a whole number from 0 to "
+            "my.yaml:1: `seed` is a list, expected a whole number from 0 to "
             "9,223,372,036,854,775,807");
   EXPECT_EQ(
       ErrorFor("", {"prefetch.depth=x"}),
       "--set prefetch.depth=x: `prefetch.depth` is 'x', expected a whole number from 1 to 64");
 }
 
-TEST(Config, WrongShapesAreNamed) {
+TEST(Config, RejectsListsMapsAndRepeatedKeys) {
   EXPECT_EQ(ErrorFor("train: 5\n"),
-            "my.yaml:1: `train` is a section: expected keys under it, such as train.batch_size");
-  EXPECT_EQ(ErrorFor("- a\n- b\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
-  EXPECT_THAT(ErrorFor("seed: {a: 1}\n"), HasSubstr("my.yaml:1: `seed` holds keys, expected"));
+            "my.yaml:1: `train` is a section, expected keys under it, such as train.batch_size");
+  EXPECT_EQ(ErrorFor("- a\n- b\n"),
+            "my.yaml: not a config. Expected `key: value` lines, such as `seed: 1`.");
+  EXPECT_THAT(ErrorFor("seed: {a: 1}\n"), HasSubstr("my.yaml:1: `seed` is a map, expected"));
   EXPECT_THAT(ErrorFor("device:\n"), HasSubstr("my.yaml:1: `device` is empty, expected"));
-  EXPECT_EQ(ErrorFor("words\n"), "my.yaml: expected `key: value` lines, such as `seed: 1`");
+  EXPECT_EQ(ErrorFor("words\n"),
+            "my.yaml: not a config. Expected `key: value` lines, such as `seed: 1`.");
   EXPECT_EQ(ErrorFor("train: {threads: 1}\nseed: 1\ntrain: {batch_size: 2}\n"),
-            "my.yaml:3: `train` stands a second time, first at my.yaml:1");
-  EXPECT_EQ(ErrorFor("domain: {name: [cube3]}\n").substr(0, 39),
-            "my.yaml:1: `domain.name` holds a list, ");
+            "my.yaml:3: `train` is set twice, first at my.yaml:1. Remove one.");
+  EXPECT_EQ(ErrorFor("domain: {name: [cube3]}\n").substr(0, 36),
+            "my.yaml:1: `domain.name` is a list, ");
   EXPECT_EQ(ErrorFor("seed: 1\nseed: 2\n"),
-            "my.yaml:2: `seed` stands a second time, first at my.yaml:1");
+            "my.yaml:2: `seed` is set twice, first at my.yaml:1. Remove one.");
   EXPECT_EQ(ErrorFor("seed: 1\n  bad: [\n").substr(0, 30), "my.yaml:2: not valid YAML: ill");
   EXPECT_EQ(ErrorFor("", {"seed"}),
             "--set seed: expected KEY=VALUE, such as train.batch_size=1000");
 }
 
-TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
+TEST(Config, ContradictionErrorNamesBothKeysAndWhereTheyWereSet) {
   EXPECT_EQ(
       ErrorFor("pipeline:\n  policy_lag: 0\n"),
       "`pipeline.policy_lag: 0` (my.yaml:2) contradicts `pipeline.mode: async` (the default): "
-      "async fills a buffer while it trains on the one before, so its lag is 1");
+      "async fills a buffer while it trains on the previous one, so its lag is 1. Set "
+      "pipeline.policy_lag to 1 or auto, or choose sequential.");
   EXPECT_NE(ErrorFor("train: {max_updates: auto}\n").find("contradicts `train.max_seconds: 0`"),
             std::string::npos);
   EXPECT_NE(ErrorFor("optimizer: {schedule: linear}\n", {"optimizer.learning_rate=0.00001"})
@@ -176,19 +181,19 @@ TEST(Config, ContradictionsNameBothKeysAndWhereTheyStand) {
             std::string::npos);
 }
 
-TEST(Config, ASearchNeedsANetworkToLabelItsStates) {
+TEST(Config, SearchNeedsATargetThatLabelsAnyState) {
   EXPECT_EQ(ErrorFor("generate:\n  search: greedy\n"),
             "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
-            "default): a search leaves the walk, whose length then says nothing of its states; the "
-            "others of `generate.target` do");
+            "default): a search leaves the random walk, so the walk's length does not label its "
+            "states. Set generate.target to value_iteration or capped_value_iteration.");
   EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
   EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
                      "train: {batch_size: 50, iterations_per_update: 10}\n")
-                .find("a search would not end within a buffer, which has 500 rows"),
+                .find("a search must end within a buffer, which has 500 rows"),
             std::string::npos);
 }
 
-TEST(Config, WhatSyncMainCannotDoIsRefusedByName) {
+TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
   const std::string mode = "pipeline: {mode: sync_main}\n";
   const std::string begins = "`pipeline.mode: sync_main` (my.yaml:1) contradicts ";
   const std::string search = "generate: {target: value_iteration, search: greedy}\n";
@@ -196,20 +201,21 @@ TEST(Config, WhatSyncMainCannotDoIsRefusedByName) {
   EXPECT_EQ(ErrorFor(mode + search + replay), "");
   EXPECT_EQ(ErrorFor(mode + replay),
             begins +
-                "`generate.target: walk_length` (the default): sync_main labels rows by the "
-                "target network, and walk lengths ask none");
+                "`generate.target: walk_length` (the default): sync_main labels rows with the "
+                "target network, which walk_length does not use. Set generate.target to "
+                "value_iteration or capped_value_iteration.");
   EXPECT_EQ(ErrorFor(mode + "generate: {target: value_iteration}\n" + replay),
             begins +
-                "`generate.search: none` (the default): the network in training steers "
-                "searches, and random walks ask none; `greedy` and `astar` do");
+                "`generate.search: none` (the default): in sync_main the network being "
+                "trained guides searches. Set generate.search to greedy or astar.");
   EXPECT_EQ(ErrorFor(mode + search),
             begins +
-                "`replay.updates: 0` (the default): sync_main trains on rows from replay, "
-                "which must keep at least 1");
+                "`replay.updates: 0` (the default): sync_main trains on rows from replay. "
+                "Set replay.updates to at least 1.");
   EXPECT_EQ(ErrorFor(mode + search + replay, {"pipeline.policy_lag=1"}),
             "`pipeline.policy_lag: 1` (--set pipeline.policy_lag=1) contradicts `pipeline.mode: "
             "sync_main` (my.yaml:1): sync_main labels rows just before it trains on them, so its "
-            "lag is 0");
+            "lag is 0. Set pipeline.policy_lag to 0 or auto.");
 }
 
 TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
@@ -224,27 +230,26 @@ TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
   }
 }
 
-TEST(Config, ASecondDocumentIsAnError) {
+TEST(Config, RejectsASecondDocument) {
   EXPECT_EQ(ErrorFor("seed: 1\n---\nseed: 2\n"),
-            "my.yaml:2: a second YAML document begins here, but a config is one");
+            "my.yaml:2: a second YAML document begins here; expected one document. "
+            "Remove the `---`.");
   EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
   EXPECT_EQ(ErrorFor("# nothing\n"), "");
 }
 
-TEST(Config, ANulByteIsAnError) {
+TEST(Config, RejectsANulByte) {
   const std::string why =
-      " is NUL, which no text has: the file is damaged or is no config. Expected YAML such as "
-      "`seed: "
-      "1`";
+      " is NUL; the file is damaged or is not text. Expected YAML such as `seed: 1`.";
   EXPECT_EQ(ErrorFor(std::string(8, '\0')), "my.yaml:1: byte 1" + why);
   EXPECT_EQ(ErrorFor("seed: 1\n" + std::string(1, '\0') + "seed: 2\n"), "my.yaml:2: byte 9" + why);
 }
 
-// The parser reads an empty document before the comma again and again.
-TEST(Config, ACommaThatBeginsADocumentIsAnError) {
-  EXPECT_EQ(ErrorFor(","), "my.yaml:1: not valid YAML: nothing can begin as column 1 does");
+// yaml-cpp reports an empty document before the comma, again and again.
+TEST(Config, RejectsADocumentThatBeginsWithAComma) {
+  EXPECT_EQ(ErrorFor(","), "my.yaml:1: not valid YAML: unexpected character in column 1");
   EXPECT_EQ(ErrorFor("{seed: 1},\n"),
-            "my.yaml:1: not valid YAML: nothing can begin as column 10 does");
+            "my.yaml:1: not valid YAML: unexpected character in column 10");
 }
 
 std::string KnownDomains() {
@@ -253,16 +258,16 @@ std::string KnownDomains() {
   return all;
 }
 
-TEST(Config, AnUnknownDomainIsNamed) {
+TEST(Config, UnknownDomainErrorNamesKnownAndNearest) {
   EXPECT_EQ(ErrorFor("domain:\n  name: cube33\n"),
-            "`domain.name: cube33` (my.yaml:2): expected one of " + KnownDomains() +
-                "; did you mean cube3? One of a plug-in's needs --plugin FILE");
+            "my.yaml:2: `domain.name` is 'cube33', expected one of " + KnownDomains() +
+                ". Did you mean cube3? For a puzzle from a plug-in, add --plugin FILE.");
   EXPECT_EQ(ErrorFor("domain: {name: wobbly}\n"),
-            "`domain.name: wobbly` (my.yaml:1): expected one of " + KnownDomains() +
-                "; one of a plug-in's needs --plugin FILE");
+            "my.yaml:1: `domain.name` is 'wobbly', expected one of " + KnownDomains() +
+                ". For a puzzle from a plug-in, add --plugin FILE.");
 }
 
-TEST(Config, APuzzlesParameterIsAKey) {
+TEST(Config, ParameterOfAPuzzleIsAKey) {
   const TrainConfig config = ParseConfig("domain: {size: 5, name: npuzzle}\n", "my.yaml");
   EXPECT_EQ(config.domain.full_name(), "npuzzle:5");
   EXPECT_NE(ToYaml(config).find("domain:\n  name: npuzzle\n  size: 5\n"), std::string::npos);
@@ -278,7 +283,7 @@ TEST(Config, APuzzlesParameterIsAKey) {
   EXPECT_EQ(other.domain.full_name(), "npuzzle:6");
 }
 
-TEST(Config, APuzzlesParameterHasItsDefault) {
+TEST(Config, ParameterOfAPuzzleHasADefault) {
   EXPECT_EQ(ParseConfig("domain: {name: npuzzle}\n", "my.yaml").domain.full_name(), "npuzzle:4");
   EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3:stickers");
   TrainConfig config;
@@ -286,49 +291,49 @@ TEST(Config, APuzzlesParameterHasItsDefault) {
   EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:4");
 }
 
-TEST(Config, AWrongParameterIsNamed) {
+TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
   EXPECT_EQ(ErrorFor("domain:\n  name: npuzzle\n  size: 9\n"),
             "my.yaml:3: `domain.size` is '9', expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, size: [4]}\n"),
-            "my.yaml:1: `domain.size` holds a list, expected a whole number from 3 to 7");
+            "my.yaml:1: `domain.size` is a list, expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle}\n", {"domain.size=big"}),
             "--set domain.size=big: `domain.size` is 'big', expected a whole number from 3 to 7");
   EXPECT_EQ(ErrorFor("domain:\n  name: cube3\n  size: 4\n"),
-            "my.yaml:3: unknown key `domain.size`: cube3 has no such key, but grid, lights_out, "
-            "npuzzle, sokoban have");
+            "my.yaml:3: unknown key `domain.size`; cube3 has no such key, but grid, lights_out, "
+            "npuzzle, sokoban do");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle,\n  size: 4}\n", {"domain.name=cube3"}),
-            "my.yaml:2: unknown key `domain.size`: cube3 has no such key, but grid, lights_out, "
-            "npuzzle, sokoban have");
+            "my.yaml:2: unknown key `domain.size`; cube3 has no such key, but grid, lights_out, "
+            "npuzzle, sokoban do");
   EXPECT_EQ(ErrorFor("domain: {name: npuzzle, sizes: 4}\n"),
             "my.yaml:1: unknown key `domain.sizes`; did you mean `domain.size`?");
   EXPECT_EQ(ErrorFor("", {"domain.name=npuzzle:5"}),
-            "`domain.name: npuzzle:5` (--set domain.name=npuzzle:5): expected one of " +
-                KnownDomains() + "; did you mean npuzzle, with domain.size 5?");
+            "--set domain.name=npuzzle:5: `domain.name` is 'npuzzle:5', expected one of " +
+                KnownDomains() + ". Did you mean npuzzle with `domain.size: 5`?");
 }
 
-TEST(Config, ARenamedKeyIsToldItsNewName) {
+TEST(Config, RenamedKeyErrorStatesTheNewName) {
   EXPECT_EQ(
       ErrorFor("evaluate: {batch_rows: 5}\n"),
-      "my.yaml:1: unknown key `evaluate.batch_rows`; it is now called `inference.batch_size`");
+      "my.yaml:1: unknown key `evaluate.batch_rows`; it was renamed to `inference.batch_size`");
   EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
-            "--set diagnose.trace=true: unknown key `diagnose.trace`; it is now called "
+            "--set diagnose.trace=true: unknown key `diagnose.trace`; it was renamed to "
             "`profile.trace`");
 }
 
-TEST(Config, TheShippedConfigsAreValid) {
+TEST(Config, ShippedConfigsAreValid) {
   for (const char* name : {"quickstart", "deepcubea"}) {
     const std::filesystem::path path = SourceFolder() / "configs" / (std::string(name) + ".yaml");
     EXPECT_NO_THROW(LoadConfig(path)) << path;
   }
 }
 
-TEST(Config, AMissingFileIsNamed) {
+TEST(Config, RejectsMissingFilesAndFolders) {
   EXPECT_THROW(LoadConfig("no/such.yaml"), InputError);
   EXPECT_THROW(LoadConfig(SourceFolder() / "configs"), InputError);
 }
 
-// The last test, since what it registers stays.
-TEST(Config, APuzzleMayTellMoreOfItsArgument) {
+// Keep this test last: the puzzle that it registers stays registered.
+TEST(Config, ErrorOfAPuzzleAboutItsArgumentIsReported) {
   RegisterDomain("picky",
                  {.key = "file", .meaning = "", .expected = "a file", .default_value = "a"},
                  [](const std::string& file) -> std::unique_ptr<const Domain> {

@@ -1,4 +1,4 @@
-// The table of keys.
+// Tests the table of config keys.
 #include "config/fields.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-TEST(Fields, EachChoiceIsTheOneThatIsNamed) {
+TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
   TrainConfig config;
   for (const Field& field : FieldsOf(config)) {
     const auto* choice = std::get_if<ChoiceField>(&field.value);
@@ -27,7 +27,7 @@ TEST(Fields, EachChoiceIsTheOneThatIsNamed) {
   EXPECT_TRUE(config.profile.trace);
 }
 
-TEST(DeviceName, TellsTheIndexOfAGpu) {
+TEST(DeviceName, ParsesTheIndexOfAGpu) {
   EXPECT_EQ(CudaIndex("cuda"), 0);
   EXPECT_EQ(CudaIndex("cuda:3"), 3);
   for (const char* wrong : {"cpu", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda1"}) {
@@ -35,7 +35,7 @@ TEST(DeviceName, TellsTheIndexOfAGpu) {
   }
 }
 
-TEST(Fields, ADeviceIsOneThatCouldBe) {
+TEST(Fields, DeviceMustBeAValidDeviceName) {
   TrainConfig config;
   const auto fields = FieldsOf(config);
   const Field& device = *std::ranges::find(fields, "device", &Field::key);
@@ -47,9 +47,22 @@ TEST(Fields, ADeviceIsOneThatCouldBe) {
   }
 }
 
-TEST(Fields, AKeyThatIsNotThereHasNoValue) {
+TEST(Fields, UnknownKeyHasNoValue) {
   EXPECT_EQ(FindValueText(TrainConfig(), "generate.of_another_version"), std::nullopt);
   EXPECT_EQ(FindValueText(TrainConfig(), "pipeline.mode"), "async");
+}
+
+TEST(Fields, TenKeysAreMarkedAsTheOnesToTryFirst) {
+  TrainConfig config;
+  EXPECT_EQ(std::ranges::count(FieldsOf(config), true, &Field::try_first), 10);
+}
+
+TEST(Fields, EveryMeaningIsWrittenInSentences) {
+  TrainConfig config;
+  for (const Field& field : FieldsOf(config)) {
+    if (std::holds_alternative<ArgumentField>(field.value)) continue;  // a puzzle's own words
+    EXPECT_TRUE(field.meaning.ends_with(".")) << field.key;
+  }
 }
 
 }  // namespace

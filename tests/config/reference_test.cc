@@ -13,22 +13,22 @@
 namespace tandem {
 namespace {
 
-// Without line breaks within a comment, so that a meaning can be found.
+// Joins the lines of each comment, so that a meaning can be found.
 std::string Unwrapped(const std::string& text) {
   return std::regex_replace(text, std::regex("\n *# "), " ");
 }
 
-TEST(ConfigReference, IsAConfigOfTheDefaults) {
+TEST(ConfigReference, IsAConfigWithEveryDefault) {
   const TrainConfig defaults;
   EXPECT_EQ(ToYaml(ParseConfig(ConfigReference(), "reference")), ToYaml(defaults));
 }
 
-TEST(ConfigReference, SetsEveryKeyAndTellsItsMeaningAndWhatItMayBe) {
+TEST(ConfigReference, SetsEveryKeyWithItsMeaningAndAcceptedValues) {
   TrainConfig defaults;
   const std::string reference = ConfigReference();
   const std::string unwrapped = Unwrapped(reference);
   for (const Field& field : FieldsOf(defaults)) {
-    if (std::holds_alternative<ArgumentField>(field.value)) continue;  // the next test's
+    if (std::holds_alternative<ArgumentField>(field.value)) continue;  // tested below
     const std::string indent = field.section().empty() ? "\n" : "\n  ";
     EXPECT_NE(reference.find(indent + field.name() + ": " + FieldText(field)), std::string::npos)
         << field.key;
@@ -37,14 +37,23 @@ TEST(ConfigReference, SetsEveryKeyAndTellsItsMeaningAndWhatItMayBe) {
   }
 }
 
-TEST(ConfigReference, TellsTheKeysOfPuzzlesThatHaveSome) {
+TEST(ConfigReference, HasCommentedKeysForPuzzlesWithAParameter) {
   const DomainParameter& size = *ParameterOf("npuzzle");
   const std::string reference = ConfigReference();
-  EXPECT_NE(reference.find("  # with npuzzle: " + size.meaning), std::string::npos);
-  EXPECT_NE(Unwrapped(reference).find("with cube2, cube2_htm, cube3, cube3_htm: "),
+  EXPECT_NE(reference.find("  # Only for npuzzle: " + size.meaning + "."), std::string::npos);
+  EXPECT_NE(Unwrapped(reference).find("Only for cube2, cube2_htm, cube3, cube3_htm: "),
             std::string::npos);
   EXPECT_NE(reference.find("  # size: 4 "), std::string::npos);
   EXPECT_NE(reference.find("# " + size.expected + "\n"), std::string::npos);
+}
+
+TEST(ConfigReference, MarksExactlyTheKeysToTryFirst) {
+  TrainConfig defaults;
+  const std::string unwrapped = Unwrapped(ConfigReference());
+  for (const Field& field : FieldsOf(defaults)) {
+    const bool marked = unwrapped.find("[try first] " + field.meaning) != std::string::npos;
+    EXPECT_EQ(marked, field.try_first) << field.key;
+  }
 }
 
 TEST(ConfigReference, FitsATerminal) {

@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kIterations = 10;  // of an update
+constexpr std::int64_t kIterations = 10;  // per update
 
 TEST(UpdatePlan, WithoutRevisionsSpreadsTheScheduleEvenly) {
   const UpdatePlan plan(3);
@@ -18,7 +18,7 @@ TEST(UpdatePlan, WithoutRevisionsSpreadsTheScheduleEvenly) {
   EXPECT_EQ(UpdatePlan(1).Done(0, 1), 0);
 }
 
-TEST(UpdatePlan, SpreadsWhatIsLeftOverTheUpdatesThatAreLeft) {
+TEST(UpdatePlan, RevisionSpreadsTheRestOfTheScheduleOverRemainingUpdates) {
   UpdatePlan plan(10);
   plan.Revise(5, 7);
   const double before = 50.0 / 99;
@@ -29,7 +29,7 @@ TEST(UpdatePlan, SpreadsWhatIsLeftOverTheUpdatesThatAreLeft) {
   EXPECT_EQ(plan.updates(), 7);
 }
 
-TEST(UpdatePlan, IsReadAsItWasWritten) {
+TEST(UpdatePlan, ParseReadsWhatTextWrites) {
   UpdatePlan plan(180);
   plan.Revise(12, 150);
   plan.Revise(40, 163);
@@ -41,14 +41,14 @@ TEST(UpdatePlan, IsReadAsItWasWritten) {
   EXPECT_EQ(plan.text(), "0:180");
 }
 
-TEST(UpdatePlan, RefusesTextThatIsNotAPlan) {
+TEST(UpdatePlan, ParseRejectsTextThatIsNotAPlan) {
   for (const char* wrong : {"", " ", "180", "0:", ":3", "0:0", "1:5", "0:5 5:9", "0:9 5:5",
                             "0:9 4:8 4:7", "0:-3", "0:5  2:6", "0:5 x:6", "0:1e3", "0:5:6"}) {
     EXPECT_THROW(UpdatePlan::Parse(wrong), InputError) << wrong;
   }
 }
 
-TEST(UpdatePlan, InAConfigEndsWithItsNumberOfUpdates) {
+TEST(UpdatePlan, PlanInAConfigMustEndWithMaxUpdates) {
   const auto error_of = [](const std::string& train) -> std::string {
     try {
       ParseConfig("train: {" + train + "}", "my.yaml");
@@ -65,7 +65,7 @@ TEST(UpdatePlan, InAConfigEndsWithItsNumberOfUpdates) {
             std::string::npos);
 }
 
-// The run goes on until its plan is done; an update takes `seconds_of(update)`.
+// Simulates a run that follows its plan to the end. An update takes `seconds_of(update)`.
 struct Simulated {
   template <class SecondsOf>
   Simulated(std::int64_t planned, double limit_s, const SecondsOf& seconds_of) : plan(planned) {
@@ -81,7 +81,7 @@ struct Simulated {
   double elapsed_s = 0;
 };
 
-TEST(UpdatePacer, UsesTheWholeTimeWhereTheMachineIsFasterThanMeasured) {
+TEST(UpdatePacer, UsesTheWholeTimeIfUpdatesAreFasterThanPlanned) {
   const Simulated run(40, 175, [](std::int64_t) { return 2.5; });  // 40 updates would take 100 s
   EXPECT_LE(run.elapsed_s, 175);
   EXPECT_GT(run.elapsed_s, 0.96 * 175);
@@ -103,17 +103,17 @@ TEST(UpdatePacer, EndsInTimeWhereTheMachineBecomesSlower) {
   EXPECT_GT(run.elapsed_s, 0.94 * 175);
 }
 
-TEST(UpdatePacer, LeavesAPlanAloneThatIsAboutRight) {
+TEST(UpdatePacer, KeepsAPlanThatIsNearlyRight) {
   const Simulated run(170, 175, [](std::int64_t) { return 1.0; });
   EXPECT_LE(run.plan.revisions().size(), 3U);
   EXPECT_GE(run.plan.updates(), 170);
 }
 
-TEST(UpdatePacer, DoesNotCountTheColdStart) {
+TEST(UpdatePacer, LeavesTheColdStartOutOfTheEstimate) {
   UpdatePacer pacer;
   const double began[] = {0, 100, 101, 102};
   for (std::int64_t update = 0; update < 3; ++update) pacer.Begins(update, began[update]);
-  EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 9);  // too few to say
+  EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 9);  // too few updates for an estimate
   pacer.Begins(3, began[3]);
   EXPECT_EQ(pacer.Revised(UpdatePlan(9), 202).updates(), 3 + 95);
 }
