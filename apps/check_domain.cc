@@ -20,7 +20,7 @@ int RunCheckDomain(const std::string& name) {
   }
   if (broken == 0) {
     const DomainRates rates = MeasureDomain(*domain);
-    fmt::print("{:.1f} million actions a second on a core, {:.1f} million children expanded\n",
+    fmt::print("{:.1f} million actions per second on one core, {:.1f} million children expanded\n",
                rates.applied / 1e6, rates.expanded / 1e6);
   }
   fmt::print("{}: {} of {} promises kept\n", domain->spec().name, checks.size() - broken,

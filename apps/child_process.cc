@@ -21,13 +21,13 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
-// A pipe that exec closes. The child writes the number of an error into it; end of file means that
-// the program started.
+// A pipe that exec closes. If the child cannot start the program, it writes the error number into
+// the pipe; end of file means that the program started.
 class ErrorPipe {
  public:
   ErrorPipe() {
     if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw Error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+      throw Error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
     }
   }
   ~ErrorPipe() {
@@ -62,15 +62,15 @@ class ErrorPipe {
   std::array<int, 2> ends_{};
 };
 
-// Runs in the child, where only async-signal-safe calls are allowed, since other threads of the
-// parent may have held locks when it forked.
+// Runs in the child. Only async-signal-safe calls are allowed there, because other threads of the
+// parent may have held locks at the fork.
 [[noreturn]] void BecomeProgram(char* const* argv, const char* log, pid_t parent,
                                 const ErrorPipe& errors) {
-  // Ctrl-C at a terminal reaches the parent alone, which then asks the child to end.
+  // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
   ::setpgid(0, 0);
   // If the parent dies, even by SIGKILL, the child saves its work and ends too.
   if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) errors.ReportAndExit(errno);
-  if (::getppid() != parent) errors.ReportAndExit(ESRCH);  // it died before prctl
+  if (::getppid() != parent) errors.ReportAndExit(ESRCH);  // the parent died before prctl
   const int input = ::open("/dev/null", O_RDONLY);
   const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
   if (input < 0 || output < 0 || ::dup2(input, STDIN_FILENO) < 0 ||
@@ -112,7 +112,7 @@ int RunSelf(const std::vector<std::string>& arguments, const std::filesystem::pa
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid) break;
     if (ended < 0 && errno != EINTR) {
-      throw Error(fmt::format("waiting for a run: {}", std::strerror(errno)));
+      throw Error(fmt::format("cannot wait for a run: {}", std::strerror(errno)));
     }
     if (!asked_to_end && stop.Reached()) {
       ::kill(pid, SIGTERM);

@@ -1,4 +1,4 @@
-// Another run of this very program.
+// Runs this program again as a child process.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-/// Runs this program with `arguments`, its messages going to the file `log`, and waits for it.
-/// Once `stop` is reached, it is asked to end (SIGTERM) and waited for. If the calling thread ends
-/// first, in whatever way, the system sends it SIGTERM. Returns its exit code, 128 + N if signal N
-/// ended it. Throws Error if it cannot be started.
+/// Runs this program with `arguments` in a child process, with its output in the file `log`, and
+/// waits for it. If `stop` is reached, sends the child SIGTERM and waits for it to end. If the
+/// calling thread ends first, the system sends the child SIGTERM. Returns the child's exit code, or
+/// 128 + N if signal N ended it. Throws Error if the child cannot be started.
 int RunSelf(const std::vector<std::string>& arguments, const std::filesystem::path& log,
             const StopSignal& stop);
 

@@ -1,5 +1,5 @@
-// The subcommands, as main.cc calls them. Each returns the program's exit code and throws what
-// main.cc reports.
+// The subcommands and their arguments. Each Run function returns the program's exit code. Errors
+// are exceptions, which main.cc reports.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ class HintProvider;
 enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
 
 struct DomainsArgs {
-  std::string name;  ///< "": all
+  std::string name;  ///< "": list all puzzles
   bool json = false;
 };
 
 int RunDomains(const DomainsArgs& args);
 
-/// A puzzle, and the state of it to begin with.
+/// `StartArgs` names a puzzle and its start state.
 struct StartArgs {
   std::string domain;
-  std::string state;        ///< "": a goal
-  std::string scramble;     ///< moves to make first
+  std::string state;        ///< in the puzzle's notation; "": a goal
+  std::string scramble;     ///< moves to make before the start
   std::int64_t random = 0;  ///< steps of a random walk from a goal
-  std::uint64_t seed = 0;   ///< of random walks
+  std::uint64_t seed = 0;   ///< seed of the random walk
 };
 
 struct ShowArgs {
   StartArgs start;
-  std::string svg;  ///< "": none is written
+  std::string svg;  ///< file to write; "": none
 };
 
 int RunShow(const ShowArgs& args);
@@ -49,8 +49,8 @@ int RunApply(const ApplyArgs& args);
 
 struct ConvertArgs {
   std::string state;
-  std::string states;             ///< a file of states instead
-  std::string from = "facelets";  ///< or deepcubea, deepxube
+  std::string states;             ///< file of states, instead of `state`
+  std::string from = "facelets";  ///< facelets, deepcubea or deepxube
   std::string to = "facelets";
   std::string out;  ///< "": standard output
 };
@@ -61,7 +61,7 @@ int RunCheckDomain(const std::string& name);
 
 struct ConfigArgs {
   std::string file;
-  bool reference = false;  ///< then there is no file
+  bool reference = false;  ///< print the reference; `file` is then empty
   std::vector<Override> overrides;
 };
 
@@ -70,7 +70,7 @@ int RunConfig(const ConfigArgs& args);
 struct TrainArgs {
   std::string config;
   std::string out;     ///< "": a new folder under runs/
-  std::string resume;  ///< "": a new run from `config`
+  std::string resume;  ///< run to continue; "": start a run from `config`
   std::vector<Override> overrides;
 };
 
@@ -79,10 +79,10 @@ struct CompareArgs {
   std::string modes = "sequential,async";
   std::string seeds = "1";
   std::vector<std::string> vary;  ///< each "KEY=V1,V2"
-  std::string json;               ///< "": only in the folder
+  std::string json;               ///< extra file for the results; "": none
   std::string out;                ///< "": a new folder under runs/
   std::vector<Override> overrides;
-  std::vector<std::string> plugins;  ///< for the runs, which are programs of their own
+  std::vector<std::string> plugins;  ///< to load in each run, which is a process of its own
 };
 
 int RunCompare(const CompareArgs& args);
@@ -92,7 +92,7 @@ struct GenerateArgs {
   std::string out;
   std::string share = "0/1";  ///< process I of N
   std::string compression = "none";
-  ShardingOptions sharding;  ///< but for the compression
+  ShardingOptions sharding;  ///< except the compression, which is above
   std::vector<Override> overrides;
 };
 
@@ -100,16 +100,16 @@ int RunGenerate(const GenerateArgs& args);
 
 struct ShardsArgs {
   std::string folder;
-  bool list = false;  ///< without reading the chunks
+  bool list = false;  ///< do not read the chunks
   bool json = false;
 };
 
 int RunShards(const ShardsArgs& args);
 
-/// A network that `tandem train` trained, and the changes to its run's config.
+/// `ModelArgs` names a network that `tandem train` trained, and changes to its run's config.
 struct ModelArgs {
   std::string run;
-  std::string checkpoint = "last";  ///< or "best", or a file
+  std::string checkpoint = "last";  ///< "last", "best" or a file
   std::vector<Override> overrides;
 };
 
@@ -122,15 +122,15 @@ struct SolveArgs {
 
 struct PlayArgs {
   StartArgs start;
-  ModelArgs model;  ///< of run "": none
+  ModelArgs model;  ///< no network if `model.run` is empty
 };
 
 int RunPlay(const PlayArgs& args);
 
-// In libtandem_torch; torch_library.h opens it.
+// These are defined in libtandem_torch, which torch_library.h loads on first use.
 extern "C" int tandem_run_train(const TrainArgs& args);
 extern "C" int tandem_run_generate(const GenerateArgs& args);
 extern "C" int tandem_run_solve(const SolveArgs& args);
-extern "C" HintProvider* tandem_open_adviser(const ModelArgs& args);  // the caller owns it
+extern "C" HintProvider* tandem_open_hint_provider(const ModelArgs& args);  // the caller owns it
 
 }  // namespace tandem

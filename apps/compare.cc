@@ -26,13 +26,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTailLines = 5;  // of the log of a run that failed
+constexpr int kTailLines = 5;  // lines shown from the log of a failed run
 
 struct Plan {
   std::string config;
   std::vector<std::string> seeds;
   std::vector<Variant> variants;
-  std::vector<Override> common;  ///< of every run
+  std::vector<Override> common;  ///< for every run
   std::vector<std::string> plugins;
   fs::path folder;
 };
@@ -45,8 +45,8 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   return all;
 }
 
-// Where the config leaves it open, sequential gets the policy lag of async, so that they do the
-// same work; whether their weights are equal is then the proof.
+// If async runs too and the config does not set the policy lag, gives sequential the lag of async.
+// They then do the same work, and equal weights prove it.
 void AlignPolicyLags(Plan& plan) {
   const auto is = [](const char* mode) {
     return [mode](const Variant& variant) { return variant.mode == mode; };
@@ -62,13 +62,14 @@ void AlignPolicyLags(Plan& plan) {
 
 void CheckUpdatesAreGiven(const CompareArgs& args) {
   if (LoadConfig(args.config, args.overrides).train.max_updates) return;
-  throw InputError(fmt::format(
-      "{}: `train.max_updates` is auto, expected a number, since every run is to do the same work; "
-      "--set train.max_updates=N sets it here",
-      args.config));
+  throw InputError(
+      fmt::format("{}: `train.max_updates` is auto, expected a number, because every run must do "
+                  "the same work. "
+                  "Add --set train.max_updates=N.",
+                  args.config));
 }
 
-// Before the first run starts.
+// Checks the config of every run before the first one starts.
 void CheckAll(const Plan& plan) {
   for (const Variant& variant : plan.variants) {
     for (const std::string& seed : plan.seeds) {
@@ -77,13 +78,12 @@ void CheckAll(const Plan& plan) {
   }
 }
 
-// Before hours of runs whose figures are to be written there.
+// Checks that the results can be written, before hours of runs.
 void CheckCanHold(const std::string& json_file) {
   if (json_file.empty()) return;
   const fs::path folder = fs::absolute(json_file).parent_path();
   if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
-  throw InputError(
-      fmt::format("--json {}: expected a file's name in a folder that is there", json_file));
+  throw InputError(fmt::format("--json {}: expected a file name in an existing folder", json_file));
 }
 
 Plan MakePlan(const CompareArgs& args) {
@@ -94,7 +94,7 @@ Plan MakePlan(const CompareArgs& args) {
       .common = args.overrides,
       .plugins = args.plugins,
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
-  // Each run does all its updates.
+  // Each run must do all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
@@ -130,14 +130,14 @@ RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& se
   const int code = RunSelf(arguments, log, stop);
   if (stop.Reached()) throw Stopped();
   if (code != kDone) {
-    throw Error(fmt::format("the run {} ended with exit code {}; the end of {}:{}", name, code,
+    throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, code,
                             log.string(), Tail(log)));
   }
   return ReadRun(run);
 }
 
-// Seed by seed, so that whatever else the machine does in the meantime meets all variants alike;
-// each seed begins with another variant.
+// Runs all variants of one seed before the next seed, so that other load on the machine affects all
+// variants alike. Each seed starts with a different variant.
 std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
   std::vector<VariantRuns> all;
   for (const Variant& variant : plan.variants) all.push_back({.variant = variant, .runs = {}});
@@ -154,7 +154,8 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
   return all;
 }
 
-// A schedule that is laid over the updates favours the run that does them first.
+// Returns a warning if the learning rate decreases up to the last update. Solve rates after equal
+// seconds then favour the run that finishes its updates first.
 std::string CautionAboutSchedule(const Plan& plan, std::span<const Row> rows) {
   const bool shown = std::ranges::any_of(
       rows, [](const Row& row) { return row.solve_rate_equal_time.has_value(); });
@@ -163,8 +164,8 @@ std::string CautionAboutSchedule(const Plan& plan, std::span<const Row> rows) {
   const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
   const bool falls = schedule == Schedule::kLinear || schedule == Schedule::kCosine;
   if (!shown || !falls) return "";
-  return "the learning rate falls up to the last update, so solve rates after equal seconds favour "
-         "the run that ends first; --set optimizer.schedule=constant makes them fair";
+  return "the learning rate decreases up to the last update, so solve rates after equal seconds "
+         "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
 }
 
 std::string JsonOf(const Plan& plan, std::span<const VariantRuns> runs, std::span<const Row> rows) {
@@ -201,7 +202,7 @@ int RunCompare(const CompareArgs& args) {
   try {
     Report(plan, RunAll(plan, signals.stop()), args.json);
   } catch (const Stopped&) {
-    LogWarning(fmt::format("stopped; what was measured lies in {}", plan.folder.string()));
+    LogWarning(fmt::format("stopped; the runs so far are in {}", plan.folder.string()));
     return kSignalBase + signals.caught();
   }
   return kDone;

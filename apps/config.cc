@@ -10,11 +10,11 @@ namespace tandem {
 
 int RunConfig(const ConfigArgs& args) {
   if (args.reference && !(args.file.empty() && args.overrides.empty())) {
-    throw InputError("config: --reference tells the defaults, so it takes no config and no --set");
+    throw InputError("config: --reference prints the defaults; remove CONFIG and --set");
   }
   if (!args.reference && args.file.empty()) {
     throw InputError(
-        "config: name a config to check and show in full, or --reference to be told every key");
+        "config: expected a config to check and print in full, or --reference to list every key");
   }
   if (args.reference) {
     fmt::print("{}", ConfigReference());

@@ -30,7 +30,8 @@ Notation ParseNotation(const std::string& name) {
   return name == "deepxube" ? Notation::kDeepXube : Notation::kFacelets;
 }
 
-// The `state` of a JSON object: a text, or an array of numbers, as Python writes them.
+// Returns the `state` of a JSON object as text. It may be a string, or an array of numbers as
+// Python writes it.
 std::string StateOf(const ordered_json& object) {
   if (object.is_object() && object.contains("state")) {
     const ordered_json& state = object["state"];
@@ -41,10 +42,10 @@ std::string StateOf(const ordered_json& object) {
       return fmt::format("{}", fmt::join(words, " "));
     }
   }
-  throw InputError("expected a JSON object with `state`, a text or an array of numbers");
+  throw InputError("expected a JSON object with `state`, which is a string or an array of numbers");
 }
 
-// All of a JSON object but its state stays as it is.
+// Converts the state of a line. Other entries of a JSON object stay as they are.
 std::string ConvertLine(std::string_view line, const Change& change) {
   if (line.front() != '{') return change(line);
   ordered_json object = ParseJsonOrDiscard<ordered_json>(line);
@@ -65,7 +66,9 @@ std::string ConvertFile(const std::string& path, const Change& change) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }
   }
-  if (converted.empty()) throw InputError(fmt::format("{} holds no state", path));
+  if (converted.empty())
+    throw InputError(fmt::format(
+        "{}: no state found; expected one state per line, or JSON lines with `state`", path));
   return converted;
 }
 

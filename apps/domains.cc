@@ -32,19 +32,20 @@ void PrintFacts(const Domain& domain) {
                parameter->expected, parameter->default_value);
   }
   fmt::print("  state     {} bytes\n", spec.state_size);
-  fmt::print("  network   reads {} values of {} kinds, one-hot: {} features\n",
+  fmt::print("  network   reads {} values of {} kinds each, one-hot: {} features\n",
              spec.input.positions, spec.input.depth, spec.input.positions * spec.input.depth);
   fmt::print("  actions   {}: {}\n", spec.num_actions(), fmt::join(spec.action_names, " "));
   const auto [least, most] = std::ranges::minmax(spec.action_costs);
   if (least == most) {
-    fmt::print("  cost      {:g} each\n", least);
+    fmt::print("  cost      {:g} per action\n", least);
   } else {
-    fmt::print("  cost      {:g}, in this order\n", fmt::join(spec.action_costs, " "));
+    fmt::print("  cost      {:g}, in the order of the actions\n",
+               fmt::join(spec.action_costs, " "));
   }
   if (spec.masks_actions) fmt::print("            not every action applies in every state\n");
   if (spec.inverse_actions.empty()) fmt::print("            not every action can be undone\n");
   fmt::print("  goal      {}\n\n", spec.per_problem_goals  ? "each problem has its own"
-                                   : spec.multiline_states ? "such as this"
+                                   : spec.multiline_states ? "for example"
                                                            : domain.FormatState(goal));
   fmt::print("{}", ToTerminal(domain.Draw(goal), UseColour(STDOUT_FILENO)));
 }
@@ -54,7 +55,7 @@ std::string InCapitals(std::string word) {
   return word;
 }
 
-// NAME, or NAME[:KEY] for a domain with a parameter.
+// Returns NAME, or NAME[:KEY] for a domain with a parameter.
 std::string Usage(const std::string& name) {
   const DomainParameter* parameter = ParameterOf(name);
   return parameter == nullptr ? name : fmt::format("{}[:{}]", name, InCapitals(parameter->key));
@@ -70,7 +71,7 @@ void PrintAll() {
                  parameter->expected, parameter->default_value);
     }
   }
-  fmt::print("\n`tandem domains NAME` tells more of one.\n");
+  fmt::print("\n`tandem domains NAME` describes one puzzle.\n");
 }
 
 nlohmann::ordered_json JsonOf(const Domain& domain) {

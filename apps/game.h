@@ -1,4 +1,4 @@
-// A puzzle being played: the state, and how it came to be.
+// The state of a puzzle being played, with undo.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,33 @@
 
 namespace tandem {
 
+/// `Game` holds the current state of a puzzle and the moves that led to it from the start.
 class Game {
  public:
-  /// `domain` must outlive this.
+  /// `domain` must outlive the game.
   Game(const Domain& domain, std::vector<std::uint8_t> start);
 
   std::span<const std::uint8_t> state() const { return state_; }
   bool solved() const;
 
-  /// Since the start, without those undone.
+  /// Number and total cost of the moves since the start, without undone ones.
   std::size_t moves() const { return made_.size(); }
   float cost() const;
 
-  /// Takes the actions one by one, up to the first that does not apply; returns how many that were.
+  /// Makes the moves one by one, up to the first that does not apply. Returns how many it made.
   std::size_t Move(std::span<const Action> actions);
 
-  /// Takes back so many moves, or all where there are fewer; returns how many that were.
+  /// Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
   std::size_t Undo(std::size_t count);
 
-  /// Begins anew from `start`.
+  /// Restarts the game from `start`, with no moves made.
   void Start(std::vector<std::uint8_t> start);
 
  private:
   bool Applies(Action action) const;
 
   struct Made {
-    std::vector<std::uint8_t> before;  // since not every action can be undone
+    std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
     float cost;
   };
 

@@ -1,4 +1,4 @@
-// tandem generate CONFIG, where a network labels the rows.
+// tandem generate CONFIG, for targets whose rows a network labels
 #include <ATen/Version.h>
 #include <fmt/format.h>
 
@@ -18,8 +18,8 @@ int Generate(const GenerateArgs& args) {
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   if (asked.network.init_from.empty()) {
     throw InputError(fmt::format(
-        "{}: `generate.target: {}` asks a network, so `network.init_from` must name a run or a "
-        "checkpoint; --set network.init_from=RUN_DIR sets it here",
+        "{}: `generate.target: {}` needs a network, so `network.init_from` must name a run or a "
+        "checkpoint. Add --set network.init_from=RUN_DIR.",
         args.config, ValueText(asked, "generate.target")));
   }
   const std::shared_ptr<Device> device = OpenDevice(asked.device);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kReportInterval = 10;  // seconds
 
-// "0/4": the first of four.
+// Parses "0/4", which means the first of four processes.
 Share ParseShare(const std::string& text) {
   Share share;
   const char* end = text.data() + text.size();
@@ -27,8 +27,8 @@ Share ParseShare(const std::string& text) {
       split ? std::from_chars(slash + 1, end, share.count) : std::from_chars_result{end, {}};
   if (!split || bad_count != std::errc() || last != end || share.index < 0 || share.count < 1 ||
       share.index >= share.count) {
-    throw InputError(
-        fmt::format("--share {}: expected I/N, process I of N, counted from 0, such as 0/4", text));
+    throw InputError(fmt::format(
+        "--share {}: expected I/N, which means process I of N, counted from 0, such as 0/4", text));
   }
   return share;
 }
@@ -54,11 +54,11 @@ ShardingOptions OptionsOf(const GenerateArgs& args) {
 void CheckWholeWalk(const GenerateArgs& args, const TrainConfig& config) {
   const std::int64_t length = config.generate.max_scramble;
   if (config.generate.target != Target::kWalkLength || args.sharding.examples >= length) return;
-  throw InputError(fmt::format(
-      "--examples {}: the only walk would end before it has the length of generate.max_scramble, "
-      "{}. Expected at least as many examples as actions; lower generate.max_scramble or ask for "
-      "more examples",
-      args.sharding.examples, length));
+  throw InputError(
+      fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
+                  "Expected at least "
+                  "that many examples. Lower generate.max_scramble, or ask for more examples.",
+                  args.sharding.examples, length));
 }
 
 void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& args) {
@@ -76,7 +76,7 @@ void Announce(const ShardSetSpec& set, const Share& share, const GenerateArgs& a
   }
 }
 
-// Says now and then how far it is, and at the end what it took.
+// Logs the progress every few seconds, and the totals at the end.
 class Reporter {
  public:
   void Report(const GenerateProgress& progress) {
@@ -91,16 +91,16 @@ class Reporter {
 
   void Finish() const {
     if (last_.rows_made == 0) {
-      LogInfo("all shards were there already");
+      LogInfo("all shards already exist");
       return;
     }
     LogInfo(fmt::format("{} examples in {} ({} examples/s), {} on disk, peak memory {}{}",
                         WithThousands(last_.rows_made), HumanSeconds(watch_.Seconds()),
                         WithThousands(Rate()), HumanBytes(static_cast<double>(last_.bytes)),
                         HumanBytes(static_cast<double>(PeakRssBytes())),
-                        last_.rows_found > 0 ? fmt::format("; {} were there already",
-                                                           WithThousands(last_.rows_found))
-                                             : ""));
+                        last_.rows_found > 0
+                            ? fmt::format("; {} already existed", WithThousands(last_.rows_found))
+                            : ""));
   }
 
  private:
@@ -130,7 +130,7 @@ int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Doma
     GenerateShards(*generator, set, args.out, share, signals.stop(),
                    [&](const GenerateProgress& progress) { reporter.Report(progress); });
   } catch (const Stopped&) {
-    LogWarning("stopped; the same command goes on with the shards that are not finished");
+    LogWarning("stopped; run the same command again to write the remaining shards");
     return kSignalBase + signals.caught();
   }
   reporter.Finish();

@@ -1,4 +1,4 @@
-// What `tandem generate` does, whether or not a network labels the rows.
+// The part of `tandem generate` that does not depend on whether a network labels the rows.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tandem {
 
-/// Generates with a config that has no `auto` left and returns the exit code. What `asked` needs is
-/// as MakeGenerator and SpecOfSet say.
+/// Writes the shards and returns the exit code. `config` must have no `auto` left. MakeGenerator
+/// says what `asked` must hold, and SpecOfSet describes `weights_sha256` and `instruction_set`.
 int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
                  AskedNetwork asked, const std::string& weights_sha256,
                  const std::string& instruction_set = "");

@@ -9,39 +9,39 @@
 namespace tandem {
 namespace {
 
-class NetworkAdviser final : public HintProvider {
+class NetworkHints final : public HintProvider {
  public:
-  explicit NetworkAdviser(const ModelArgs& args) : solver_(args) {}
+  explicit NetworkHints(const ModelArgs& args) : model_(args) {}
 
-  const Domain& domain() const override { return solver_.domain(); }
+  const Domain& domain() const override { return model_.domain(); }
 
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
-      TorchEvaluator& network = solver_.model().evaluator();
-      return solver_.config().network.head == Head::kQ ? HintByActions(domain(), network, state)
-                                                       : HintByStates(domain(), network, state);
+      TorchEvaluator& network = model_.model().evaluator();
+      return model_.config().network.head == Head::kQ ? HintByActions(domain(), network, state)
+                                                      : HintByStates(domain(), network, state);
     });
   }
 
   SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
     return WithPlainErrors([&] {
-      if (search_ == nullptr) search_ = solver_.MakeSearch();
+      if (search_ == nullptr) search_ = model_.MakeSearch();
       SearchResult result = search_->Solve(state, stop);
       if (result.solved) CheckByReplay(domain(), {state.begin(), state.end()}, result.actions);
       return result;
     });
   }
 
-  std::string Failure(const SearchResult& result) const override { return solver_.Failure(result); }
+  std::string Failure(const SearchResult& result) const override { return model_.Failure(result); }
 
  private:
-  LoadedModel solver_;
-  std::unique_ptr<Search> search_;  // made at the first question
+  LoadedModel model_;
+  std::unique_ptr<Search> search_;  // created by the first Solve
 };
 
 }  // namespace
 }  // namespace tandem
 
-extern "C" tandem::HintProvider* tandem::tandem_open_adviser(const ModelArgs& args) {
-  return WithPlainErrors([&] { return new NetworkAdviser(args); });
+extern "C" tandem::HintProvider* tandem::tandem_open_hint_provider(const ModelArgs& args) {
+  return WithPlainErrors([&] { return new NetworkHints(args); });
 }

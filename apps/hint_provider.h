@@ -1,5 +1,5 @@
-// A trained network that a player may ask. It stands in libtandem_torch; this much of it, and so
-// the game, does without LibTorch.
+// The interface through which `tandem play` uses a trained network. The implementation is in
+// libtandem_torch, so the game itself does not need LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 namespace tandem {
 
+/// `HintProvider` gives hints and solutions for the puzzle that its network was trained on.
 class HintProvider {
  public:
   virtual ~HintProvider() = default;
@@ -18,12 +19,14 @@ class HintProvider {
   /// The puzzle that the network was trained on.
   virtual const Domain& domain() const = 0;
 
+  /// Returns the network's estimate for `state` and its best move.
   virtual Hint Ask(std::span<const std::uint8_t> state) = 0;
 
-  /// Searches as `tandem solve` would; the moves have been replayed. Throws Stopped.
+  /// Searches for a solution as `tandem solve` does, and checks it by replaying it. Throws Stopped
+  /// once `stop` is reached.
   virtual SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) = 0;
 
-  /// Why that found no solution, and what may help, for the user; "" if it did.
+  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 

@@ -12,15 +12,16 @@
 namespace tandem {
 namespace {
 
-// A signal between a look at `stop` and the wait goes unseen for so long.
-constexpr int kPatienceMs = 100;
+// A signal that arrives between the check of `stop` and the wait is noticed after at most this
+// time.
+constexpr int kPollIntervalMs = 100;
 
 }  // namespace
 
 bool LineReader::Fill(const StopSignal& stop) {
   while (!stop.Reached()) {
     pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (::poll(&input, 1, kPatienceMs) <= 0) continue;
+    if (::poll(&input, 1, kPollIntervalMs) <= 0) continue;
     std::array<char, 4096> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;

@@ -1,4 +1,4 @@
-// Lines from standard input, until a signal comes.
+// Reads lines from standard input until a stop is requested.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,19 @@
 
 namespace tandem {
 
-/// Reads a pipe, a file or a terminal. Not std::getline, which a signal does not end.
+/// `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
+/// std::getline, it returns once a stop is requested.
 class LineReader {
  public:
-  /// The next line, without its line feed; nothing at the end of the input or once `stop` is
-  /// reached. Throws Error if the input cannot be read.
+  /// Returns the next line without its line feed, or nothing at the end of the input or once `stop`
+  /// is reached. Throws Error if the input cannot be read.
   std::optional<std::string> Next(const StopSignal& stop);
 
  private:
-  // Waits for more of the input; false where none comes.
+  // Waits for more input. Returns false at the end of the input or once `stop` is reached.
   bool Fill(const StopSignal& stop);
 
-  std::string read_;  // and not yet returned
+  std::string read_;  // read but not yet returned
 };
 
 }  // namespace tandem

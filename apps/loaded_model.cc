@@ -16,7 +16,8 @@
 namespace tandem {
 namespace {
 
-// The run's config, with what depends on the machine worked out anew, and the user's changes.
+// Returns the run's config with the user's changes. Keys that depend on the machine are reset to
+// auto.
 TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   std::vector<Override> overrides;
   for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision"}) {
@@ -26,14 +27,14 @@ TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   return LoadConfig(run.config(), overrides);
 }
 
-// Memory grows with the nodes, so who sets a limit should know what it stands for.
+// Logs how much memory the node limit takes, because memory grows with the nodes.
 void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
   std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", options.weight,
                                  WithThousands(static_cast<long long>(options.batch)));
   if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
   if (options.max_nodes == 0) {
     constexpr std::size_t kMany = 1'000'000;
-    text += fmt::format(", {} bytes a node and no limit", AStarBytesFor(kMany, spec) / kMany);
+    text += fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
   } else {
     const auto bytes = static_cast<double>(AStarBytesFor(options.max_nodes, spec));
     text += fmt::format("; at most {} nodes, which take {}{}",
@@ -72,11 +73,13 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
   if (which == "last") return run.checkpoint();
   const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
-  throw InputError(which == "best"
-                       ? fmt::format("{} has no best.pt: it was not validated (set "
-                                     "validation.every_updates to more than 0)",
-                                     run.path().string())
-                       : fmt::format("--checkpoint {}: expected last, best or a file", which));
+  throw InputError(
+      which == "best"
+          ? fmt::format("{} has no best.pt, because the run was not validated. Use "
+                        "--checkpoint last, or train with validation.every_updates "
+                        "above 0.",
+                        run.path().string())
+          : fmt::format("--checkpoint {}: expected last, best or an existing file", which));
 }
 
 // A search that is this close to greedy gains little from a lower weight.
@@ -87,13 +90,13 @@ std::string LowerWeight(const SearchConfig& config) {
   return fmt::format("lower search.weight ({:g}), or ", config.weight);
 }
 
-// Below this, most of a step is the cost of calling the network at all.
+// Below this batch size, most of a step is the fixed cost of calling the network.
 constexpr std::int64_t kSmallBatch = 100;
 
 std::string FasterAStar(const SearchConfig& config, const SearchResult& result) {
   if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
   return fmt::format(
-      "raise search.batch ({}): the search generated only {} nodes a second", config.batch,
+      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
       WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
 }
 
@@ -105,7 +108,8 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   std::unique_ptr<Device> device = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device);
   model_ = std::make_unique<Model>(CheckpointOf(run, args.checkpoint), config_, std::move(device));
-  if (model_->iterations() == 0) LogWarning("this network was stopped before it learned anything");
+  if (model_->iterations() == 0)
+    LogWarning("this network was not trained: its run stopped before the first iteration");
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
@@ -137,10 +141,10 @@ std::string LoadedModel::Failure(const SearchResult& result) const {
       break;
   }
   if (astar) {
-    return fmt::format("it has no solution: none of the {} states that it leads to is a goal",
+    return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
                        WithThousands(result.stored));
   }
-  return fmt::format("no new states left with beam width {}; raise search.beam_width",
+  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
                      config.beam_width);
 }
 

@@ -1,4 +1,4 @@
-// A trained network with the search that its run's config asks for.
+// A trained network with the search that its run's config selects.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,21 @@
 
 namespace tandem {
 
+/// `LoadedModel` loads the network of a run and makes searches that use it.
 class LoadedModel {
  public:
-  /// Throws InputError that says what is missing or does not fit.
+  /// Throws InputError that names what is missing or does not match.
   explicit LoadedModel(const ModelArgs& args);
 
   const TrainConfig& config() const { return config_; }
   const Domain& domain() const { return model_->domain(); }
   Model& model() { return *model_; }
 
-  /// Tells what memory the limit of A* stands for. The search must not outlive this.
+  /// Makes the search that the config selects. For A*, logs how much memory its node limit takes.
+  /// The search must not outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
 
-  /// Why such a search found no solution, and what may help, for the user; "" if it found one.
+  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
   std::string Failure(const SearchResult& result) const;
 
  private:
@@ -32,7 +34,7 @@ class LoadedModel {
   std::unique_ptr<Model> model_;
 };
 
-/// Throws Error if the moves do not lead to a goal: then search or domain is wrong, not the user.
+/// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
                    const std::vector<Action>& actions);
 

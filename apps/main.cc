@@ -1,4 +1,5 @@
-// The command line of Tandem: parses it, calls a subcommand, and turns errors into exit codes.
+// Entry point of `tandem`: parses the command line, calls a subcommand, and turns errors into exit
+// codes.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,9 +21,9 @@
 namespace tandem {
 namespace {
 
-// A file that the program opens gets the lowest free number, so in place of a closed standard
-// stream it would receive what is printed. Standard input then reads as empty, and writing to
-// standard output fails as it does where that is closed.
+// Opens /dev/null in place of closed standard streams. Otherwise the next file that the program
+// opens would get the stream's number and receive what is printed. Standard input then reads as
+// empty, and writing to standard output still fails.
 void ReplaceClosedStreams() {
   constexpr std::pair<int, int> kStreams[] = {
       {STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
@@ -49,8 +50,8 @@ int Dispatch(const CLI::App& app, const Arguments& arguments) {
 
 int Run(int argc, char** argv) {
   CLI::App app(
-      "Tandem trains neural heuristics for puzzles while it generates the examples, and solves the "
-      "puzzles with them.");
+      "Tandem trains neural heuristics for puzzles while it generates the training examples, and "
+      "solves the puzzles with them.");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
   Arguments arguments;
   AddCommands(app, arguments);
@@ -82,8 +83,8 @@ int Main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tandem: %s\n", error.what());
     return kFailed;
-  } catch (...) {  // as plug-ins may
-    std::fprintf(stderr, "tandem: something was thrown that is no exception\n");
+  } catch (...) {  // a plug-in may throw anything
+    std::fprintf(stderr, "tandem: unknown exception (not derived from std::exception)\n");
     return kFailed;
   }
 }

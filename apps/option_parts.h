@@ -13,20 +13,21 @@ class Option;
 
 namespace tandem {
 
-/// --OPTION VALUE, which stands for a config key, so that --set and it go the same way.
+/// Adds `--OPTION VALUE`, a short form of `--set KEY=VALUE`. Both append to `overrides`, so the
+/// later one wins.
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help);
 
-/// --set KEY=VALUE.
+/// Adds `--set KEY=VALUE`.
 void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std::string& help);
 
-/// --model, --checkpoint and --set of a run that was trained; returns --model.
+/// Adds --model, --checkpoint and --set, which choose a trained network. Returns --model.
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
 
-/// The puzzle, and the state to begin with.
+/// Adds the puzzle and the options of its start state.
 void AddStartOptions(CLI::App& command, StartArgs& args);
 
-/// The puzzle alone.
+/// Adds the puzzle alone.
 void AddDomainOption(CLI::App& command, std::string& domain);
 
 }  // namespace tandem

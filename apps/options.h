@@ -1,4 +1,4 @@
-// What can be typed after `tandem`.
+// The subcommands of `tandem` and their options.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ class App;
 
 namespace tandem {
 
-/// Of all subcommands; only that of the one that was called is filled.
+/// `Arguments` holds the arguments of every subcommand. Parsing fills only those of the subcommand
+/// on the command line, and `plugins`.
 struct Arguments {
   TrainArgs train;
   SolveArgs solve;
@@ -26,14 +27,14 @@ struct Arguments {
   PlayArgs play;
   ConvertArgs convert;
   std::string check_domain;
-  std::vector<std::string> plugins;  ///< of whichever subcommand
+  std::vector<std::string> plugins;  ///< shared libraries to load; an option of every subcommand
 };
 
-/// Declares the subcommands and their options; parsing then fills `arguments`, which must live as
-/// long as `app`.
+/// Adds the subcommands and their options to `app`. Parsing then fills `arguments`, which must
+/// outlive `app`.
 void AddCommands(CLI::App& app, Arguments& arguments);
 
-/// Those that show puzzles and can do without a network, for AddCommands.
+/// Adds the subcommands about puzzles, which work without a network. AddCommands calls it.
 void AddPuzzleCommands(CLI::App& app, Arguments& arguments);
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Files that the user has named for results.
+// Writes output files that the user named on the command line.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,11 @@
 
 namespace tandem {
 
-/// Begins the file. Throws InputError if there can be none: then it is the name that is wrong.
+/// Opens the file. Throws InputError if it cannot be created, because then the name is wrong.
 void OpenOutput(std::optional<AtomicFile>& file, const std::filesystem::path& path);
 
-/// Writes all of it. Throws InputError likewise, Error if the disk does not take the content.
+/// Writes `content` to the file. Throws InputError if the file cannot be created, and Error if the
+/// content cannot be written.
 void WriteOutput(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace tandem

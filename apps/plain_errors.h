@@ -1,4 +1,4 @@
-// LibTorch's exceptions, as messages for people.
+// Turns LibTorch's exceptions into readable errors.
 #pragma once
 
 #include "nn/torch_message.h"
@@ -6,7 +6,7 @@
 
 namespace tandem {
 
-/// Calls `action`; what LibTorch throws becomes an Error.
+/// Calls `action` and returns its result. Exceptions of LibTorch become Error.
 template <class Action>
 auto WithPlainErrors(Action action) {
   try {

@@ -32,7 +32,7 @@ constexpr std::int64_t kMostSteps = 1'000'000;
 
 std::string Count(std::size_t moves) { return Counted(static_cast<long long>(moves), "move"); }
 
-// The number behind a command; `otherwise` where there is none.
+// Parses the number after a command. Returns `otherwise` if there is none.
 std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
   if (text.empty()) return otherwise;
   std::int64_t number = 0;
@@ -45,7 +45,7 @@ std::int64_t ParseCount(std::string_view command, std::string_view text, std::in
                                text, kMostSteps));
 }
 
-// A dialogue: each line of the input is moves or a command.
+// An interactive session. Each line of the input is moves or a command.
 class Session {
  public:
   // `hints` may be null.
@@ -56,7 +56,7 @@ class Session {
         game_(domain, StartState(domain, args)),
         scrambles_(args.random > 0 ? 1 : 0) {}
 
-  // The program's exit code.
+  // Reads and runs lines until the end. Returns the program's exit code.
   int Run();
 
  private:
@@ -66,20 +66,20 @@ class Session {
   };
   static const std::array<Command, 8> kCommands;
 
-  // Nothing at the end of the input, and at a signal.
+  // Returns nothing at the end of the input or after a signal.
   std::optional<std::string> NextLine();
 
   bool IsMove(std::string_view word) const;
-  // How a command is typed: with a colon before it where a move has its name.
+  // Returns how a command is typed: with a colon before it if a move has the same name.
   std::string Typed(std::string_view command) const;
-  // Null where `word` is none.
+  // Returns null if `word` is not a command.
   const Command* Find(std::string_view word) const;
 
   void Obey(std::string_view line);
   void Move(std::string_view moves);
   void Show();
 
-  // Each gets what stands behind the command's name.
+  // The commands. Each receives the text after the command's name.
   void Undo(std::string_view count);
   void Scramble(std::string_view steps);
   void Reset(std::string_view nothing);
@@ -89,27 +89,30 @@ class Session {
   void Help(std::string_view nothing);
   void Quit(std::string_view nothing);
 
-  HintProvider& NeedAdviser();
+  HintProvider& RequireHints();
 
   const Domain& domain_;
   HintProvider* hints_;
   const std::uint64_t seed_;
   Game game_;
   LineReader reader_;
-  std::uint64_t scrambles_;  // that the player has seen
+  std::uint64_t scrambles_;  // random states used so far
   bool over_ = false;
-  int signal_ = 0;  // that ended the game
+  int signal_ = 0;  // signal that ended the game; 0: none
 };
 
 const std::array<Session::Command, 8> Session::kCommands = {{
-    {"undo", "undo [N]", "take back the last move, or N", &Session::Undo},
-    {"scramble", "scramble [N]", "begin anew, N random steps (30) from a goal", &Session::Scramble},
+    {"undo", "undo [N]", "undo the last move, or the last N", &Session::Undo},
+    {"scramble", "scramble [N]", "start again, N random steps from a goal (default: 30)",
+     &Session::Scramble},
     {"reset", "reset", "go back to the start", &Session::Reset},
-    {"hint", "hint", "how far the network thinks the goal is, and its best move", &Session::Hint},
-    {"solve", "solve", "the moves that `tandem solve` finds; they are not made", &Session::Solve},
+    {"hint", "hint", "show the network's estimated cost to the goal, and its best move",
+     &Session::Hint},
+    {"solve", "solve", "show the solution that `tandem solve` finds, without making it",
+     &Session::Solve},
     {"state", "state", "print the state", &Session::State},
-    {"help", "help", "print this", &Session::Help},
-    {"quit", "quit", "leave, as does the end of the input", &Session::Quit},
+    {"help", "help", "print this list", &Session::Help},
+    {"quit", "quit", "end the game; the end of the input does so too", &Session::Quit},
 }};
 
 int Session::Run() {
@@ -162,7 +165,7 @@ void Session::Obey(std::string_view line) {
   const Command* const command = Find(word);
   if (command == nullptr) return Move(line);
   if (!rest.empty() && command->usage == command->name) {
-    throw InputError(fmt::format("{}: found '{}' behind it, expected nothing", word, rest));
+    throw InputError(fmt::format("{}: found '{}' after the command, expected nothing", word, rest));
   }
   (this->*command->run)(rest);
 }
@@ -174,7 +177,7 @@ void Session::Show() {
   } else if (game_.moves() > 0) {
     fmt::print("solved in {}, cost {:g}\n", Count(game_.moves()), game_.cost());
   } else {
-    fmt::print("a goal; `{}` makes a puzzle\n", Typed("scramble"));
+    fmt::print("this is a goal; `{}` makes a puzzle\n", Typed("scramble"));
   }
 }
 
@@ -190,7 +193,7 @@ void Session::Move(std::string_view moves) {
   if (made == actions.size()) return;
   fmt::print("move {}, {}, does not apply here{}\n", made + 1,
              domain_.spec().action_names[actions[made]],
-             made + 1 < actions.size() ? "; nor were those behind it made" : "");
+             made + 1 < actions.size() ? "; the moves after it were not made" : "");
 }
 
 void Session::Undo(std::string_view count) {
@@ -210,13 +213,13 @@ void Session::Reset(std::string_view /*nothing*/) {
   Show();
 }
 
-HintProvider& Session::NeedAdviser() {
+HintProvider& Session::RequireHints() {
   if (hints_ != nullptr) return *hints_;
-  throw InputError("there is no network to ask: start with --model RUN_DIR");
+  throw InputError("no network is loaded; start with --model RUN_DIR");
 }
 
 void Session::Hint(std::string_view /*nothing*/) {
-  const tandem::Hint hint = NeedAdviser().Ask(game_.state());
+  const tandem::Hint hint = RequireHints().Ask(game_.state());
   if (game_.solved()) {
     fmt::print("this is a goal\n");
   } else if (!hint.action) {
@@ -228,7 +231,7 @@ void Session::Hint(std::string_view /*nothing*/) {
 }
 
 void Session::Solve(std::string_view /*nothing*/) {
-  HintProvider& hints = NeedAdviser();
+  HintProvider& hints = RequireHints();
   const StopOnSignals signals;
   try {
     const SearchResult result = hints.Solve(game_.state(), signals.stop());
@@ -240,7 +243,7 @@ void Session::Solve(std::string_view /*nothing*/) {
     }
   } catch (const Stopped&) {
     fmt::print("stopped\n");
-    over_ = signals.caught() != SIGINT;  // Ctrl-C ends the search and not the game
+    over_ = signals.caught() != SIGINT;  // Ctrl-C ends only the search, not the game
     if (over_) signal_ = signals.caught();
   }
 }
@@ -253,14 +256,14 @@ void Session::Help(std::string_view /*nothing*/) {
   for (const Command& command : kCommands) {
     fmt::print("  {:<14}{}\n", Typed(command.usage), command.meaning);
   }
-  fmt::print("Any other line is moves, separated by spaces: {}\n",
+  fmt::print("Any other line is a list of moves, separated by spaces: {}\n",
              fmt::join(domain_.spec().action_names, " "));
 }
 
 void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
 
-// NAME stands for whatever argument the network's puzzle has: a cube is the same to a player,
-// whatever the network reads of it.
+// Checks that the network was trained on the puzzle that the user named. NAME without an argument
+// matches every argument, because a cube is the same to a player whichever input the network reads.
 void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
   const std::string& trained = hints.domain().spec().name;
   const std::string& wanted = args.start.domain;
@@ -279,7 +282,7 @@ int RunPlay(const PlayArgs& args) {
     return Session(hints->domain(), hints.get(), args.start).Run();
   }
   if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
-    throw InputError("--checkpoint and --set are for a network: expected --model with them");
+    throw InputError("--checkpoint and --set apply to a network: expected --model with them");
   }
   const auto domain = MakeDomain(args.start.domain);
   return Session(*domain, nullptr, args.start).Run();

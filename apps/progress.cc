@@ -17,7 +17,7 @@ constexpr double kTerminalInterval = 0.1;  // seconds
 constexpr double kPlainInterval = 10;
 constexpr int kWidestBar = 30;
 
-// Of the run, by iterations or by time, whichever ends it first.
+// Returns the share of the run that is done, by iterations or by time, whichever is larger.
 double DoneShare(const Progress& progress) {
   const double by_iterations =
       static_cast<double>(progress.iterations_done) / static_cast<double>(progress.iterations);
@@ -68,7 +68,7 @@ void ProgressDisplay::Show(const Progress& progress) {
     std::fputs(fmt::format("{}\n", Describe(progress)).c_str(), stderr);
     return;
   }
-  // One column is left free: terminals wrap after the last.
+  // Leave the last column free, because terminals wrap after it.
   const std::string text = Describe(progress);
   const int columns = TerminalWidth(STDERR_FILENO) - 1;
   const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);

@@ -1,4 +1,4 @@
-// Shows how far a run is: a bar on a terminal, a line now and then elsewhere.
+// Shows the progress of a run: a bar on a terminal, a line every few seconds elsewhere.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace tandem {
 
+/// `ProgressDisplay` writes the progress of a run to standard error.
 class ProgressDisplay final : public TrainObserver {
  public:
-  /// With `validation.log` in the config of the run, shows a line for each validation.
+  /// If `config` has `validation.log`, also logs a line for each validation.
   explicit ProgressDisplay(const TrainConfig& config);
   ~ProgressDisplay() override { Close(); }
 
   void OnIteration(const Progress& progress) override;
   void OnValidation(std::int64_t updates, const ValidationReport& report) override;
 
-  /// Ends the bar's line, so that others can print.
+  /// Ends the bar's line, so that other output starts on a new line.
   void Close();
 
  private:

@@ -1,4 +1,4 @@
-// Where a run goes that is not told where.
+// Names the folder of a run if the user does not.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,9 @@
 
 namespace tandem {
 
-/// "runs/PREFIXconfig-20261121-142000", after the config's file and the time; with "-2" and so on
-/// where that is taken.
+/// Returns "runs/PREFIXconfig-20261121-142000", from the name of the config file and the time.
+/// Appends
+/// "-2", "-3" and so on if the folder exists.
 std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesystem::path& config);
 
 }  // namespace tandem

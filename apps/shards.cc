@@ -20,12 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// What is known of one shard.
+// What the command found out about one shard.
 struct Finding {
   const ShardSet::Shard* shard;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;             ///< of the chunks as they are stored
+  std::int64_t bytes = 0;             ///< stored size of the chunks
   std::vector<std::string> problems;  ///< each names file and chunk
 };
 
@@ -37,7 +37,7 @@ Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
     finding.problems.push_back(shard.problem);
   } else if (std::cmp_greater(fs::file_size(shard.path), shard.header->file_bytes())) {
     finding.problems.push_back(
-        fmt::format("{}: something follows its last chunk", shard.path.string()));
+        fmt::format("{}: the file has data after its last chunk", shard.path.string()));
   }
   for (std::int64_t c = spec.FirstChunk(shard.number); c < spec.EndChunk(shard.number); ++c) {
     finding.rows += spec.RowsOfChunk(c);
@@ -122,8 +122,9 @@ void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
   fmt::print("\n");
   if (missing + damaged > 0) {
     fmt::print(
-        "`tandem generate` with the same arguments makes what is missing or torn; remove what is "
-        "altered first.\n");
+        "`tandem generate` with the same arguments writes missing and truncated shards again. "
+        "Remove "
+        "altered shards first.\n");
   }
 }
 

@@ -10,7 +10,7 @@ namespace tandem {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-constexpr double kCopySeconds = 0.1;  // a copy of a request comes within this time
+constexpr double kCopySeconds = 0.1;  // a copy of a request arrives within this time
 
 std::atomic<StopSignal*> g_stop{nullptr};
 std::atomic<int> g_caught{0};
@@ -19,13 +19,13 @@ static_assert(std::atomic<double>::is_always_lock_free, "the handler must be asy
 
 double Now() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe, as is all that the handler does
+  clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe, like everything in the handler
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void OnSignal(int number, siginfo_t* info, void* /*context*/) {
   if (g_caught.load() == 0) {
-    g_caught_at.store(Now());  // before another signal can ask for it
+    g_caught_at.store(Now());  // before another signal can read it
     g_caught.store(number);
     if (StopSignal* stop = g_stop.load()) stop->Request();
   } else if (number != SIGPIPE &&  // every line that is logged to a closed pipe raises SIGPIPE
@@ -45,7 +45,7 @@ StopOnSignals::StopOnSignals(ClosedPipe closed_pipe) {
   g_stop.store(&stop_);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_IGN) continue;  // as under nohup
+    if (before_[i].sa_handler == SIG_IGN) continue;  // for example, under nohup
     if (kSignals[i] == SIGPIPE && closed_pipe == ClosedPipe::kEndsProgram) continue;
     struct sigaction action {};
     action.sa_sigaction = &OnSignal;
@@ -60,7 +60,7 @@ StopOnSignals::~StopOnSignals() {
   g_stop.store(nullptr);
 }
 
-// Not static: there is an answer only while one lives.
+// Not static, because the value is valid only while an object lives.
 int StopOnSignals::caught() const {  // NOLINT(readability-convert-member-functions-to-static)
   return g_caught.load();
 }

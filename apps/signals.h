@@ -1,4 +1,4 @@
-// Ctrl-C and termination, as a StopSignal.
+// Turns Ctrl-C and termination signals into a StopSignal.
 #pragma once
 
 #include <array>
@@ -8,15 +8,16 @@
 
 namespace tandem {
 
-/// What a write to a pipe that nobody reads any more (SIGPIPE) does.
+/// What happens at a write to a pipe whose reader has exited (SIGPIPE).
 enum class ClosedPipe {
-  kEndsProgram,  ///< the system's default, for programs whose output is the result
-  kStops         ///< the same as Ctrl-C, once: later writes to the pipe are lost
+  kEndsProgram,  ///< the program ends, as by default; for commands whose output is the result
+  kStops         ///< the first write requests a stop, as Ctrl-C does; later output is lost
 };
 
-/// Whether a signal is a request of its own, and no copy of the one that came `seconds_since_first`
-/// earlier. A supervisor may send one request twice within milliseconds, to the program and to its
-/// group. A key that is pressed (`from_terminal`) is always a request.
+/// Returns whether a signal is a new request rather than a copy of the signal that arrived
+/// `seconds_since_first` seconds earlier. A supervisor may send one request twice within
+/// milliseconds, to the program and to its group. A key press (`from_terminal`) is always a new
+/// request.
 bool IsNewRequest(bool from_terminal, double seconds_since_first);
 
 /// While a `StopOnSignals` lives, the first SIGINT, SIGTERM or SIGHUP requests a stop, and the
@@ -31,7 +32,7 @@ class StopOnSignals {
 
   const StopSignal& stop() const { return stop_; }
 
-  /// The number of the signal that came, or 0.
+  /// Returns the number of the first signal caught, or 0.
   int caught() const;
 
  private:

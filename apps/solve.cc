@@ -18,8 +18,7 @@
 namespace tandem {
 namespace {
 
-// The results of a file's lines, written in the order of the lines, whatever the order in which
-// searches end.
+// Collects results in the order in which searches end, and writes them in the order of the lines.
 class Results {
  public:
   Results(const std::vector<Problem>& lines, const Domain& domain, ResultWriter& writer)
@@ -37,7 +36,7 @@ class Results {
     WriteReady();
   }
 
-  // What waits for lines that will not come.
+  // Writes the results that wait for lines whose searches will not end.
   void WriteRest() {
     while (next_ < waiting_.size()) {
       if (waiting_[next_]) {
@@ -50,7 +49,7 @@ class Results {
 
   const std::vector<SolveResult>& written() const { return written_; }
 
-  // Up to the last result: what comes after is a search that was stopped.
+  // Seconds until the last result; a search that was stopped after it does not count.
   double seconds() const { return seconds_; }
 
  private:
@@ -67,15 +66,15 @@ class Results {
   ResultWriter& writer_;
   const Stopwatch watch_;
   double seconds_ = 0;
-  std::vector<std::optional<SolveResult>> waiting_;  // by line
-  std::size_t next_ = 0;                             // the first not written
+  std::vector<std::optional<SolveResult>> waiting_;  // by line; empty until the line has its result
+  std::size_t next_ = 0;                             // first line not yet written
   std::vector<SolveResult> written_;
 };
 
 void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Search& search,
                 const StopSignal& stop, Results& results) {
   const Domain& domain = solver.domain();
-  std::vector<std::size_t> numbers;  // of the lines that hold states
+  std::vector<std::size_t> numbers;  // indices of the lines with a valid state
   std::vector<std::uint8_t> states;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!lines[i].error.empty()) continue;
@@ -91,9 +90,10 @@ void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Se
   });
 }
 
-// The same up to a stop or a failure, which costs no result that is there. Returns the failure.
-std::exception_ptr SolveWhatCanBe(const std::vector<Problem>& lines, const LoadedModel& solver,
-                                  Search& search, const StopSignal& stop, Results& results) {
+// Solves the lines until the end, a stop or a failure. Results found before a stop or a failure are
+// written. Returns the failure, or null.
+std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const LoadedModel& solver,
+                                     Search& search, const StopSignal& stop, Results& results) {
   const char* ended = nullptr;
   std::exception_ptr failure;
   try {
@@ -106,7 +106,7 @@ std::exception_ptr SolveWhatCanBe(const std::vector<Problem>& lines, const Loade
     failure = std::current_exception();
   }
   results.WriteRest();
-  LogWarning(fmt::format("{} after {} of {} states; the others have no result", ended,
+  LogWarning(fmt::format("{} after {} of {} states; the remaining states have no result", ended,
                          results.written().size(), lines.size()));
   return failure;
 }
@@ -128,7 +128,7 @@ int Solve(const SolveArgs& args) {
   const StopOnSignals signals;
   Results results(lines, domain, writer);
   const std::exception_ptr failure =
-      SolveWhatCanBe(lines, solver, *search, signals.stop(), results);
+      SolveUntilFailure(lines, solver, *search, signals.stop(), results);
   writer.Finish(results.written(), results.seconds());
   if (failure) std::rethrow_exception(failure);
   return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());

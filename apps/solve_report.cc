@@ -40,12 +40,12 @@ std::string Memory(const std::vector<SolveResult>& results) {
     most = std::max(most, result.search.bytes);
   }
   if (stored == 0) return "";
-  return fmt::format("memory        {:.0f} bytes a node stored, at most {} for one puzzle\n",
+  return fmt::format("memory        {:.0f} bytes per stored node, at most {} for one puzzle\n",
                      static_cast<double>(bytes) / static_cast<double>(stored),
                      HumanBytes(static_cast<double>(most)));
 }
 
-// "not solved    3: 2 at the node limit, 1 exhausted", where any search ended so.
+// Returns "not solved    3: 2 at the node limit, 1 exhausted", or "" if every search succeeded.
 std::string NotSolved(const std::vector<SolveResult>& results) {
   std::string reasons;
   std::size_t unsolved = 0;
@@ -65,7 +65,7 @@ std::string NotSolved(const std::vector<SolveResult>& results) {
 std::string NotSearched(const std::vector<SolveResult>& results) {
   const auto count = std::ranges::count_if(
       results, [](const SolveResult& result) { return !result.line.error.empty(); });
-  return count == 0 ? "" : fmt::format("no state      {}\n", Counted(count, "line"));
+  return count == 0 ? "" : fmt::format("not a state   {}\n", Counted(count, "line"));
 }
 
 std::string Lengths(const std::vector<SolveResult>& results) {
@@ -152,7 +152,7 @@ std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
     table += fmt::format("mean time     {} a puzzle\n", HumanSeconds(Mean(seconds, searched)));
   }
   if (seconds > 0) {
-    table += fmt::format("nodes         {} generated, {} a second\n", WithThousands(nodes),
+    table += fmt::format("nodes         {} generated, {} per second\n", WithThousands(nodes),
                          WithThousands(static_cast<long long>(double(nodes) / seconds)));
     table += fmt::format("expanded      {} states\n", WithThousands(expanded));
   }
@@ -164,10 +164,11 @@ ResultWriter::ResultWriter(const SolveArgs& args)
   if (args.out.empty()) return;
   std::error_code ignored;
   if (std::filesystem::equivalent(args.out, args.states, ignored)) {
-    throw InputError(fmt::format("--out {} is the file of the states", args.out));
+    throw InputError(
+        fmt::format("--out {}: this is the file of the states; choose another file", args.out));
   }
   OpenOutput(file_, args.out);
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away must not cost the file
+  std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
 }
 
 void ResultWriter::Write(const SolveResult& result, const Domain& domain) {
@@ -185,7 +186,7 @@ void ResultWriter::WriteToFile(const std::string& line) {
   } catch (const Error& error) {
     failed_ = true;
     file_->Truncate(whole_lines);
-    throw Error(fmt::format("{}; it keeps the {} before that, and standard output shows later ones",
+    throw Error(fmt::format("{}; the file keeps the first {}, and later ones go to standard output",
                             error.what(), Counted(written_, "result")));
   }
 }
@@ -194,7 +195,7 @@ void ResultWriter::Print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   if (std::fflush(stdout) == 0 || file_ || failed_) return;
   failed_ = true;
-  throw Error(fmt::format("cannot write standard output: {}; it holds {}", std::strerror(errno),
+  throw Error(fmt::format("cannot write standard output: {}; it received {}", std::strerror(errno),
                           Counted(written_, "result")));
 }
 

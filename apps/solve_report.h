@@ -1,4 +1,4 @@
-// What `tandem solve` tells of each puzzle and of all together.
+// The output of `tandem solve`: a result for each puzzle, and a summary.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,37 @@
 
 namespace tandem {
 
+/// `SolveResult` is the outcome of one line of the states file.
 struct SolveResult {
   Problem line;
   SearchResult search;
-  std::string error;  ///< why there is no solution; "" where there is one
+  std::string error;  ///< why there is no solution; "" if there is one
 };
 
-/// One JSON object; docs/solve.md lists its keys.
+/// Returns the JSON object of a result. docs/solve.md lists its keys.
 nlohmann::ordered_json ToJson(const SolveResult& result, const Domain& domain);
 
-/// A line for people.
+/// Describes a result in one line of text.
 std::string Describe(const SolveResult& result, const Domain& domain);
 
-/// A table for people. `seconds` is how long all of them took together.
+/// Summarises all results in a table of text. `seconds` is their total time.
 std::string Summarise(const std::vector<SolveResult>& results, double seconds);
 
-/// Where results go as they come: JSON lines to --out or to standard output, and lines for people
-/// to standard output where they see it.
+/// `ResultWriter` writes results as they arrive. JSON lines go to --out if it is given, else to
+/// standard output. Readable lines go to standard output if --out is given or standard output is a
+/// terminal.
 class ResultWriter {
  public:
-  /// Throws InputError if --out cannot be written, before any work is done.
+  /// Opens --out, so that a wrong name fails before any work is done. Throws InputError if the file
+  /// cannot be written.
   explicit ResultWriter(const SolveArgs& args);
 
-  /// Throws Error once where the disk is full or the results cannot be written for another reason.
-  /// The file then keeps the results before that; later ones go to standard output alone.
+  /// Writes one result. If the file cannot be written, for example because the disk is full, throws
+  /// Error once. The file then keeps the earlier results, and later ones go only to standard
+  /// output.
   void Write(const SolveResult& result, const Domain& domain);
 
-  /// Makes the file whole, and prints the table.
+  /// Completes the file and prints the summary.
   void Finish(const std::vector<SolveResult>& results, double seconds);
 
  private:

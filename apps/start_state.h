@@ -1,4 +1,4 @@
-// The state that `tandem show` draws and `tandem play` begins with.
+// Makes the state that `tandem show` draws and `tandem play` starts from.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,20 @@
 
 namespace tandem {
 
-/// As the options say. Throws InputError that names what is wrong with them.
+/// Returns the start state that the options describe. Throws InputError if they contradict each
+/// other or are not valid for the puzzle.
 std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args);
 
-/// The end of a random walk of so many steps from a goal, a function of the seed and `number`.
+/// Returns the end of a random walk of `steps` steps from a goal. It depends only on `seed` and
+/// `number`.
 std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
                                       std::uint64_t number);
 
-/// Throws InputError that names what is no state.
+/// Parses a state in the notation of the puzzle. Throws InputError if `text` is not a state.
 std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text);
 
-/// Makes moves, in the notation of the puzzle. Throws InputError that names the first unknown one.
+/// Applies moves, given in the notation of the puzzle, to `state`. Throws InputError that names the
+/// first unknown move.
 void MakeMoves(const Domain& domain, const std::string& moves, std::vector<std::uint8_t>& state);
 
 }  // namespace tandem

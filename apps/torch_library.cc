@@ -20,8 +20,8 @@ namespace {
 
 // LibTorch's kernels rely on getting as many OpenMP threads as they ask for: with OMP_DYNAMIC=true,
 // OMP_THREAD_LIMIT=1 or OMP_MAX_ACTIVE_LEVELS=0, products in bf16 are wrong. Settings of MKL and
-// oneDNN change the last bits. A run is a function of its config alone, so only variables that
-// change neither results nor the number of threads are kept.
+// oneDNN change the last bits. A run must depend only on its config, so only variables that change
+// neither results nor the number of threads are kept.
 bool MayStay(std::string_view name) {
   constexpr std::string_view kLibraries[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_"};
   constexpr std::string_view kHarmless[] = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_STACKSIZE",
@@ -40,25 +40,28 @@ void IgnoreSettingsOfMathLibraries() {
     if (!MayStay(name)) ignored.emplace_back(name);
   }
   for (const std::string& name : ignored) ::unsetenv(name.c_str());
-  // Their number of threads is what many clusters set for every job, and has its own keys here.
+  // Do not warn about numbers of threads: many clusters set them for every job, and Tandem has its
+  // own keys for them.
   std::erase_if(ignored, [](const std::string& name) { return name.ends_with("NUM_THREADS"); });
   if (ignored.empty()) return;
-  LogWarning(fmt::format(
-      "{}: ignored, since it could change results; train.threads and inference.threads set the "
-      "number of threads, and taskset the cores",
-      fmt::join(ignored, ", ")));
+  LogWarning(
+      fmt::format("{}: ignored, because it could change results. Set the number of threads with "
+                  "train.threads and "
+                  "inference.threads, and the cores with taskset.",
+                  fmt::join(ignored, ", ")));
 }
 
-// LibTorch's OpenMP threads spin for milliseconds at the end of a parallel loop, in the hope of the
-// next. Where generation, training and other programs share the cores, that costs more than it
-// gains: two programs on two cores ran four times as fast with a short spin (docs/performance.md).
-// Users who set OMP_WAIT_POLICY or GOMP_SPINCOUNT are left alone.
+// At the end of a parallel loop, LibTorch's OpenMP threads spin for milliseconds while they wait
+// for the next loop. If generation, training and other programs share the cores, spinning costs
+// more than it gains: two programs on two cores ran four times as fast with a short spin
+// (docs/performance.md). The settings of users who set OMP_WAIT_POLICY or GOMP_SPINCOUNT are kept.
 void ShortenOpenMpSpin() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", "10000", 0);
 }
 
-// Every training step allocates and frees the same megabytes of activations. By default glibc gives
-// them back to the system and asks again, page fault by page fault, which took a fifth of a step.
+// Every training step allocates and frees the same megabytes of activations. By default glibc
+// returns them to the system and allocates them again, page fault by page fault, which took a fifth
+// of a step.
 void KeepFreedMemory() {
   constexpr int kMostThatGlibcAllows = 32 << 20;
   constexpr int kTrimAbove = 1 << 30;
@@ -68,15 +71,16 @@ void KeepFreedMemory() {
 
 template <class Function>
 Function* Find(const char* symbol) {
-  // OpenMP reads its variables when LibTorch is loaded.
+  // This comes before dlopen, because OpenMP reads its variables when LibTorch is loaded.
   IgnoreSettingsOfMathLibraries();
   ShortenOpenMpSpin();
   KeepFreedMemory();
   void* library = ::dlopen("libtandem_torch.so", RTLD_NOW | RTLD_GLOBAL);
   void* found = library == nullptr ? nullptr : ::dlsym(library, symbol);
   if (found == nullptr) {
-    throw Error(std::string("training, solving and networks need LibTorch, which does not load: ") +
-                ::dlerror());
+    throw Error(
+        std::string("training, solving and networks need LibTorch, which cannot be loaded: ") +
+        ::dlerror());
   }
   return reinterpret_cast<Function*>(found);
 }
@@ -97,7 +101,7 @@ int RunGenerateWithNetwork(const GenerateArgs& args) {
 
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {
   return std::unique_ptr<HintProvider>(
-      Find<decltype(tandem_open_adviser)>("tandem_open_adviser")(args));
+      Find<decltype(tandem_open_hint_provider)>("tandem_open_hint_provider")(args));
 }
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Opens libtandem_torch on first use: loading LibTorch takes half a second, which `tandem --help`
-// should not.
+// Loads libtandem_torch on first use, because loading LibTorch takes half a second, and
+// `tandem --help` should not take that long.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@
 
 namespace tandem {
 
-/// Throw Error if the library does not load, as those below.
+/// Run `tandem train` and `tandem solve`. Like the functions below, they throw Error if the library
+/// cannot be loaded.
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 
-/// `tandem generate` for targets that ask a network.
+/// Runs `tandem generate` for targets that need a network.
 int RunGenerateWithNetwork(const GenerateArgs& args);
 
-/// The network of a run, for `tandem play`. Throws InputError if the run does not hold one.
+/// Loads the network of a run for `tandem play`. Throws InputError if the run has none.
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 
 }  // namespace tandem

@@ -37,21 +37,23 @@ std::string DescribeNetwork(const NetworkConfig& network) {
   return fmt::format("{}, {}", widths, Counted(network.blocks, "residual block"));
 }
 
-// Labels that are not what the config asks for, and rows unlike those that are generated meanwhile.
+// Warns if the labels of the shards are not those that the config asks for, or if rows generated
+// during the run would differ from the rows of the shards.
 void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
   const bool mixed = c.live_part_of(c.train.batch_size) > 0;
   const std::string target = ValueText(c, "generate.target");
   if (set.target != target) {
-    LogWarning(fmt::format("the target of the shards is {}, and generate.target is {}{}",
-                           set.target, target,
-                           mixed ? ": the labels differ" : ", which is unused"));
+    LogWarning(fmt::format(
+        "the shards were labelled with target {}, but generate.target is {}{}", set.target, target,
+        mixed ? "; the labels of a batch will differ in meaning" : ", which is not used"));
   }
   for (const auto& [key, value] : set.provenance) {
     if (!mixed || !key.starts_with("generate.")) continue;
-    const std::string own = FindValueText(c, key).value_or("unknown");  // as to another version
+    const std::string own = FindValueText(c, key).value_or("unknown");  // another version's key
     if (own == value) continue;
-    LogWarning(fmt::format("{} is {} for the shards and {} for what is generated meanwhile", key,
-                           value, own));
+    LogWarning(
+        fmt::format("{} is {} for the shards and {} for the rows that are generated during the run",
+                    key, value, own));
   }
 }
 
@@ -61,10 +63,11 @@ std::string DescribeShards(const TrainConfig& c, const ShardSetSpec& set) {
   return fmt::format(
       "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
       WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
-      live > 0 ? fmt::format("; of each batch {} rows are generated meanwhile", live) : "");
+      live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
 }
 
-// Before anything large is allocated.
+// Logs what the run will do and how much memory it will take, before anything large is allocated.
+// Throws InputError if the run would exceed a memory limit.
 void Announce(const TrainConfig& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   const MemoryPlan plan = PlanMemory(c);
@@ -95,7 +98,7 @@ void Announce(const TrainConfig& c, const std::string& device, const fs::path& o
   }
   if (HasGrowingTargets(c)) {
     LogInfo(
-        "  loss      rises when targets grow, also while the network improves; judge by the share "
+        "  loss      rises when targets grow, even while the network improves; judge by the share "
         "solved");
   }
   LogInfo(fmt::format("  folder    {}", out.string()));
@@ -158,7 +161,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 
-// The whole of a run in a folder that is claimed for it.
+// Does a whole run in a folder that has been claimed for it.
 int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
@@ -170,7 +173,7 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
   return Run(run, directory, signals);
 }
 
-int TrainAnew(const TrainArgs& args) {
+int TrainNew(const TrainArgs& args) {
   const Stopwatch began;
   const TrainConfig asked = LoadConfig(args.config, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
@@ -185,7 +188,7 @@ int TrainAnew(const TrainArgs& args) {
     LogWarning("stopped before training began");
     return kSignalBase + signals.caught();
   } catch (...) {
-    directory.Abandon();  // which leaves a run that has begun alone
+    directory.Abandon();  // does nothing if the run has already written files
     throw;
   }
 }
@@ -204,19 +207,20 @@ int Resume(const TrainArgs& args) {
   const StopOnSignals signals(ClosedPipe::kStops);
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
-  LogInfo(fmt::format("going on after update {} of {}", done.updates, *config.train.max_updates));
+  LogInfo(fmt::format("continuing after update {} of {}", done.updates, *config.train.max_updates));
   return Run(run, directory, signals);
 }
 
 int Train(const TrainArgs& args) {
   const bool resume = !args.resume.empty();
   if (resume && (!args.config.empty() || !args.out.empty())) {
-    throw InputError("--resume RUN_DIR takes the config and the folder of that run, no others");
+    throw InputError(
+        "--resume RUN_DIR uses the config and the folder of that run; remove CONFIG and --out");
   }
   if (!resume && args.config.empty()) {
     throw InputError("expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR");
   }
-  return resume ? Resume(args) : TrainAnew(args);
+  return resume ? Resume(args) : TrainNew(args);
 }
 
 }  // namespace

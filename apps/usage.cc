@@ -39,14 +39,14 @@ std::string UnknownWord(std::string_view word, const CLI::App& of, const std::st
   return fmt::format("unknown {} `{}`; the {}s are {}", kind, word, kind, fmt::join(known, ", "));
 }
 
-// An unknown word comes first: what else is amiss often follows from it.
+// Reports an unknown word first, because it often causes the other errors.
 std::string Explain(const CLI::App& app, const CLI::App* command, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
   const auto option = std::ranges::find_if(unknown, IsOption);
   if (option != unknown.end()) {
     if (command == nullptr) return UnknownWord(*option, app, "option");
     if (std::ranges::count(app.remaining(), *option) > 0) {
-      return fmt::format("`{}` stands before the command; its options come after it", *option);
+      return fmt::format("`{}` comes before the command; put options after it", *option);
     }
     return UnknownWord(*option, *command, "option");
   }
@@ -54,7 +54,7 @@ std::string Explain(const CLI::App& app, const CLI::App* command, const CLI::Par
     if (!unknown.empty()) return UnknownWord(unknown.front(), app, "command");
     return fmt::format("expected a command: {}", fmt::join(CommandsOf(app), ", "));
   }
-  if (!unknown.empty()) return fmt::format("one argument too many: `{}`", unknown.front());
+  if (!unknown.empty()) return fmt::format("unexpected argument `{}`", unknown.front());
   return error.what();
 }
 

@@ -1,4 +1,4 @@
-// What is wrong with a command line, told as all of Tandem's errors are.
+// Turns errors of the command-line parser into messages in Tandem's form.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class ParseError;
 
 namespace tandem {
 
-/// "train: unknown option `--sed`; did you mean `--seed`? (see `tandem train --help`)". `app` has
-/// thrown `error` when it parsed its command line.
+/// Returns the message for `error`, which `app` threw when it parsed the command line:
+/// "train: unknown option `--sed`; did you mean `--seed`? (see `tandem train --help`)".
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace tandem

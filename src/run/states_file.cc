@@ -15,19 +15,19 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLongest = 1'000'000;  // moves of any solution that someone may know
+constexpr int kLongest = 1'000'000;  // largest accepted `optimal`
 
 void ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonOrDiscard(text);
   if (!object.is_object()) throw InputError("not a JSON object");
   if (object.contains("id")) {
     if (!object["id"].is_string() && !object["id"].is_number()) {
-      throw InputError("expected `id` to be a number or a text");
+      throw InputError("expected `id` to be a number or a string");
     }
     line.id = object["id"];
   }
   if (!object.contains("state") || !object["state"].is_string()) {
-    throw InputError("expected `state`, a text in quotes");
+    throw InputError("expected `state`, a string");
   }
   line.text = object["state"];
   if (object.contains("optimal") && !object["optimal"].is_null()) {
@@ -57,8 +57,8 @@ Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain
   return line;
 }
 
-// A state that may have several lines ends before a blank line; lines that begin with ';' are
-// comments, as in collections of Sokoban levels.
+// Reads states that may have several lines. A blank line ends a state. Lines that begin with ';'
+// are comments, as in collections of Sokoban levels.
 std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
                                 std::optional<std::int64_t> limit) {
   std::vector<Problem> states;
@@ -106,7 +106,9 @@ std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain&
   std::vector<Problem> lines = domain.spec().multiline_states
                                    ? ReadBlocks(in, domain, path.string(), limit)
                                    : ReadLines(in, domain, path.string(), limit);
-  if (lines.empty()) throw InputError(fmt::format("{} holds no state", path.string()));
+  if (lines.empty())
+    throw InputError(fmt::format(
+        "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
   return lines;
 }
 

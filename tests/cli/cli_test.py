@@ -35,8 +35,8 @@ class Help(CliTest):
                 (["compare"], "compare: config is required (see `tandem compare --help`)"),
                 (["train", "--fast"], "train: unknown option `--fast`; the options are --help, "),
                 (["train", "x", "--sed=4"], "train: unknown option `--sed=4`; did you mean "),
-                (["--seed", "4", "train", "x"], "train: `--seed` stands before the command"),
-                (["train", "x", "y"], "train: one argument too many: `y`"),
+                (["--seed", "4", "train", "x"], "train: `--seed` comes before the command"),
+                (["train", "x", "y"], "train: unexpected argument `y`"),
                 (["solve", "--model"], "solve: --model: 1 required RUN_DIR missing"),
         ]:
             out, error = self.run_tandem(*args, code=2)

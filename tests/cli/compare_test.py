@@ -89,7 +89,7 @@ class Compare(CliTest):
                 (["--modes", "async,async"], "--modes async,async: `async` comes twice"),
                 (["--vary", "seed=1,2"], "--vary seed=1,2: --seeds says which"),
                 (["--vary", "pipeline.mode=async,sequential"], "--modes says which"),
-                (["--json", "missing/figures.json"], "expected a file's name in a folder that is"),
+                (["--json", "missing/figures.json"], "expected a file name in an existing folder"),
                 (["--vary", "prefetch.depth=1"], "expected two values or more"),
                 (["--vary", "prefetch.deep=1,2"], "unknown key `prefetch.deep`"),
                 (["--seeds", "1,x"], "--seeds x: `seed` is 'x'"),
@@ -115,7 +115,7 @@ class Compare(CliTest):
                                 "optimizer.learning_rate=10", "--set", "network.norm=none", "--set",
                                 "network.blocks=40", "--set", "train.max_updates=50", "--set",
                                 "train.precision=fp32", code=1)
-        self.assertIn("the run sequential-seed1 ended with exit code 1", error)
+        self.assertIn("the run sequential-seed1 failed with exit code 1", error)
         self.assertIn("lower optimizer.learning_rate", error)
 
     def test_ctrl_c_ends_it_and_keeps_the_runs(self):
@@ -127,7 +127,7 @@ class Compare(CliTest):
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)
         self.assertEqual(program.returncode, 130, error)
-        self.assertIn("what was measured lies in", error)
+        self.assertIn("stopped; the runs so far are in", error)
         summary = json.loads((self.folder / "all/sequential-seed1/summary.json").read_text())
         self.assertEqual(summary["ended_by"], "stopped")
 

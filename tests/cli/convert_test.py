@@ -113,7 +113,7 @@ class Convert(CliTest):
             self.assertIn("states.txt:2: expected a JSON object with `state`",
                           self.run_tandem("convert", "--states", "states.txt", code=2)[1])
         self.write("states.txt", "# none\n")
-        self.assertIn("states.txt holds no state",
+        self.assertIn("states.txt: no state found",
                       self.run_tandem("convert", "--states", "states.txt", code=2)[1])
         for args, found in ([], "neither"), ([SOLVED, "--states", "states.txt"], "both"):
             self.assertIn(f"expected a state or --states FILE, found {found}",

@@ -44,13 +44,13 @@ class Play(CliTest):
     def test_says_when_it_is_solved(self):
         out = self.play("R'\n", "cube3", "--state", AFTER_R)
         self.assertTrue(out.endswith("solved in 1 move, cost 1\n"), out)
-        self.assertIn("a goal; `scramble` makes a puzzle", self.play("", "cube3"))
+        self.assertIn("this is a goal; `scramble` makes a puzzle", self.play("", "cube3"))
 
     def test_a_move_that_does_not_apply_says_so_and_keeps_what_was_made(self):
         start = "1 2 3 4 5 6 7 8 0"
         out = self.play("D D D R\nstate\n", "npuzzle:3", "--state", start)
-        self.assertIn("2 moves, cost 2\nmove 3, D, does not apply here; nor were those behind it "
-                      "made\n", out)
+        self.assertIn("2 moves, cost 2\nmove 3, D, does not apply here; the moves after it "
+                      "were not made\n", out)
         self.assertTrue(out.endswith("1 2 0 4 5 3 7 8 6\n"), out)
         out = self.play("U\nstate\n", "npuzzle:3", "--state", start)
         self.assertTrue(out.endswith(f"move 1, U, does not apply here\n{start}\n"), out)
@@ -65,7 +65,7 @@ generators:
         out = self.play("undo\nstate\n:undo\nstate\n:help\n", f"permutation:{path}")
         self.assertIn("; `:help` lists the commands", out)
         self.assertEqual(re.findall(r"^\d \d \d$", out, re.M)[-2:], ["2 0 1", "0 1 2"], out)
-        self.assertIn("  :undo [N]     take back", out)
+        self.assertIn("  :undo [N]     undo the last move", out)
         self.assertIn("  state         print", out)
 
     def test_an_unknown_move_loses_nothing(self):
@@ -97,9 +97,9 @@ generators:
     def test_tells_what_is_wrong_with_a_command(self):
         for line, message in [("undo x", "undo: found 'x', expected a whole number from 1"),
                               ("scramble 0", "scramble: found '0', expected a whole number"),
-                              ("reset 3", "reset: found '3' behind it, expected nothing"),
-                              ("hint", "there is no network to ask: start with --model"),
-                              ("solve", "there is no network to ask"),
+                              ("reset 3", "reset: found '3' after the command, expected nothing"),
+                              ("hint", "no network is loaded; start with --model"),
+                              ("solve", "no network is loaded"),
                               ("hlep", "move 1 is 'hlep', expected one of U U' D")]:
             self.assertIn(message, self.play(f"  {line} \r\n", "cube3"))
 

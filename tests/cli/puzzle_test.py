@@ -67,7 +67,7 @@ class CheckDomain(CliTest):
         out, _ = self.run_tandem("check-domain", "npuzzle:3")
         self.assertNotIn("WRONG", out)
         self.assertRegex(out, r"npuzzle:3: (\d+) of \1 promises kept\n$")
-        self.assertIn("million actions a second", out)
+        self.assertIn("million actions per second", out)
 
     def test_an_unknown_puzzle_is_bad_input(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("check-domain", "cub3", code=2)[1])

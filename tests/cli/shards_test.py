@@ -69,7 +69,7 @@ class Generating(Shards):
                              stderr=subprocess.DEVNULL) for i in range(2)]
         self.assertEqual([process.wait(timeout=60) for process in processes], [0, 0])
         self.assertEqual(self.contents(together), self.contents(self.shards))
-        self.assertIn("all shards were there already", self.generate()[1])
+        self.assertIn("all shards already exist", self.generate()[1])
 
     def test_killed_it_goes_on(self):
         args = [TANDEM, "generate", self.config, "--examples", "30000000", "--chunk-rows", "20000",
@@ -86,7 +86,7 @@ class Generating(Shards):
         process.send_signal(signal.SIGINT)
         _, messages = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
-        self.assertIn("the same command goes on", messages)
+        self.assertIn("run the same command again", messages)
         after = self.contents(self.shards)
         self.assertFalse([name for name in after if name.endswith(".partial")])
         for name, content in before.items():
@@ -180,7 +180,7 @@ class Listing(Shards):
 
         torn.write_bytes(torn.read_bytes() + b"more")
         out, _ = self.run_tandem("shards", self.shards, code=1)
-        self.assertIn("shard-000001.tandem: something follows its last chunk", out)
+        self.assertIn("shard-000001.tandem: the file has data after its last chunk", out)
 
     def test_a_file_too_many_is_told_of(self):
         self.generate()
@@ -224,7 +224,7 @@ class Training(Shards):
     def test_a_mixture_says_its_share(self):
         self.generate()
         _, messages = self.train("run", "data.live_share=0.3")
-        self.assertIn("of each batch 30 rows are generated meanwhile", messages)
+        self.assertIn("30 rows of each batch are generated during the run", messages)
 
     def test_rows_unlike_those_that_are_asked_for_are_told(self):
         self.generate()

@@ -22,7 +22,7 @@ class Solve(CliTest):
             "{not json", ""]))
         out = self.folder / "results.jsonl"
         text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--out", out, code=2)
-        self.assertIn("solved        2 of 4\nno state      2 lines\nmean length   0.50\n"
+        self.assertIn("solved        2 of 4\nnot a state   2 lines\nmean length   0.50\n"
                       "mean optimal  1.00, reached by 1 of 1, their mean 1.00\n", text)
         results = [json.loads(line) for line in out.read_text().splitlines()]
         turned, short, solved, broken = results
@@ -81,7 +81,7 @@ class Solve(CliTest):
                                           "search.max_nodes=5000")
         self.assertIn("A*: weight 0.5, up to 1,000 states at a time; at most 5,000 nodes, which take",
                       announced)
-        self.assertRegex(announced, r"memory +\d+ bytes a node stored")
+        self.assertRegex(announced, r"memory +\d+ bytes per stored node")
         result = json.loads(text)
         self.assertEqual((result["moves"], result["cost"], result["ended"], result["best"]),
                          ("R'", 1.0, "solved", None))
@@ -113,7 +113,7 @@ class Solve(CliTest):
                                       "search.max_seconds=0.05", *args, code=1)
             return json.loads(text)["error"]
         self.assertRegex(error("--search", "astar", "--set", "search.batch=1"),
-                         r"raise search.batch \(1\): the search generated only [\d,]+ nodes a second")
+                         r"raise search.batch \(1\): the search generated only [\d,]+ nodes per second")
         self.assertIn("lower search.weight (0.6), or raise search.max_seconds",
                       error("--search", "astar"))
         self.assertTrue(error("--search", "astar", "--weight", 0).endswith(
@@ -125,7 +125,7 @@ class Solve(CliTest):
         run = self.train_small()
         states = self.write("states.txt", "no cube\n")
         _, summary = self.run_tandem("solve", "--model", run, "--states", states, code=2)
-        self.assertIn("no state      1 line\n", summary)
+        self.assertIn("not a state   1 line\n", summary)
         self.assertNotIn("mean time", summary)
 
     def test_results_keep_the_order_of_the_states(self):
@@ -172,7 +172,7 @@ class Solve(CliTest):
         _, error = self.run_tandem("solve", "--model", run, "--states", states, "--set", "device=cpu",
                                    "--beam-width", 30_000_000, "--set", "search.max_length=1000",
                                    "--out", "results.jsonl", code=1, memory=3 << 30)
-        self.assertIn("failed after 1 of 3 states; the others have no result", error)
+        self.assertIn("failed after 1 of 3 states; the remaining states have no result", error)
         self.assertIn("out of memory", error)
         results = (self.folder / "results.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(line)["moves"] for line in results], ["R'"])
@@ -247,7 +247,7 @@ class Solve(CliTest):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
         solve = ["solve", "--model", run, "--states", states]
-        self.assertIn("is the file of the states",
+        self.assertIn("this is the file of the states",
                       self.run_tandem(*solve, "--out", states, code=2)[1])
         self.assertEqual(states.read_text(), SOLVED + "\n")
         self.assertIn("No such file", self.run_tandem(*solve, "--out", "no/r.jsonl", code=2)[1])
@@ -290,7 +290,7 @@ class Solve(CliTest):
         self.assertIn("there is no folder nowhere", error)
         run = self.train_small()
         empty = self.write("empty.txt", "\n# nothing\n")
-        self.assertIn("holds no state",
+        self.assertIn("no state found; expected",
                       self.run_tandem("solve", "--model", run, "--states", empty, code=2)[1])
         (run / "checkpoint.pt").write_bytes(b"torn")
         self.assertIn("checkpoint.pt: not a tensor file",
