@@ -26,8 +26,9 @@ std::optional<Spread> SpreadOfAll(const std::vector<std::optional<double>>& valu
   return SpreadOf(known);
 }
 
-// On the line between the validations before and after `seconds`; the last one if none came after.
-// The last one before alone would favour the run that has just been validated: the first to end.
+// Returns the solve rate at `seconds`, interpolated between the validations before and after, or
+// the last one if none came after. Using only the last one before would favour the run that was
+// just validated, which is the first to end.
 std::optional<double> SolveRateAt(const RunRecord& run, double seconds) {
   const UpdatePoint* before = nullptr;
   for (const UpdatePoint& point : run.curve) {
@@ -43,7 +44,7 @@ std::optional<double> SolveRateAt(const RunRecord& run, double seconds) {
   return before != nullptr ? before->solve_rate : std::nullopt;
 }
 
-// Nothing where a value is missing on either side.
+// Returns nothing if a value is missing on either side.
 std::optional<double> ChanceBetween(const std::vector<std::optional<double>>& values,
                                     const std::vector<std::optional<double>>& first) {
   std::vector<double> differences;
@@ -54,7 +55,7 @@ std::optional<double> ChanceBetween(const std::vector<std::optional<double>>& va
   return ChanceOf(differences);
 }
 
-// Each name once, in the order in which they come.
+// Joins the distinct names, in the order of their first appearance.
 std::string Distinct(const std::vector<std::string>& names) {
   std::vector<std::string> once;
   for (const std::string& name : names) {
@@ -103,7 +104,7 @@ void FillBusy(const std::vector<RunRecord>& runs, Row& row) {
   row.busiest = Distinct(sides);
 }
 
-// The solve rates of a variant's runs, by seed.
+// The solve rates of a variant's runs, one for each seed.
 struct SolveRates {
   std::vector<std::optional<double>> at_end, at_equal_time;
 };
@@ -163,7 +164,7 @@ Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {
   return row;
 }
 
-// The longest of what `run` measured, and its name.
+// Returns the longest of the demands that `run` measured, and its name.
 Ideal Longest(const RunRecord& run) {
   Ideal longest{.seconds = run.generate_critical_s, .bound_by = "generator"};
   const auto consider = [&](double seconds, const char* what) {

@@ -15,9 +15,9 @@
 namespace tandem {
 namespace {
 
-// Told apart also by those who see few colours (Okabe and Ito).
+// Colours that people with colour blindness can tell apart (Okabe and Ito).
 constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
-// A curve that lies on another leaves gaps, through which the other one shows.
+// Dash patterns. If one curve covers another, the other shows through the gaps.
 constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
 constexpr const char* kGrid = "#dddddd";
 constexpr const char* kFill = "#e69f00";
@@ -33,7 +33,7 @@ constexpr double kLegendHeight = 18;
 constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
-constexpr std::size_t kMostDots = 50;  // of one curve
+constexpr std::size_t kMostDots = 50;  // per curve
 
 const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
 const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
@@ -50,15 +50,15 @@ struct Range {
 
 using Coordinate = std::function<double(const UpdatePoint&)>;
 
-// What the panels show of a run: points at which `y` is known.
+// The quantity that the panels show. `y` returns nothing for points without a value.
 struct Quantity {
   std::string name;
   std::function<std::optional<double>(const UpdatePoint&)> y;
   bool from_zero = false;
 };
 
-// The solve rate, unless no run was validated. The loss alone cannot tell whether a network learns:
-// it rises with the targets of value iteration.
+// Returns the solve rate, or the loss if no run was validated. The loss does not show whether a
+// network learns, because it rises with the targets of value iteration.
 Quantity QuantityFor(std::span<const VariantRuns> variants) {
   for (const VariantRuns& each : variants) {
     for (const RunRecord& run : each.runs) {
@@ -77,7 +77,7 @@ Quantity QuantityFor(std::span<const VariantRuns> variants) {
           .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
 }
 
-// One curve for every run, in a panel whose left edge is at `left`.
+// Draws a curve for every run, in a panel whose left edge is at `left`.
 void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity& quantity,
                 double left, const Coordinate& x, const std::string& x_name) {
   Range across{.least = 0};
@@ -103,7 +103,8 @@ void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity&
     svg.Text({left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {  // the thick line on top
+    for (std::size_t seed = variants[i].runs.size();
+         seed-- > 0;) {  // draw the thick line last, on top
       const double opacity = seed == 0 ? 0.9 : 0.4;
       std::vector<Point> points;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
@@ -128,7 +129,7 @@ bool WeightsEqualFirst(std::span<const VariantRuns> variants, std::size_t of) {
   return true;
 }
 
-// What the lines mean, a sentence a line.
+// Returns notes about the curves, one sentence per line.
 std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
   std::vector<std::string> notes;
   if (variants[0].runs.size() > 1) {
@@ -136,9 +137,9 @@ std::vector<std::string> Notes(std::span<const VariantRuns> variants) {
   }
   for (std::size_t i = 1; i < variants.size(); ++i) {
     if (!WeightsEqualFirst(variants, i)) continue;
-    notes.push_back(
-        fmt::format("Over iterations, {} lies on {}: their weights are equal, seed by seed.",
-                    variants[i].variant.name, variants[0].variant.name));
+    notes.push_back(fmt::format(
+        "Over iterations, {} coincides with {}: for each seed, their weights are equal.",
+        variants[i].variant.name, variants[0].variant.name));
   }
   return notes;
 }
@@ -161,7 +162,7 @@ void DrawLegend(Svg& svg, std::span<const VariantRuns> variants,
   }
 }
 
-// The first fills and trainings of each variant, one above the other.
+// Draws the first fills and trainings of each variant, one above the other.
 void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timeline_top) {
   const double left = kLeft + 180;
   Range times{.least = 0};

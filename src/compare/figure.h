@@ -1,4 +1,4 @@
-// The picture of a comparison.
+// Draws the figure of a comparison.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace tandem {
 
-/// An SVG of four parts: the solve rate against iterations, and against seconds; a legend, which
-/// names curves that lie on each other; and what generator and main thread did in the first updates
-/// of the first seed. If no run was validated, the loss takes the place of the solve rate. Requires
-/// at least one variant with runs, and as many runs of each.
+/// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
+/// legend, which names curves that coincide; and a timeline of the generator and the main thread in
+/// the first updates of the first seed. If no run was validated, shows the loss instead of the
+/// solve rate. Requires at least one variant with runs, and the same number of runs of each.
 std::string Figure(std::span<const VariantRuns> variants, const std::string& title);
 
 }  // namespace tandem

@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-// One line of the table: a measure, and how its value reads.
+// One line of the table: a measure, and a function that formats its value.
 struct Line {
   std::string name;
   std::function<std::string(const Row&)> cell;
@@ -52,7 +52,7 @@ std::vector<Line> Lines() {
 
 constexpr double kUnlikely = 0.1;
 
-// "such a difference arises by chance in 25.0 % of cases"
+// Returns "such a difference arises by chance in 25.0 % of cases".
 std::string ByChance(double chance) {
   return fmt::format("such a difference arises by chance in {:.1f} % of cases", 100 * chance);
 }
@@ -72,10 +72,11 @@ std::string Faster(const Row& row, std::size_t seeds) {
 std::string Better(const std::optional<Spread>& rate, const std::optional<Spread>& first,
                    std::optional<double> chance, const char* after, std::size_t seeds) {
   if (!rate || !first) return "";
-  if (seeds > 1 && chance == 1.0)
+  if (seeds > 1 && chance == 1.0) {
     return fmt::format("; after equal {} no difference in solve rate", after);
-  std::string figures = fmt::format("; after equal {} it solves {:.1f} % and not {:.1f} %", after,
-                                    100 * rate->median, 100 * first->median);
+  }
+  std::string figures = fmt::format("; after equal {} it solves {:.1f} % instead of {:.1f} %",
+                                    after, 100 * rate->median, 100 * first->median);
   if (seeds == 1 || !chance) return figures;
   if (seeds >= kFewestSeeds && *chance > kUnlikely) {
     figures = fmt::format("; after equal {} no difference in solve rate shown", after);
@@ -85,7 +86,7 @@ std::string Better(const std::optional<Spread>& rate, const std::optional<Spread
 
 std::string NoVerdict(std::size_t seeds) {
   if (seeds >= kFewestSeeds) return "";
-  return fmt::format("; no verdict, which takes at least {} seeds (--seeds)", kFewestSeeds);
+  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kFewestSeeds);
 }
 
 nlohmann::ordered_json SpreadJson(const Spread& spread) {

@@ -16,11 +16,12 @@ using Json = nlohmann::json;
 
 Json JsonOf(const std::string& text, const std::string& where) {
   Json json = ParseJsonOrDiscard(text);
-  if (json.is_discarded()) throw InputError(where + ": not JSON; was the run cut off?");
+  if (json.is_discarded())
+    throw InputError(where + ": not JSON. Expected the file of a finished run; run it again.");
   return json;
 }
 
-// Reads what `read` wants of `json`, naming the place if it is not there.
+// Calls `read` with `json`. Names the place in the error if an entry is missing.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   try {
@@ -73,11 +74,11 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
   const std::string summary = (folder / "summary.json").string();
   const std::string metrics = (folder / "metrics.jsonl").string();
   for (const std::string& file : {summary, metrics}) RequireNoPipe(file);
-  std::optional<double> solved_at_the_end;
+  std::optional<double> final_solve_rate;
   ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
     ReadSummary(json, record);
     const Json& validation = json.at("validation");
-    if (!validation.is_null()) solved_at_the_end = validation.at("solve_rate").get<double>();
+    if (!validation.is_null()) final_solve_rate = validation.at("solve_rate").get<double>();
   });
   std::istringstream lines(ReadFile(metrics));
   std::string line;
@@ -85,9 +86,10 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
     const std::string where = fmt::format("{}:{}", metrics, record.curve.size() + 1);
     ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
-  if (record.curve.empty()) throw InputError(metrics + ": holds no update");
+  if (record.curve.empty())
+    throw InputError(metrics + ": no updates found; expected one line per update");
   record.lag_updates /= static_cast<double>(record.curve.size());
-  if (solved_at_the_end) record.curve.back().solve_rate = solved_at_the_end;
+  if (final_solve_rate) record.curve.back().solve_rate = final_solve_rate;
   return record;
 }
 

@@ -1,4 +1,4 @@
-// What a finished run says of itself, read from its folder.
+// Reads the results of a finished run from its folder.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,37 @@
 
 namespace tandem {
 
-/// An update's line in metrics.jsonl.
+/// `UpdatePoint` is the line of an update in metrics.jsonl.
 struct UpdatePoint {
-  std::int64_t iterations = 0;  ///< up to its end
-  double seconds = 0;           ///< from the run's start to its end
+  std::int64_t iterations = 0;  ///< iterations of the run up to the end of the update
+  double seconds = 0;           ///< from the start of the run to the end of the update
   double loss = 0;
-  std::optional<double> solve_rate;  ///< in 0..1, where it was validated
+  std::optional<double> solve_rate;  ///< in 0..1; nothing without a validation
 };
 
-/// Seconds since the run began.
+/// `Stretch` is a period of time, in seconds since the start of the run.
 struct Stretch {
   double begin = 0;
   double end = 0;
 };
 
+/// `RunRecord` holds the results of one run.
 struct RunRecord {
   std::int64_t updates = 0;
   std::int64_t examples = 0;
   double final_loss = 0;
-  double lag_updates = 0;  ///< mean
+  double lag_updates = 0;  ///< mean over the updates
   std::string weights_sha256;
 
-  // After the cold start, which every mode has alike.
+  // These leave out the cold start, which is the same in every mode.
   double seconds = 0;              ///< wall time
-  double generate_critical_s = 0;  ///< the generator's critical path: at work, not waiting
-  double train_critical_s = 0;     ///< the main thread's: all but waiting for rows
+  double generate_critical_s = 0;  ///< while generation worked instead of waiting
+  double train_critical_s = 0;     ///< while the main thread worked instead of waiting for rows
   double core_s = 0;               ///< CPU time of all threads
-  std::optional<double> gpu_s;  ///< time at least one of the GPU's streams was busy, by its traced
-                                ///< updates
+  std::optional<double> gpu_s;     ///< time in which at least one stream of the GPU was busy,
+                                   ///< extrapolated from the traced updates
   int cores = 1;
-  std::optional<double> product_share;  ///< of the rate at which the machine multiplies matrices
+  std::optional<double> product_share;  ///< share of the machine's rate of matrix products
 
   // Shares of the wall time, in 0..1.
   double idle_workers = 0;
@@ -48,7 +49,8 @@ struct RunRecord {
   std::vector<Stretch> fills, trainings;
 };
 
-/// Throws InputError that names the file and what is missing in it.
+/// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing
+/// entry.
 RunRecord ReadRun(const std::filesystem::path& folder);
 
 }  // namespace tandem

@@ -9,11 +9,12 @@
 namespace tandem {
 namespace {
 
-// The sum with the signs of the differences turned where a bit of `turned` is set.
-double SumWithSigns(std::span<const double> differences, std::uint64_t turned) {
+// Returns the sum of the differences, with the sign of difference i flipped if bit i of `flipped`
+// is set.
+double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) {
   double sum = 0;
   for (std::size_t i = 0; i < differences.size(); ++i) {
-    sum += (turned >> (i % 64) & 1) != 0 ? -differences[i] : differences[i];
+    sum += (flipped >> (i % 64) & 1) != 0 ? -differences[i] : differences[i];
   }
   return sum;
 }
@@ -31,14 +32,14 @@ Spread SpreadOf(std::span<const double> values) {
 
 double ChanceOf(std::span<const double> differences) {
   constexpr std::uint64_t kSamples = std::uint64_t{1} << kExactPairs;
-  constexpr std::size_t kMostPairs = 64;  // the bits of a sample
+  constexpr std::size_t kMostPairs = 64;  // one bit of a sample per pair
   const std::span<const double> pairs = differences.first(std::min(differences.size(), kMostPairs));
   const bool exact = pairs.size() <= kExactPairs;
   const std::uint64_t patterns = exact ? std::uint64_t{1} << pairs.size() : kSamples;
 
   double scale = 0;
   for (const double difference : pairs) scale += std::abs(difference);
-  const double rounding = 1e-12 * scale;  // sums of the same numbers in another order are equal
+  const double rounding = 1e-12 * scale;  // treat sums that differ only by rounding as equal
   const double observed = std::abs(SumWithSigns(pairs, 0)) - rounding;
   std::mt19937_64 random(1);
   std::uint64_t as_far = 0;

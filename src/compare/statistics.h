@@ -1,4 +1,4 @@
-// Middle and spread of a few measurements, and what chance alone makes of them.
+// Statistics of a few measurements.
 #pragma once
 
 #include <cstddef>
@@ -6,21 +6,23 @@
 
 namespace tandem {
 
+/// `Spread` holds the median and the range of some values.
 struct Spread {
   double median = 0;
   double least = 0;
   double most = 0;
 };
 
-/// Of one value or more.
+/// Returns the spread of one or more values.
 Spread SpreadOf(std::span<const double> values);
 
-/// The p-value of a paired permutation test: the chance of a mean at least as far from 0 as that of
-/// `differences`, if nothing but chance decides which of each pair is the larger. Exact up to
-/// kExactPairs pairs, and estimated from a million random choices of signs beyond.
+/// Returns the p-value of a paired permutation test: the probability of a mean at least as far from
+/// 0 as that of `differences`, if chance alone decides the sign of each difference. Exact up to
+/// kExactPairs pairs; beyond that, estimated from a million random choices of signs, with at most
+/// 64 pairs.
 ///
-/// With n pairs it is never less than 2 / 2^n: 0.5 for 2, 0.25 for 3, 0.0625 for 5. It is 1 where
-/// there are no differences.
+/// With n pairs it is at least 2 / 2^n: 0.5 for 2, 0.25 for 3, 0.0625 for 5. It is 1 if all
+/// differences are 0.
 double ChanceOf(std::span<const double> differences);
 
 inline constexpr std::size_t kExactPairs = 20;

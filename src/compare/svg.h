@@ -1,4 +1,4 @@
-// Simple vector drawings: lines, bars and words on a page.
+// Draws simple SVG pictures: lines, bars and text.
 #pragma once
 
 #include <span>
@@ -15,13 +15,13 @@ struct Point {
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
-/// Collects shapes and makes the file of them. Units are pixels, y grows downwards.
+/// `Svg` collects shapes and writes them as an SVG file. Units are pixels; y grows downwards.
 class Svg {
  public:
   Svg(double width, double height);
 
   void Line(Point from, Point to, std::string_view colour, double width = 1);
-  /// `dashes`: lengths of dashes and gaps in turn, such as "8 4"; "": a solid line.
+  /// `dashes` lists the lengths of dashes and gaps, such as "8 4". "" draws a solid line.
   void Polyline(std::span<const Point> points, std::string_view colour, double width,
                 double opacity, std::string_view dashes = "");
   void Dot(Point centre, std::string_view colour, double radius, double opacity);
@@ -36,15 +36,15 @@ class Svg {
   std::string body_;
 };
 
-/// Maps a range of values onto a range of pixels, with round numbers to mark.
+/// `Axis` maps a range of values to a range of pixels, and chooses round values for ticks.
 class Axis {
  public:
-  /// A range of no width is widened.
+  /// If `most` is not above `least`, the range is widened to a width of 1.
   Axis(double least, double most, double first_pixel, double last_pixel);
 
   double operator()(double value) const;
 
-  /// About `count` round values within the range: 1, 2 or 5 times a power of ten apart.
+  /// Returns about `count` round values in the range, 1, 2 or 5 times a power of ten apart.
   std::vector<double> Ticks(int count) const;
 
  private:

@@ -20,7 +20,7 @@ std::vector<std::string> SplitList(std::string_view text, std::string_view optio
       throw InputError(fmt::format("{} {}: expected values separated by commas", option, text));
     }
     if (std::ranges::find(parts, part) != parts.end()) {
-      throw InputError(fmt::format("{} {}: `{}` comes twice", option, text, part));
+      throw InputError(fmt::format("{} {}: `{}` is listed twice", option, text, part));
     }
     parts.push_back(std::move(part));
     begin = end + 1;
@@ -35,15 +35,15 @@ Variation ParseVariation(std::string_view text) {
   }
   for (const auto& [key, option] : {std::pair{"seed", "--seeds"}, {"pipeline.mode", "--modes"}}) {
     if (text.substr(0, equals) == key) {
-      throw InputError(fmt::format("--vary {}: {} says which", text, option));
+      throw InputError(fmt::format("--vary {}: use {} instead", text, option));
     }
   }
   Variation variation{.key = std::string(text.substr(0, equals)),
                       .values = SplitList(text.substr(equals + 1), "--vary")};
   if (variation.values.size() < 2) {
     throw InputError(
-        fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2; --set "
-                    "gives every run the same one",
+        fmt::format("--vary {}: expected two values or more, such as prefetch.depth=1,2. To give "
+                    "every run the same value, use --set.",
                     text));
   }
   return variation;
@@ -73,7 +73,7 @@ void CheckFolderNames(std::span<const Variant> variants) {
   for (const Variant& variant : variants) {
     const auto [other, is_new] = name_of.emplace(variant.FolderName(), variant.name);
     if (is_new) continue;
-    throw InputError(fmt::format("--vary: the runs `{}` and `{}` would share the folder {}",
+    throw InputError(fmt::format("--vary: the runs `{}` and `{}` would use the same folder, {}",
                                  other->second, variant.name, other->first));
   }
 }

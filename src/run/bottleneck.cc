@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// Less than this share of the time is no wait worth mending, and no phase worth a word.
+// Waits and phases below this share of the time are not reported.
 constexpr double kNegligible = 0.02;
 
 std::string DescribeThread(const std::string& name, const PhaseTimes& times) {
@@ -30,16 +30,16 @@ std::string DescribeThread(const std::string& name, const PhaseTimes& times) {
   return fmt::format("{:<10} {}", name, fmt::join(parts, ", "));
 }
 
-// CPU cores that the run kept busy on average.
+// Returns the average number of CPU cores that the run kept busy.
 double CoresUsed(const TimeReport& report) {
   return report.wall_s > 0 ? report.core_s / report.wall_s : 0;
 }
 
-// Where the main thread had work but a core only part of the time, more threads would only wait
-// more: other programs, or the run's own threads, use the cores. Empty where it had one.
+// Returns advice if the main thread had work but often no core, because other programs or the run's
+// own threads used the cores. More threads would then only wait more. Returns "" if it had a core.
 std::string AdviceForSharedCores(const TimeReport& report, const TrainConfig& c,
                                  std::int64_t cores) {
-  constexpr double kFewCores = 0.8;  // of the main thread's work
+  constexpr double kFewCores = 0.8;  // share of the main thread's work
   constexpr double kAllCores = 0.9;
   const double work = report.train_critical_s - report.threads.main[Phase::kWaitForBatch];
   const bool measured = c.device == "cpu" && report.main_core_s > 0 && work > 0;
@@ -62,7 +62,8 @@ bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
   return CoresUsed(report) + 0.5 < static_cast<double>(cores);
 }
 
-// What makes generation faster: more hands, or a faster network where most of the time goes there.
+// Returns what would make generation faster: more threads, or a faster network if evaluation takes
+// most of the time.
 std::string AdviceForGeneration(const TimeReport& report, const TrainConfig& c,
                                 std::int64_t cores) {
   const ThreadTimes& times = report.threads;
@@ -86,7 +87,7 @@ std::string AdviceForGeneration(const TimeReport& report, const TrainConfig& c,
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);
   }
   if (c.rows_of(0) < c.generate.chunk_rows * *c.generate.workers) {
-    return fmt::format("lower generate.chunk_rows (now {}), so that every worker has a share",
+    return fmt::format("lower generate.chunk_rows (now {}), so that every worker gets chunks",
                        c.generate.chunk_rows);
   }
   return fmt::format("all {} cores generate: lower generate.max_scramble (now {})", cores,
@@ -125,19 +126,19 @@ std::string AdviceForTraining(const TimeReport& report, const TrainConfig& c, st
   }
   const std::string smaller = SmallerNetwork(c.network);
   if (c.live_rows_of(0) == 0) return smaller;
-  return fmt::format("{}, or, as both sides share the cores, generate.workers (now {})", smaller,
-                     *c.generate.workers);
+  return fmt::format("{}, or, because both sides share the cores, lower generate.workers (now {})",
+                     smaller, *c.generate.workers);
 }
 
-// Of the stages between shards and training, the slower is to blame.
+// Names the slower of the two stages between shards and training.
 std::string DescribeReading(const ThreadTimes& times) {
   const bool disk = times.disk.Work() > times.transfer.Work();
   const double work = std::max(times.disk.Work(), times.transfer.Work());
   if (work < 0.5 * times.main.wall_s) {
     return fmt::format(
-        "passing chunks on is the bottleneck: training waited {} for them, though neither disk nor "
-        "copies were busy; make shards of more rows a chunk (`tandem generate --chunk-rows`), or "
-        "raise data.cpu_prefetch and data.gpu_prefetch",
+        "handing over chunks is the bottleneck: training waited {} for them, although neither the "
+        "disk nor copies were busy; generate shards with more rows per chunk (`tandem generate "
+        "--chunk-rows`), or raise data.cpu_prefetch and data.gpu_prefetch",
         HumanSeconds(times.main[Phase::kGpuQueueWait]));
   }
   return fmt::format(

@@ -1,4 +1,4 @@
-// What a run's times say, for people.
+// Describes where the time of a run went, and what would make it faster.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace tandem {
 
-/// A line for each thread: its phases by their share of its wall time, the largest first.
+/// Returns a line for each thread: its phases and their shares of its wall time, largest first.
 std::vector<std::string> DescribeTimes(const ThreadTimes& times);
 
-/// CPU time against wall time, as a line like those of DescribeTimes.
+/// Returns a line in the form of DescribeTimes that compares CPU time with wall time.
 std::string DescribeCores(const TimeReport& report, std::int64_t cores);
 
-/// One sentence: which side is the bottleneck, what the ideal overlap would give, and the setting
-/// to change on a machine of `cores`. No `auto` is left in `config`.
+/// Returns one sentence: which side is the bottleneck, how long the run would take with ideal
+/// overlap, and which setting to change on a machine with `cores` cores. `config` must have no
+/// `auto` left.
 std::string DescribeBottleneck(const TimeReport& report, const TrainConfig& config,
                                std::int64_t cores);
 

@@ -23,25 +23,26 @@ namespace {
 constexpr double kProbeShare = 0.05;
 constexpr double kProbeSeconds = 4;
 
-// A probe that has not even finished its first updates ends after so many times its length.
+// A probe that has not finished its first updates ends after this multiple of its length.
 constexpr double kPatience = 4;
 
-// A probe's updates are this short, so that several fit; filling and training both take time in
-// proportion to the rows.
+// Iterations of a probe's update. They are few, so that several updates fit. The times of
+// generating and training are both proportional to the rows.
 constexpr std::int64_t kProbeIterations = 10;
 
-// With fewer updates, the last one ends far from the time limit, and the target network is renewed
-// too seldom.
+// With fewer updates, the last one would end far from the time limit, and the target network would
+// be refreshed too rarely.
 constexpr std::int64_t kFewestUpdates = 40;
 
-// Shorter runs do not repay measuring what number of threads is fastest.
+// Shorter runs do not repay measuring which number of threads is fastest.
 constexpr std::int64_t kManyIterations = 5000;
 constexpr double kManySeconds = 30;
 
-// Numbers of threads are measured in turn, since a shared machine changes its speed meanwhile.
+// All numbers of threads are measured in each round, because a shared machine changes its speed
+// over time.
 constexpr int kRounds = 2;
 
-// More threads must be faster than fewer by so much.
+// More threads are chosen only if they are faster than fewer by this factor.
 constexpr double kWorthMoreThreads = 1.05;
 
 // How long a probe measures.
@@ -50,8 +51,8 @@ struct ProbeLength {
   std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
 };
 
-// The probe's network is thrown away: what it does is not validated and, while the device is waited
-// for as often as the run will, nothing is said of its iterations.
+// Returns the config of a probe, whose network is discarded. It does not validate. It synchronizes
+// with the device as often as the run will, but logs no timing.
 TrainConfig ProbeFor(TrainConfig config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
@@ -63,12 +64,12 @@ TrainConfig ProbeFor(TrainConfig config, double seconds) {
   return config;
 }
 
-// How many iterations a second a run does, with their share of filling buffers; 0 if not even one
-// was done.
+// Returns how many iterations per second a run does, including its waits for buffers; 0 if it did
+// not finish one.
 double IterationsPerSecond(const TrainConfig& config, const std::shared_ptr<Device>& device,
                            const ProbeLength& length, const StopSignal& stop) {
   TrainRun run(ProbeFor(config, length.seconds), device, std::nullopt, stop);
-  run.RunUpdate();  // the cold start, and what is slow the first time
+  run.RunUpdate();  // the cold start, and code that is slow on its first call
   const Stopwatch watch;
   double measured = 0;
   std::int64_t iterations = 0;
@@ -83,7 +84,7 @@ double IterationsPerSecond(const TrainConfig& config, const std::shared_ptr<Devi
 }
 
 void CheckMemory(TrainConfig config) {
-  if (!config.train.max_updates) config.train.max_updates = 1;  // all updates take the same
+  if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
   CheckLimits(PlanMemory(config), config);
 }
 
@@ -108,7 +109,8 @@ ProbeLength ThreadProbeLength(const TrainConfig& config, std::size_t probes) {
   return length;
 }
 
-// A search or a walk must end within a buffer, or its later states would not be generated.
+// Returns the fewest iterations whose rows hold a whole search or walk. Later states of a search or
+// walk that does not fit into a buffer would never be generated.
 std::int64_t FewestIterationsPerUpdate(const TrainConfig& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
@@ -180,7 +182,7 @@ TrainConfig ResolveMaxUpdates(TrainConfig config, const std::shared_ptr<Device>&
     const std::int64_t asked = config.train.iterations_per_update;
     const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
     if (iterations < asked) {
-      LogInfo(fmt::format("train.iterations_per_update is {} and not {}, so that {} updates fit",
+      LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
                           iterations, asked, kFewestUpdates));
     }
     config.train.iterations_per_update = iterations;

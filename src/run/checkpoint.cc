@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-// A dictionary in a file, whose errors name the file, the entry and what was expected there.
+// A dictionary in a file. Its errors name the file, the entry and what was expected.
 class Entries {
  public:
   Entries(TensorDict dict, std::string file, std::string path = "")
@@ -23,7 +23,7 @@ class Entries {
             path_ + name + "."};
   }
   std::int64_t Count(const char* name) const {
-    constexpr const char* kExpected = "a whole number from 0 up";
+    constexpr const char* kExpected = "a whole number of at least 0";
     const std::int64_t count = At(name, &c10::IValue::isInt, kExpected).toInt();
     if (count < 0) Fail(name, std::to_string(count), kExpected);
     return count;
@@ -32,7 +32,7 @@ class Entries {
     return At(name, &c10::IValue::isDouble, "a real number").toDouble();
   }
   std::string Text(const char* name) const {
-    return At(name, &c10::IValue::isString, "a text").toStringRef();
+    return At(name, &c10::IValue::isString, "a string").toStringRef();
   }
 
  private:
@@ -51,7 +51,7 @@ class Entries {
 
   TensorDict dict_;
   std::string file_;
-  std::string path_;  // "resume.target.", where the dictionary lies in the file
+  std::string path_;  // prefix of the entries' names in errors: "resume.target."
 };
 
 void Insert(TensorDict& dict, const std::string& name, const ValidationResult& result) {
@@ -98,9 +98,11 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
-constexpr const char* kSha256 = "sha256";  // of all that lies beside it in a RunState's dictionary
+constexpr const char* kSha256 =
+    "sha256";  // entry with the SHA-256 of all other entries of a RunState
 
-// All that a dictionary holds, numbers and texts as names.
+// Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
+// name.
 void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
   for (const auto& entry : dict) {
     const std::string name = path + (entry.key().isString() ? entry.key().toStringRef() : "?");
@@ -145,7 +147,11 @@ std::optional<ValidationResult> ResultIn(const Entries& entries, const char* nam
 
 Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
   if (!checkpoint.contains("resume")) {
-    throw InputError(fmt::format("{} holds a network alone, no run to go on with", file));
+    throw InputError(
+        fmt::format("{}: the file has a network but no state to resume a run from; expected the "
+                    "checkpoint.pt of a "
+                    "run",
+                    file));
   }
   return Entries(checkpoint, file).Dict("resume");
 }
@@ -188,7 +194,10 @@ void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
   const Entries entries(content_, file_);
   LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
   if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
-    throw InputError(fmt::format("{}: the weights are damaged: their SHA-256 is another", file_));
+    throw InputError(fmt::format(
+        "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
+        "checkpoint, or train again.",
+        file_));
   }
 }
 
@@ -234,7 +243,10 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network) const {
   const Entries state = RunStateIn(content_, file_);
   if (Sha256Of(state.dict()) != state.Text(kSha256)) {
-    throw InputError(fmt::format("{}: the run's state is damaged: its SHA-256 is another", file_));
+    throw InputError(fmt::format(
+        "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
+        "run; network.init_from can take the weights of best.pt.",
+        file_));
   }
   const auto load = [&](const char* part, const StateDict& into) {
     LoadStateDict(state.Dict(part).dict(), into, fmt::format("{}: {}", file_, part));

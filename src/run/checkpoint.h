@@ -1,14 +1,15 @@
-// checkpoint.pt and best.pt: what a run keeps of itself.
+// Reads and writes the checkpoints of a run, checkpoint.pt and best.pt. A checkpoint is a
+// dictionary:
 //
 //     schema          kCheckpointSchema
-//     domain          DomainSpec::identity: the puzzle, with what the network reads of it
-//     updates         whole updates that the network has had
-//     iterations      and iterations, with those of an update that was cut short
-//     weights_sha256  of `model`
+//     domain          DomainSpec::identity: the puzzle and the input of the network
+//     updates         complete updates that the network was trained for
+//     iterations      iterations that it was trained for, with those of an incomplete update
+//     weights_sha256  SHA-256 of `model`
 //     model           the network's state dict
-//     resume          in checkpoint.pt alone: the RunState before the next update to do, which for
-//                     an update that was cut short is that update; and `sha256`, of all of it.
-//                     Its `config` is the run's whole config as YAML
+//     resume          only in checkpoint.pt: the RunState before the next update to do, and its
+//                     `sha256`. An update that was cut short is the next one to do. `config` is
+//                     the run's whole config as YAML.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +27,10 @@ namespace tandem {
 /// The layout of checkpoint.pt.
 inline constexpr std::int64_t kCheckpointSchema = 2;
 
-/// What a run has done so far.
+/// `RunCounters` holds what a run has done so far.
 struct RunCounters {
-  std::int64_t updates = 0;     ///< that were finished
-  std::int64_t iterations = 0;  ///< with those of an update that was not
+  std::int64_t updates = 0;     ///< complete updates
+  std::int64_t iterations = 0;  ///< including those of an incomplete update
   std::int64_t examples = 0;
   double wall_s = 0;
   double generate_s = 0;
@@ -42,51 +43,54 @@ struct RunCounters {
   std::optional<ValidationResult> at_start;    ///< before the first update
   std::optional<ValidationResult> validation;  ///< the last one
   std::optional<ValidationResult> best;
-  std::int64_t validated_iterations = 0;  ///< iterations when that was
-  std::int64_t best_update = 0;           ///< updates that the network of best.pt has had
+  std::int64_t validated_iterations = 0;  ///< iterations at the last validation
+  std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
 };
 
-/// All that a run needs between two updates to go on as if it had never been away.
+/// `RunState` holds everything that a run needs between two updates to continue as if it had never
+/// been interrupted.
 struct RunState {
   std::string config;  ///< YAML with every key, no `auto` left
   RunCounters counters;
-  std::optional<ShardPosition> position;  ///< in the shards, if it reads any
+  std::optional<ShardPosition> position;  ///< in the shards; nothing without shards
   TargetState target;
   StateDict model;
   StateDict optimizer;
-  StateDict target_network;  ///< empty where no generator asks a network
+  StateDict target_network;  ///< empty if the target needs no network
 };
 
-/// Writes a checkpoint whole or not at all. `model` is the network now; without `resume`, the
-/// checkpoint can be used but not gone on with.
+/// Writes a checkpoint atomically. `model` is the current network. Without `resume`, the checkpoint
+/// can be used for solving but a run cannot be resumed from it.
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
                      const RunCounters& counters, const StateDict& model,
                      const std::string& weights_sha256, const RunState* resume);
 
-/// A checkpoint that was read. All methods throw InputError that names the file, the entry and what
-/// was expected, where it holds something else.
+/// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
+/// InputError that names the file, the entry and what was expected.
 class Checkpoint {
  public:
-  /// Throws InputError that names the file if it is no checkpoint of this schema.
+  /// Reads `path`. Throws InputError that names the file if it is not a checkpoint of this schema.
   explicit Checkpoint(const std::filesystem::path& path);
 
   std::int64_t iterations() const { return iterations_; }
 
-  /// Throws InputError that names both puzzles if it is not of `domain`, a DomainSpec::identity.
+  /// Throws InputError that names both puzzles if the checkpoint was not trained on `domain`, a
+  /// DomainSpec::identity.
   void CheckDomain(const std::string& domain) const;
 
-  /// Copies the weights into `net`. Throws InputError if they are of another puzzle than `domain`
-  /// or of another network, or damaged.
+  /// Copies the weights into `net`. Throws InputError if the checkpoint is for another puzzle than
+  /// `domain` or for another network, or if the weights are damaged.
   void LoadModel(ResNetFC& net, const std::string& domain) const;
 
-  /// Throws InputError if this is no checkpoint to go on from.
+  /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
+  /// best.pt.
   RunCounters Counters() const;
-  std::string Config() const;  ///< as in RunState
+  std::string Config() const;
   std::optional<ShardPosition> Position() const;
   TargetState Target() const;
 
-  /// Copies the state before the next update into these tensors. Throws InputError if it is of
-  /// another run than they are, or not what the run wrote.
+  /// Copies the state before the next update into these tensors. Throws InputError if the state
+  /// does not match them in names, shapes or types, or if it is damaged.
   void LoadState(const StateDict& model, const StateDict& optimizer,
                  const StateDict& target_network) const;
 

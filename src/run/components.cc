@@ -36,10 +36,10 @@ TrainRun::Components::Components(const TrainConfig& config, std::shared_ptr<Devi
   net.to(device->torch());
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
-  // Whom sync_main's generator asks, the network in training, labels nothing.
-  const bool answered = queue != nullptr;
-  Evaluator* asked = answered ? static_cast<Evaluator*>(queue.get()) : evaluator.get();
-  generator = MakeGenerator(*domain, config, {.network = asked, .labels = !answered});
+  // In sync_main the generator queries the network being trained, so it produces no labels.
+  const bool uses_queue = queue != nullptr;
+  Evaluator* generating = uses_queue ? static_cast<Evaluator*>(queue.get()) : evaluator.get();
+  generator = MakeGenerator(*domain, config, {.network = generating, .labels = !uses_queue});
   const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
   batch_size = config.batch_size_of(update);
   if (config.data.source == DataSource::kShards) MakeShards(config, from);
@@ -90,10 +90,10 @@ void TrainRun::Components::MakeShards(const TrainConfig& config, const Checkpoin
       from != nullptr ? from->Position() : std::nullopt);
 }
 
-// For batches of `batch_size`.
+// Builds the loaders for batches of `batch_size`.
 void TrainRun::Components::MakeLoaders(const TrainConfig& config) {
   mixed.reset();
-  live.reset();  // one at a time
+  live.reset();  // free the old loader before building the new one
   const std::int64_t live_rows = config.live_part_of(batch_size);
   if (live_rows > 0) {
     live = MakeLoader(
@@ -148,7 +148,8 @@ void TrainRun::Components::MakeReplay(const TrainConfig& config) {
   if (!of_states) replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
 }
 
-// It works up to where the batch size changes, so that no fill starts that no update will use.
+// The pipeline ends where the batch size changes, so that it starts no fill that no update will
+// use.
 std::unique_ptr<Pipeline> TrainRun::Components::MakePipeline(const TrainConfig& config,
                                                              const StopSignal& stop,
                                                              std::int64_t first_update,

@@ -1,4 +1,4 @@
-// Everything that works for a run, made from its config.
+// Builds the objects of a training run from its config.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -19,23 +19,25 @@
 
 namespace tandem {
 
-/// In the order of construction: each uses only what is above it.
+/// `Components` holds the objects of a run, in the order of construction. Each member uses only
+/// members above it.
 struct TrainRun::Components {
-  /// `from`: the checkpoint of the run to go on with, or null. Throws as TrainRun's constructor.
+  /// `from` is the checkpoint to resume from, or null. Throws the same errors as TrainRun's
+  /// constructor.
   Components(const TrainConfig& config, std::shared_ptr<Device> device_used, const StopSignal& stop,
              const Checkpoint* from);
 
-  /// Makes the batch size that of `update`, the next to do. Whatever works in the background is
-  /// stopped first, and begins anew with rows of that update.
+  /// Switches to the batch size of `update`, the next update to do. If the size changes, stops
+  /// background work and starts it again with rows of that update.
   void UseBatchSizeOf(std::int64_t update, const TrainConfig& config, const StopSignal& stop);
 
-  /// Follows another plan from the next update on, in a run whose batch size stays the same.
+  /// Follows `plan` from the next update on. The batch size of the run must be constant.
   void UsePlan(const UpdatePlan& plan);
 
-  /// All that is to be kept of them; the tensors are their own.
+  /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;
 
-  /// Rows that these parts' networks evaluated until now, validation left out.
+  /// Returns the number of rows that the networks have evaluated, without validation.
   std::int64_t NumEvaluated() const;
 
   std::shared_ptr<Device> device;
@@ -44,21 +46,21 @@ struct TrainRun::Components {
   Schema schema;
   NetworkSpec network;
   ResNetFC net;
-  std::unique_ptr<FrozenNet> target;          // null where no generator asks a network
-  std::unique_ptr<TorchEvaluator> evaluator;  // likewise
-  std::unique_ptr<OnlineEvaluator> current;   // in sync_main alone, as the next two
-  std::unique_ptr<InferenceQueue> queue;      // to `current`
+  std::unique_ptr<FrozenNet> target;          // null if the target needs no network
+  std::unique_ptr<TorchEvaluator> evaluator;  // of `target`; null if `target` is
+  std::unique_ptr<OnlineEvaluator> current;   // this and the next two: only in sync_main
+  std::unique_ptr<InferenceQueue> queue;      // requests for `current`
   std::unique_ptr<Labeller> labeller;
   std::unique_ptr<Generator> generator;
   std::int64_t batch_size = 0;
-  std::unique_ptr<ShardLoader> shards;  // null where no rows come from shards
-  std::unique_ptr<DataLoader> live;     // null where all do
-  std::unique_ptr<DataLoader> mixed;    // null where not both are there
+  std::unique_ptr<ShardLoader> shards;  // null if no rows come from shards
+  std::unique_ptr<DataLoader> live;     // null if all rows come from shards
+  std::unique_ptr<DataLoader> mixed;    // combines `live` and `shards`; null unless both exist
   std::unique_ptr<TorchTrainer> trainer;
   std::unique_ptr<ReplayBuffer> replay;           // null without replay
-  std::unique_ptr<ReplayTrainer> replay_trainer;  // likewise, and in sync_main
-  std::unique_ptr<Validator> validator;           // null where none is asked for
-  std::unique_ptr<Pipeline> pipeline;             // last: its thread uses what is above
+  std::unique_ptr<ReplayTrainer> replay_trainer;  // null without replay and in sync_main
+  std::unique_ptr<Validator> validator;           // null without validation
+  std::unique_ptr<Pipeline> pipeline;             // last, because its thread uses the members above
 
  private:
   void MakeEvaluators(const TrainConfig& config);

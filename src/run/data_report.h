@@ -1,4 +1,4 @@
-// What a run has read of shards.
+// Reports what a run has read from shards.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace tandem {
 
-/// Positions are those of the whole run; figures are of this part of it, if it went on with
-/// another.
+/// `DataReport` says how much a run read from shards and how fast. The position counts from the
+/// start of the run; after --resume, the other figures count from the resumption.
 struct DataReport {
   ShardPosition position;
-  std::int64_t examples = 0;  ///< of the set
+  std::int64_t examples = 0;  ///< number of examples in the set
   StageFigures disk, transfer;
-  StageFigures training;  ///< bytes trained on, by the seconds of the updates without their waits
+  StageFigures training;  ///< bytes trained on, and seconds of the updates without their waits
 };
 
-/// How far the main thread was at some time.
+/// `TrainingMark` records the progress of the main thread at one moment.
 struct TrainingMark {
   std::int64_t rows = 0;  ///< ShardPosition::rows
-  double train_s = 0;     ///< training
-  double wait_s = 0;      ///< of it, waiting for chunks
+  double train_s = 0;     ///< seconds of training
+  double wait_s = 0;      ///< seconds of that spent waiting for chunks
 };
 
-/// What `shards` did from the one time to the other.
+/// Reports what `shards` did between two marks.
 DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end);
 
 nlohmann::ordered_json ToJson(const DataReport& report);
 
-/// A line for people, and one more if something was skipped. What the transfer to `device`, as in a
-/// config, took is told unless that is the CPU, where nothing moves.
+/// Returns a line of text, and a second one if chunks were skipped. `device` is a device name as in
+/// a config. The rate of transfers is left out for the CPU, where nothing is transferred.
 std::vector<std::string> DescribeData(const DataReport& report, const std::string& device);
 
 }  // namespace tandem

@@ -59,7 +59,7 @@ class Planner {
   bool needs_network() const { return config_.generate.target != Target::kWalkLength; }
   bool validates() const { return config_.validation.every_updates > 0; }
 
-  // Networks that are copies of the one in training.
+  // Returns the number of inference copies of the network.
   std::int64_t num_evaluated() const {
     return (needs_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
   }
@@ -69,13 +69,13 @@ class Planner {
   const DomainSpec& spec_;
   const Schema schema_;
   const bool sync_main_;
-  const std::int64_t last_;  // the update whose batches are the largest
-  const std::int64_t rows_;  // that are generated for it
+  const std::int64_t last_;  // the last update, whose batches are the largest
+  const std::int64_t rows_;  // rows that are generated for it
 
   MemoryPlan plan_;
   std::int64_t kept_ = 0;       // part of plan_.replay: rows of earlier updates
-  std::int64_t trained_ = 0;    // part of plan_.batches
-  std::int64_t validated_ = 0;  // likewise
+  std::int64_t trained_ = 0;    // part of plan_.batches: for training
+  std::int64_t validated_ = 0;  // part of plan_.batches: for validation
 };
 
 void Planner::PlanBuffers() {
@@ -91,8 +91,8 @@ void Planner::PlanBuffers() {
   if (sync_main_) plan_.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema_, rows));
 }
 
-// Two chunks of states at a time, each with its children and, where A* makes them, its search up
-// to the last step.
+// Two chunks of states exist at a time, each state with its children. With A*, each search keeps
+// its nodes up to its last step.
 void Planner::PlanGeneration() {
   if (!needs_network()) return;
   const GenerateConfig& generate = config_.generate;
@@ -107,7 +107,7 @@ void Planner::PlanGeneration() {
     const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
   }
-  if (sync_main_) {  // labels later, in chunks of its own
+  if (sync_main_) {  // the labeller works later, in chunks of its own
     plan_.generation += BatchExpander::BytesFor(spec_, at_once(rows_));
   }
 }
@@ -166,7 +166,8 @@ void Planner::PlanPlaces() {
   if (config_.validation.prefetch.pin_memory) plan_.pinned += validated_;
 }
 
-// Which keys make the largest parts smaller, of those that count.
+// Returns advice on which keys to change. Covers the largest part, and parts of at least a quarter
+// of its size.
 std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
   struct Part {
     std::int64_t bytes;
@@ -174,7 +175,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
   };
   std::vector<Part> parts = {
       {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
-      {plan.replay, "lower replay.updates, or map them with replay.map_to"},
+      {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
@@ -199,8 +200,9 @@ void CheckLimits(const MemoryPlan& plan, const TrainConfig& config) {
   const auto check = [&](const char* key, double limit_gib, std::int64_t bytes, const char* how,
                          std::string_view advice) {
     if (limit_gib == 0 || static_cast<double>(bytes) <= limit_gib * kGib) return;
-    throw InputError(fmt::format("`{}: {:g}`: the run would {} {} ({}); {}", key, limit_gib, how,
-                                 HumanBytes(static_cast<double>(bytes)), Describe(plan), advice));
+    throw InputError(fmt::format(
+        "`{}: {:g}`: the run would {} {} ({}). To stay below the limit: {}", key, limit_gib, how,
+        HumanBytes(static_cast<double>(bytes)), Describe(plan), advice));
   };
   check("memory.allocated_limit_gib", config.memory.allocated_limit_gib, plan.allocated, "allocate",
         AdviceFor(plan, config.device != "cpu"));
@@ -223,7 +225,7 @@ std::string Describe(const MemoryPlan& plan) {
                         size(plan.batches + plan.evaluated), size(plan.network),
                         size(plan.activations + plan.evaluations));
   if (plan.pinned + plan.mapped == 0) return memory;
-  return memory + fmt::format("; in all {} allocated, {} of it pinned, and {} mapped",
+  return memory + fmt::format("; in total {} allocated, {} of it pinned, and {} mapped",
                               size(plan.allocated), size(plan.pinned), size(plan.mapped));
 }
 

@@ -1,4 +1,4 @@
-// The lines of metrics.jsonl.
+// Makes the lines of metrics.jsonl.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,12 +12,14 @@
 
 namespace tandem {
 
-/// The entries of a validation: `solve_rate`, and its error under the name that says against what.
+/// Returns the entries of a validation: `solve_rate`, and the error under its ErrorKey, both
+/// overall and by length.
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const TrainConfig& config);
 
-/// One flat object about an update: `counters` are those after it, `validation` the one since the
-/// line before, if there was any, `times` those since then, as "main_forward_s" and so on where
-/// they reach a millisecond. Numbers are rounded.
+/// Returns a flat object for an update. `counters` are those after the update. `validation` is the
+/// validation since the previous line, if there was one. `times` are those since the previous line;
+/// their entries are named "main_forward_s" and so on, and entries below a millisecond are left
+/// out. Numbers are rounded.
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const TrainConfig& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,

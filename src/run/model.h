@@ -1,4 +1,4 @@
-// A trained network, ready to be asked.
+// Loads a trained network for inference.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,17 @@
 
 namespace tandem {
 
-/// The network of a checkpoint. `config` is the run's own, with what is to be otherwise
-/// already changed, and no `auto` left. Throws InputError if the checkpoint does not fit it.
+/// `Model` is the network of a checkpoint, with its puzzle and an evaluator.
 class Model {
  public:
+  /// `config` is the run's config with the user's changes, and must have no `auto` left. Throws
+  /// InputError if the checkpoint does not match it.
   Model(const std::filesystem::path& file, const TrainConfig& config,
         std::unique_ptr<Device> device);
 
   const Domain& domain() const { return *domain_; }
   TorchEvaluator& evaluator() { return *evaluator_; }
-  std::int64_t iterations() const { return iterations_; }  ///< that it was trained for
+  std::int64_t iterations() const { return iterations_; }  ///< iterations it was trained for
 
  private:
   std::unique_ptr<Device> device_;

@@ -19,7 +19,8 @@ void MakeAbsolute(std::string& path) {
   if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// The names of the puzzles that come with Tandem are no paths, whatever lies in the folder.
+// Returns whether the argument of the puzzle is a path. Names of the puzzles that come with Tandem
+// are not paths, even if a file has the same name.
 bool IsPath(const DomainConfig& domain) {
   const DomainParameter* parameter = ParameterOf(domain.name);
   return parameter != nullptr && parameter->key == "file" &&

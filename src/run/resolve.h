@@ -1,4 +1,4 @@
-// What `auto` stands for on this machine.
+// Replaces values of a config that depend on the machine or the folder.
 #pragma once
 
 #include "config/train_config.h"
@@ -6,10 +6,10 @@
 
 namespace tandem {
 
-/// Replaces every `auto` but that of train.max_updates, which takes a measurement (calibrate.h).
+/// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
 TrainConfig ResolveAutos(TrainConfig config, const Device& device);
 
-/// With every path absolute: what a run saves can be used from any folder.
+/// Makes every path absolute, so that a saved config can be used from any folder.
 TrainConfig WithAbsolutePaths(TrainConfig config);
 
 }  // namespace tandem

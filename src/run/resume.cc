@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-// Keys, or beginnings of keys, on which at most the last bits of the weights depend.
+// Keys, or prefixes of keys, that affect at most the last bits of the weights.
 constexpr std::string_view kMayChange[] = {"train.max_updates", "train.max_seconds",
                                            "train.threads",     "generate.workers",
                                            "inference.threads", "prefetch.",
@@ -29,11 +29,11 @@ bool MayChange(std::string_view key) {
                              [&](std::string_view may) { return key.starts_with(may); });
 }
 
-bool FallsUpToTheLastUpdate(Schedule schedule) {
+bool DecreasesUpToTheLastUpdate(Schedule schedule) {
   return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
-// Throws InputError if `asked` differs from the config that the run began with in a key that may
+// Throws InputError if `asked` differs from the config that the run began with in a key that must
 // not change.
 void CheckConfigStays(const TrainConfig& began, const TrainConfig& asked,
                       const std::filesystem::path& folder) {
@@ -47,20 +47,21 @@ void CheckConfigStays(const TrainConfig& began, const TrainConfig& asked,
   }
   if (differences.empty()) return;
   throw InputError(fmt::format(
-      "{}: not the config that the run began with, by its checkpoint.pt: {}; restore what it was, "
-      "or train a new run from the changed config",
+      "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
+      "values, or train a new run from the changed config.",
       (folder / "config.yaml").string(), fmt::join(differences, "; ")));
 }
 
-// Throws InputError if the learning rate falls up to a last update that is now another.
+// Throws InputError if the number of updates changed and the learning rate decreases up to the last
+// update.
 void CheckScheduleStays(const TrainConfig& before, const TrainConfig& asked,
                         const std::filesystem::path& folder) {
   if (asked.train.max_updates == before.train.max_updates) return;
-  if (!FallsUpToTheLastUpdate(asked.optimizer.schedule)) return;
+  if (!DecreasesUpToTheLastUpdate(asked.optimizer.schedule)) return;
   throw InputError(fmt::format(
-      "train.max_updates: it stays {} for this run, whose learning rate falls by the {} schedule "
-      "up to the last update; a new run with `--set network.init_from={}` can do more from its "
-      "weights, and the constant and exponential schedules leave the number open",
+      "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
+      "rate up to the last update. To train further, start a new run from its weights with `--set "
+      "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
       *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
 }
 
@@ -69,9 +70,9 @@ void CheckScheduleStays(const TrainConfig& before, const TrainConfig& asked,
 void CheckMayChange(const std::vector<Override>& overrides) {
   for (const Override& override : overrides) {
     if (!MayChange(override.key)) {
-      throw InputError(
-          fmt::format("{}: a run goes on as it began; with --resume only these may change: {}",
-                      override.origin, fmt::join(kMayChange, ", ")));
+      throw InputError(fmt::format(
+          "{}: --resume continues a run with its own config. Only these keys may change: {}",
+          override.origin, fmt::join(kMayChange, ", ")));
     }
   }
 }
@@ -79,7 +80,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
 TrainConfig ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                            const std::vector<Override>& overrides) {
   const std::string file = directory.checkpoint().string();
-  // A run that was killed right after its first checkpoint left an empty config.yaml.
+  // A run that was killed right after its first checkpoint leaves an empty config.yaml.
   const bool written = !std::filesystem::is_empty(directory.config());
   const auto load = [&](const std::vector<Override>& with) {
     return written ? LoadConfig(directory.config(), with)
@@ -89,12 +90,13 @@ TrainConfig ConfigToResume(const RunDirectory& directory, const Checkpoint& chec
   const TrainConfig saved = load({});
   TrainConfig asked = load(overrides);
   if (!asked.train.max_updates) {
-    throw InputError("train.max_updates: expected a number, since a run that goes on has begun");
+    throw InputError(
+        "train.max_updates: expected a number, because --resume continues a run that has a plan");
   }
   const bool follows_clock = checkpoint.Counters().follows_clock;
   CheckScheduleStays(follows_clock ? saved : began, asked, directory.path());
   if (follows_clock && asked.train.max_updates == saved.train.max_updates) {
-    // config.yaml may hold plans for updates after the checkpoint, which are planned again.
+    // config.yaml may have revisions for updates after the checkpoint, which are planned again.
     asked.train.follows_clock = true;
     asked.train.max_updates = began.train.max_updates;
     asked.train.plan = began.train.plan;
@@ -108,16 +110,15 @@ void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
   if (!std::filesystem::exists(folder / "summary.json")) return;
   if (done.updates >= *config.train.max_updates) {
     throw InputError(fmt::format(
-        "{} has done all its {} updates; {}", folder.string(), *config.train.max_updates,
-        FallsUpToTheLastUpdate(config.optimizer.schedule)
-            ? fmt::format(
-                  "a new run with `--set network.init_from={}` can do more from its weights",
-                  folder.string())
-            : "`--set train.max_updates=N` lets it do more"));
+        "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
+        DecreasesUpToTheLastUpdate(config.optimizer.schedule)
+            ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
+                          folder.string())
+            : "Add `--set train.max_updates=N` to do more."));
   }
   if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
     throw InputError(fmt::format(
-        "{} has used the {} that it may take; `--set train.max_seconds=N` gives it more",
+        "{}: the run has used its {} of time. Add `--set train.max_seconds=N` to give it more.",
         folder.string(), HumanSeconds(config.train.max_seconds)));
   }
 }

@@ -1,4 +1,4 @@
-// What a run that goes on may do otherwise than it began.
+// Checks what may change when a run is resumed.
 #pragma once
 
 #include <filesystem>
@@ -11,21 +11,22 @@
 
 namespace tandem {
 
-/// Throws InputError for a key that may not change when a run goes on: most decide what the weights
-/// will be. So do threads and the device, by last bits alone, but a run may have to go on on
-/// another machine.
+/// Throws InputError for a key that must not change when a run is resumed. Most keys determine the
+/// weights. Threads and the device change at most the last bits of the weights, and may change
+/// because a run may have to continue on another machine.
 void CheckMayChange(const std::vector<Override>& overrides);
 
-/// The config with which the run in `directory` goes on from `checkpoint`: that of its config.yaml
-/// with `overrides`. If updates follow the clock, they are planned as they were at the checkpoint.
-/// Throws InputError if config.yaml was edited in a key that may not change, naming each key and
-/// both values; and if the learning rate falls up to a last update that is now another, since then
-/// no config would give the run again.
+/// Returns the config with which the run in `directory` continues from `checkpoint`: its
+/// config.yaml with `overrides`. In a run that follows the clock, the plan is that of the
+/// checkpoint. Throws InputError if config.yaml was edited in a key that must not change; the error
+/// names each key and both values. Also throws InputError if train.max_updates changes and the
+/// learning rate decreases up to the last update, because no config would then repeat the run.
 TrainConfig ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                            const std::vector<Override>& overrides);
 
-/// Throws InputError if the run has done all that `config` lets it and its summary.json says so. A
-/// run that was killed before it wrote that has its end left to do.
+/// Throws InputError if the run is complete: it has done all updates or used all the time of
+/// `config`, and has a summary.json. A run that was killed before it wrote that file still has to
+/// finish.
 void CheckSomethingIsLeft(const TrainConfig& config, const RunCounters& done,
                           const std::filesystem::path& folder);
 

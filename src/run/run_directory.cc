@@ -34,8 +34,9 @@ bool IsBestAside(std::string_view name) {
   return name.starts_with("best-") && name.ends_with(".pt");
 }
 
-// "checkpoint.pt" of "checkpoint.pt.1234.partial", as AtomicFile calls what it writes aside; "" of
-// other names.
+// Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
+// and
+// "" for other names.
 std::string_view NameOfPartial(std::string_view name) {
   constexpr std::string_view kSuffix = ".partial";
   if (!name.ends_with(kSuffix)) return "";
@@ -61,12 +62,13 @@ void RunDirectory::Lock() {
     delete open;
   });
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw InputError(fmt::format("{}: another program is training there", path_.string()));
+    throw InputError(fmt::format(
+        "{}: another program is training in this folder; choose another, or wait", path_.string()));
   }
 }
 
-// A killed program may have left the empty config.yaml, and files that a first checkpoint begins
-// with.
+// Returns whether a killed program left only the empty config.yaml and partial files of a first
+// checkpoint.
 bool RunDirectory::IsAbandonedClaim() const {
   std::error_code failed;
   if (!fs::is_regular_file(config(), failed) || !fs::is_empty(config(), failed)) return false;
@@ -82,7 +84,7 @@ bool RunDirectory::IsAbandonedClaim() const {
 RunDirectory RunDirectory::Create(const fs::path& path) {
   if (RunDirectory left(path); left.IsAbandonedClaim()) {
     left.Lock();
-    if (left.IsAbandonedClaim()) {  // still, and nobody else holds the lock
+    if (left.IsAbandonedClaim()) {  // check again, now that this program holds the lock
       left.RemovePartialFiles();
       fs::remove(left.replay(0));
       return left;
@@ -91,7 +93,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
   MakeEmptyFolder(path);
   RunDirectory run(path);
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-  if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // since then, by another run
+  if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
   if (claim < 0) {
     throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
   }
@@ -103,7 +105,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
 void RunDirectory::Abandon() const {
   std::error_code ignored;
   if (fs::is_empty(config(), ignored)) fs::remove(config(), ignored);
-  fs::remove(path_, ignored);  // only an empty folder goes
+  fs::remove(path_, ignored);  // removes only an empty folder
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
@@ -114,7 +116,7 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (!fs::exists(file)) {
-      throw InputError(fmt::format("{} is no folder of a run: it has no {}", path.string(),
+      throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
                                    file.filename().string()));
     }
   }
@@ -128,7 +130,8 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
   return run;
 }
 
-// Whose program was killed as it wrote them: nobody else writes here while the lock is held.
+// The program that wrote these files was killed, because no other program writes while this one
+// holds the lock.
 void RunDirectory::RemovePartialFiles() const {
   const fs::path own[] = {config(), metrics(), checkpoint(), best(), trace(), summary()};
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {

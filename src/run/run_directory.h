@@ -1,4 +1,4 @@
-// The folder that a run leaves behind.
+// The folder of a run and its files.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,29 @@
 
 namespace tandem {
 
-/// The checkpoint that `path` is, or that is in the run's folder `path`.
+/// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
-/// config.yaml, metrics.jsonl, checkpoint.pt (and replay-N.bin, with replay), best.pt and
-/// summary.json under one folder.
+/// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
+/// also replay-N.bin), best.pt and summary.json.
 ///
-/// Whoever writes into it holds its lock, which goes when the last copy of the object does, or the
-/// program.
+/// A program that writes into the folder holds its lock. The lock is released when the last copy of
+/// the object is destroyed or the program ends.
 class RunDirectory {
  public:
-  /// Makes the folder and its parents, and claims it by an empty config.yaml: of two runs that want
-  /// one folder, one is refused. A claim that a killed program left is taken over. Throws
-  /// InputError if there is something that is not an empty folder.
+  /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one
+  /// of two runs gets the folder. Takes over a claim that a killed program left. Throws InputError
+  /// if the path exists and is not an empty folder.
   static RunDirectory Create(const std::filesystem::path& path);
 
-  /// Gives up a claim: the folder is removed if nothing but the empty config.yaml is in it.
+  /// Gives up a claim. Removes the folder if it has nothing but the empty config.yaml.
   void Abandon() const;
 
-  /// Takes an existing run, to read. Throws InputError that says what is missing.
+  /// Opens the folder of an existing run for reading. Throws InputError that names a missing file.
   static RunDirectory Open(const std::filesystem::path& path);
 
-  /// Takes an existing run, to go on with it, and removes what a program that was killed had begun
-  /// to write of the files above. Throws InputError if something is missing or another program is
-  /// at it.
+  /// Opens the folder of an existing run to continue it. Removes partly written files that a killed
+  /// program left. Throws InputError if a file is missing or another program holds the lock.
   static RunDirectory Reopen(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
@@ -46,11 +45,11 @@ class RunDirectory {
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
 
-  /// What replay holds before update `next`. The number is in the name, so that the file of the
-  /// checkpoint before stays until the next checkpoint is whole.
+  /// The file of the rows that replay held before update `next`. The name has the number, so that
+  /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
 
-  /// Removes the replay files of other updates than that.
+  /// Removes all replay files except that of update `next`.
   void KeepReplayOf(std::int64_t next) const;
 
   /// Adds one line to metrics.jsonl.
@@ -59,23 +58,23 @@ class RunDirectory {
   /// Adds the entries of `more` to the last line of metrics.jsonl, if it has a line.
   void AddToLastMetrics(const nlohmann::ordered_json& more) const;
 
-  /// Makes the lines of metrics.jsonl durable (fsync). Call before writing a checkpoint: it
-  /// presumes the lines of all updates before it.
+  /// Makes the lines of metrics.jsonl durable (fsync). Call before writing a checkpoint, which
+  /// relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
-  /// Drops the lines of metrics.jsonl for updates from number `updates` on, which will be done
-  /// again. Also drops lines that are no JSON, with a warning.
+  /// Removes the lines of metrics.jsonl for updates from number `updates` on, which will be
+  /// repeated. Also removes lines that are not JSON, with a warning.
   void KeepMetricsOf(std::int64_t updates) const;
 
-  /// Renames best.pt, the network after `update` updates, to best-N.pt. The state that the last
-  /// checkpoint holds may still count on it.
+  /// Renames best.pt, the network after `update` updates, to best-N.pt. The last checkpoint may
+  /// still refer to it.
   void SetBestAside(std::int64_t update) const;
 
-  /// Removes the networks that were set aside, but that of `update`.
+  /// Removes the networks that were set aside, except that of `update`.
   void KeepBestOf(std::optional<std::int64_t> update) const;
 
-  /// Makes best.pt the network after `update` updates, if it was set aside, and removes the others.
-  /// Without `update`, removes best.pt too.
+  /// Restores best.pt to the network after `update` updates if it was set aside, and removes the
+  /// others. Without `update`, removes best.pt too.
   void BringBackBest(std::optional<std::int64_t> update) const;
 
  private:

@@ -46,12 +46,13 @@ void AddFlat(const std::string& thread, const PhaseTimes& times, nlohmann::order
   }
 }
 
-// Not waiting for rows. What the prefetch thread and the device make it wait for is training too.
+// Returns the time that the main thread did not wait for rows. Waits for the prefetch thread and
+// the device count as training.
 double TrainingIn(const PhaseTimes& main) {
   return main.Sum() - main[Phase::kIdle] - main[Phase::kWaitForRows];
 }
 
-// While the generator thread waits for workers, its side is at work.
+// Returns the time that generation worked. The generator thread's waits for workers count as work.
 double GeneratingIn(const PhaseTimes& generator) {
   return generator.Sum() - generator[Phase::kIdle] - generator[Phase::kWaitForFreeSlot] -
          generator[Phase::kWaitForAnswer];
@@ -70,7 +71,7 @@ ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
 
 constexpr const char* kMainThread = "main";
 
-// Whoever gives a run another thread must say where its time belongs.
+// Returns the times of a thread by its name. A new kind of thread needs an entry here.
 PhaseTimes& AccountOf(const std::string& thread, ThreadTimes& all) {
   constexpr std::pair<std::string_view, PhaseTimes ThreadTimes::*> kAccounts[] = {
       {kMainThread, &ThreadTimes::main},
@@ -82,7 +83,7 @@ PhaseTimes& AccountOf(const std::string& thread, ThreadTimes& all) {
   for (const auto& [name, account] : kAccounts) {
     if (name == thread) return all.*account;
   }
-  throw Error(fmt::format("the thread '{}' has no account of its time", thread));
+  throw Error(fmt::format("the thread '{}' has no entry in ThreadTimes", thread));
 }
 
 double CoreSeconds(clockid_t clock) {

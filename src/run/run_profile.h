@@ -1,4 +1,4 @@
-// Where the time of a run went.
+// Measures where the time of a run goes.
 #pragma once
 
 #include <cstddef>
@@ -12,72 +12,73 @@
 
 namespace tandem {
 
-/// The thread that prefetches for validation, apart from training's.
+/// Name of the thread that prefetches for validation.
 inline constexpr const char* kValidationPrefetch = "val_prefetch";
 
-/// Of each thread, or group of threads, of a run.
+/// `ThreadTimes` holds the phase times of each thread, or group of threads, of a run.
 struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes validation_prefetch;
   PhaseTimes disk, transfer;  ///< the stages of shards
-  PhaseTimes workers;  ///< TBB's threads together, without those above, which work beside them
+  PhaseTimes workers;  ///< all of TBB's threads together; the threads above are not among them
   std::size_t worker_count = 0;
 };
 
-/// The threads that have a track, by name, with the seconds of each phase that took any.
+/// Returns the threads that have a track, by name, with the seconds of each phase above 0.
 nlohmann::ordered_json ToJson(const ThreadTimes& times);
 
-/// The same as one flat object: "main_forward_s" and so on, in milliseconds' precision, for phases
-/// that took at least a hundredth of their thread's time and are not idle.
+/// Returns the times as one flat object: "main_forward_s" and so on, rounded to milliseconds. Idle
+/// phases, and phases that took less than 1 % of their thread's time, are left out.
 nlohmann::ordered_json FlatJson(const ThreadTimes& times);
 
-/// What a GPU did in the updates that were traced.
+/// `GpuTimes` says how busy a GPU was in the traced updates.
 struct GpuTimes {
   struct Stream {
     double kernels_s = 0;
-    double copies_s = 0;  ///< and fills of memory
+    double copies_s = 0;  ///< copies and memory fills
   };
   double traced_s = 0;
-  double busy_s = 0;                       ///< at least one stream was at work
-  std::map<std::int64_t, Stream> streams;  ///< by their numbers in the trace
+  double busy_s = 0;                       ///< while at least one stream was busy
+  std::map<std::int64_t, Stream> streams;  ///< by stream number in the trace
 };
 
 nlohmann::ordered_json ToJson(const GpuTimes& times);
 
-/// What a run did with its time. All but the first two members leave out the cold start and what
-/// comes after the last update.
+/// `TimeReport` says how a run spent its time. All members except the first two leave out the cold
+/// start and the time after the last update.
 struct TimeReport {
   ThreadTimes threads;
   double cold_start_s = 0;  ///< the main thread's wait for the first buffer
   double wall_s = 0;
-  double generate_critical_s = 0;  ///< the generator side was at work: not waiting for the trainer
-  double train_critical_s = 0;     ///< the main thread was at work: not waiting for rows
-  double wait_for_rows_s = 0;      ///< it did
+  double generate_critical_s = 0;  ///< while generation worked instead of waiting for training
+  double train_critical_s = 0;     ///< while the main thread worked instead of waiting for rows
+  double wait_for_rows_s = 0;      ///< while the main thread waited for rows
   double core_s = 0;               ///< CPU time of all threads of the process
-  double main_core_s = 0;          ///< of the main thread
-  std::optional<GpuTimes> gpu;     ///< where there is one, and updates were traced
-  double generating_thread_s = 0;  ///< work of the generator thread and the workers together
+  double main_core_s = 0;          ///< CPU time of the main thread
+  std::optional<GpuTimes> gpu;     ///< only on a GPU, and only if updates were traced
+  double generating_thread_s = 0;  ///< work of the generator thread and the workers
 };
 
-/// Keeps a run's timeline. Used by the main thread. Throws Error where a thread works on the
-/// timeline that ThreadTimes has no place for.
+/// `RunProfile` owns the timeline of a run. Only the main thread uses it. Its methods throw Error
+/// if the timeline has a thread for which ThreadTimes has no member.
 class RunProfile {
  public:
-  /// What was done since `began` was setting up.
+  /// The time since `began` counts as set-up.
   explicit RunProfile(Stopwatch began);
 
-  /// The main thread's own.
+  /// The track of the main thread.
   Track& main() { return main_; }
   Timeline& timeline() { return timeline_; }
 
-  /// Call whenever rows have come and training on them begins; the first time ends the cold start.
+  /// Call whenever training on new rows begins. The first call ends the cold start.
   void TrainingStarts();
 
-  /// Call when there is no update left: what is done now, such as the last checkpoint, is done once
-  /// however long the run was. Goes for the last call if there are several.
+  /// Call after the last update. Later work, such as the last checkpoint, does not depend on the
+  /// length of the run and is left out of the report. If called several times, the last call
+  /// counts.
   void TrainingEnds() { trained_ = Now(); }
 
-  /// The times since the call before, or the start.
+  /// Returns the times since the previous call, or since the start.
   ThreadTimes TakeTimes();
 
   TimeReport Report() const;
@@ -95,8 +96,8 @@ class RunProfile {
   Timeline timeline_;
   Track& main_;
   ThreadTimes taken_;
-  std::optional<Mark> cold_;     // when the cold start ended
-  std::optional<Mark> trained_;  // when the last update had ended
+  std::optional<Mark> cold_;     // at the end of the cold start
+  std::optional<Mark> trained_;  // at the end of the last update
 };
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The states that a user wants solved.
+// Reads files of states, for solving and validation.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,21 @@
 
 namespace tandem {
 
-/// One line of the file. Where it cannot be read, `error` says why and `state` is empty.
+/// `Problem` is one state of the file. If the line cannot be read, `error` says why and `state` is
+/// empty.
 struct Problem {
-  nlohmann::json id;  ///< as given, or the number of the line
+  nlohmann::json id;  ///< `id` of the line, or else the line number
   std::string text;   ///< the state as it was written
   std::vector<std::uint8_t> state;
   std::optional<int> optimal;
   std::string error;
 };
 
-/// Reads JSON lines with `id`, `state` and `optimal`, or one state a line in plain text; blank
-/// lines and lines that begin with '#' are skipped. States that may have several lines (Sokoban)
-/// are parted by blank lines in plain text; lines that begin with ';' are skipped. At most `limit`
-/// states. Throws InputError if the file cannot be read or holds no state.
+/// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state` and
+/// `optimal`, or a state in plain text. Blank lines and lines that begin with '#' are skipped. For
+/// puzzles whose states may have several lines (Sokoban), blank lines separate plain-text states,
+/// and lines that begin with ';' are skipped. Throws InputError if the file cannot be read or has
+/// no state.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);
 

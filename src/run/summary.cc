@@ -31,7 +31,7 @@ const char* EndedBy(RunEnd end) {
   return "";
 }
 
-// What `tandem compare` sets runs side by side by.
+// Returns the figures that `tandem compare` compares.
 nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const TrainConfig& config) {
   const TimeReport& time = summary.time;
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;

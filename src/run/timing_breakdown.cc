@@ -7,7 +7,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kFirstIterations = 10;  // that are logged one by one
+constexpr std::int64_t kFirstIterations = 10;  // logged one by one
 
 constexpr Phase kPhases[] = {Phase::kWaitForBatch,  Phase::kShuffle,   Phase::kGather,
                              Phase::kHostToDevice,  Phase::kForward,   Phase::kBackward,
@@ -55,8 +55,8 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const TrainConfig&
   main.SynchronizeAfterPhases([&device] { device.Synchronize(); });
   if (every_ == 0) return;
   LogInfo(
-      "timing: the device is waited for after each phase, and nothing is prefetched, copied or "
-      "generated beside training: the figures are exact, and the run is slower");
+      "timing: the run waits for the device after each phase, and nothing is prefetched, copied or "
+      "generated during training, so the figures are exact and the run is slower");
 }
 
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {

@@ -21,15 +21,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = Track::Clock;
 
-constexpr int kThreads = 1;  // the run as a process of the trace
-constexpr int kGpus = 1000;  // GPU i is kGpus + i
+constexpr int kThreads = 1;  // process number of the run in the trace
+constexpr int kGpus = 1000;  // GPU i is process kGpus + i
 
 Json NameOf(const char* what, int process, std::int64_t thread, const std::string& name) {
   return {
       {"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
-// Spans as complete events, arrows as flow events that are bound to the scope around them.
+// Writes spans as complete events, and arrows as flow events bound to the enclosing span.
 Json ToJson(const TraceEvent& event, std::int64_t thread, Clock::time_point start) {
   const auto micros = [](Clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
@@ -51,7 +51,7 @@ Json ToJson(const TraceEvent& event, std::int64_t thread, Clock::time_point star
   return json;
 }
 
-// The same moment by the clock that Kineto goes by.
+// Converts a time to the system clock, which Kineto uses.
 std::chrono::system_clock::time_point OnSystemClock(Clock::time_point moment) {
   using std::chrono::system_clock;
   return system_clock::now() -
@@ -64,7 +64,7 @@ bool IsOnGpu(const nlohmann::json& event) {
          (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset");
 }
 
-// That a copy moved or a fill wrote; 0 of a kernel.
+// Returns the bytes that a copy moved or a fill wrote; 0 for a kernel.
 std::int64_t BytesOf(const nlohmann::json& event) {
   const auto args = event.find("args");
   return args == event.end() ? 0 : args->value("bytes", std::int64_t{0});
@@ -72,7 +72,7 @@ std::int64_t BytesOf(const nlohmann::json& event) {
 
 using Arrow = std::pair<std::string_view, std::int64_t>;  // name and number
 
-// Arrows of which one end was recorded would point from or to nowhere.
+// Counts the recorded ends of each arrow. An arrow with only one recorded end is not drawn.
 std::map<Arrow, int> EndsOfArrows(const std::vector<Timeline::TrackEvents>& tracks) {
   std::map<Arrow, int> ends;
   for (const auto& track : tracks) {
@@ -94,9 +94,9 @@ Json ChromeTrace(const Timeline& timeline) {
     const auto thread = static_cast<std::int64_t>(i) + 1;
     events.push_back(NameOf("thread_name", kThreads, thread, tracks[i].name));
     for (const TraceEvent& event : tracks[i].events) {
-      const bool loose =
+      const bool half_arrow =
           event.kind != TraceEvent::Kind::kSpan && ends.at({event.name, event.number}) != 2;
-      if (!loose) events.push_back(ToJson(event, thread, timeline.start()));
+      if (!half_arrow) events.push_back(ToJson(event, thread, timeline.start()));
     }
   }
   return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
@@ -107,7 +107,7 @@ void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_po
   const auto base = std::chrono::nanoseconds(kineto.value("baseTimeNanoseconds", std::int64_t{0}));
   const double shift =
       std::chrono::duration<double, std::micro>(base - start.time_since_epoch()).count();
-  std::map<std::pair<int, std::int64_t>, bool> named;  // streams of GPUs
+  std::map<std::pair<int, std::int64_t>, bool> named;  // (GPU, stream)
   for (const nlohmann::json& event : kineto.at("traceEvents")) {
     if (!IsOnGpu(event)) continue;
     const int gpu = event.at("pid").get<int>();
@@ -199,8 +199,8 @@ void Tracer::Start() {
 void Tracer::GiveUp(const std::exception& error) {
   kernels_.reset();
   state_ = State::kWritten;
-  LogWarning(
-      fmt::format("{}: no trace: {}; the run goes on without it", path_.string(), error.what()));
+  LogWarning(fmt::format("{}: cannot record a trace: {}. The run continues without it.",
+                         path_.string(), error.what()));
 }
 
 void Tracer::Write() {
@@ -218,7 +218,7 @@ void Tracer::WriteTrace() {
   if (kernels_) AddKernelsTo(trace);
   const std::string text = DumpJson(trace) + "\n";
   WriteFileAtomically(path_, text);
-  LogInfo(fmt::format("{}: {} of trace; ui.perfetto.dev or chrome://tracing shows it",
+  LogInfo(fmt::format("{}: {} of trace; open it in ui.perfetto.dev or chrome://tracing",
                       path_.string(), HumanBytes(static_cast<double>(text.size()))));
 }
 
@@ -232,8 +232,8 @@ void Tracer::AddKernelsTo(Json& trace) {
       nlohmann::json::parse(ReadFile(aside), nullptr, /*allow_exceptions=*/false);
   std::filesystem::remove(aside);
   if (kineto.is_discarded()) {
-    LogWarning(
-        fmt::format("{}: the profiler wrote no JSON: without the GPU's streams", path_.string()));
+    LogWarning(fmt::format("{}: the profiler did not write JSON; the trace has no CUDA streams",
+                           path_.string()));
     return;
   }
   AddKernels(kineto, OnSystemClock(timeline_.start()), trace);

@@ -1,4 +1,4 @@
-// trace.json: what a run's threads, and its GPU, did and when.
+// Writes trace.json, a timeline of a run's threads and CUDA streams.
 #pragma once
 
 #include <algorithm>
@@ -16,31 +16,32 @@
 
 namespace tandem {
 
-/// With profile.trace: records updates [trace_from, trace_from + trace_updates) and writes the
-/// file when they are done. A trace that cannot be recorded or written is a warning: training goes
-/// on. Used by the main thread.
+/// `Tracer` records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
+/// the file when they are done. If the trace cannot be recorded or written, it logs a warning and
+/// training continues. Only the main thread uses this class.
 class Tracer {
  public:
-  /// Records from here on if `next_update` is the first to be traced, so that the cold start is in
-  /// the picture. All but the path must outlive this.
+  /// Starts recording at once if `next_update` is to be traced, so that the trace includes the cold
+  /// start. `timeline` and `device` must outlive this object.
   Tracer(Timeline& timeline, Device& device, const TrainConfig& config, std::filesystem::path path,
          std::int64_t next_update);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
-  /// Goes on recording until `end` updates are done, if that is later. Before the first update.
+  /// Extends the recording until `end` updates are done, if that is later. Call before the first
+  /// update.
   void CoverUpdatesUpTo(std::int64_t end) { end_ = std::max(end_, end); }
 
   void UpdateStarts(std::int64_t update);
 
-  /// `updates` are done.
+  /// Call when `updates` updates are done.
   void UpdateEnds(std::int64_t updates);
 
-  /// Writes what there is, if the run ended before the last update to be traced.
+  /// Writes what was recorded, if the run ended before the last update to trace.
   void Finish();
 
-  /// What the GPU did, once the file is written; nothing without a GPU.
+  /// Returns the times of the GPU once the file is written; nothing without a GPU.
   const std::optional<GpuTimes>& gpu() const { return gpu_; }
 
  private:
@@ -55,25 +56,25 @@ class Tracer {
   Timeline& timeline_;
   Device& device_;
   State state_ = State::kWaiting;
-  bool passed_ = false;       // the first update to trace has come, or was done before
-  const std::int64_t first_;  // update
-  std::int64_t end_;          // the one after the last
+  bool passed_ = false;       // the first update to trace has started, or was done before
+  const std::int64_t first_;  // first update to trace
+  std::int64_t end_;          // update after the last one to trace
   const std::filesystem::path path_;
   std::optional<KernelTrace> kernels_;  // while recording on a GPU
   Track::Clock::time_point recording_since_;
   std::optional<GpuTimes> gpu_;
 };
 
-/// The timeline as Chrome's trace format has it ("Trace Event Format"): a track for each thread,
-/// times in microseconds from the timeline's start.
+/// Returns the timeline in Chrome's "Trace Event Format": a track for each thread, with times in
+/// microseconds from the start of the timeline.
 nlohmann::ordered_json ChromeTrace(const Timeline& timeline);
 
-/// Adds to `trace` what a GPU did of a trace by Kineto, whose clock is the system's, as a process
-/// with a track for each stream. `start` is when `trace` begins.
+/// Adds the kernels and copies of a Kineto trace to `trace`: a process for each GPU with a track
+/// for each stream. Kineto uses the system clock; `start` is the time at which `trace` begins.
 void AddKernels(const nlohmann::json& kineto, std::chrono::system_clock::time_point start,
                 nlohmann::ordered_json& trace);
 
-/// Adds up what the streams did in a trace by Kineto that took `traced_s`.
+/// Adds up the times of the streams in a Kineto trace that covers `traced_s` seconds.
 GpuTimes TimesOfGpu(const nlohmann::json& kineto, double traced_s);
 
 }  // namespace tandem

@@ -65,17 +65,17 @@ TrainRun::TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (!directory_) return;
   if (from != nullptr) {
-    DropWhatCameAfter();
+    DropLaterFiles();
   } else {
     SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
   }
-  // The checkpoint holds the config too, so a run that is killed between the two files can go on.
+  // The checkpoint contains the config too, so a run that is killed before this write can resume.
   SaveConfig();
 }
 
 TrainRun::~TrainRun() = default;
 
-// The update after the one that ends the last epoch to be traced.
+// Returns the update after the one that ends the last epoch to trace.
 std::int64_t TrainRun::EndOfTracedEpochs() const {
   const std::int64_t rows =
       config_.profile.trace_epochs * components_->shards->set().spec().examples;
@@ -89,7 +89,7 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 void TrainRun::MakeComponents(const Checkpoint* from) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (components_) evaluated_rows_ += components_->NumEvaluated();
-  components_.reset();  // stops what works in the background
+  components_.reset();  // stops background work
   components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_, stop_, from);
   if (from != nullptr && components_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
@@ -103,7 +103,7 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
-// The updates from there on are done again, and the plan for them is made again.
+// Drops the revisions of the plan from `update` on, because those updates will be repeated.
 void TrainRun::ForgetPlanFrom(std::int64_t update) {
   if (!config_.train.follows_clock) return;
   UpdatePlan plan(config_.train);
@@ -111,7 +111,7 @@ void TrainRun::ForgetPlanFrom(std::int64_t update) {
   plan.WriteTo(config_.train);
 }
 
-// Fits the number of updates, and so the learning-rate schedule, to the time that is left.
+// Fits the number of updates, and so the learning-rate schedule, to the remaining time.
 void TrainRun::RevisePlan() {
   if (!config_.train.follows_clock) return;
   pacer_.Begins(so_far_.updates, Counters().wall_s);
@@ -126,12 +126,13 @@ void TrainRun::RevisePlan() {
 void TrainRun::CheckReplayCanBeRead() const {
   if (directory_ || config_.replay.updates == 0) return;
   throw InputError(
-      "a run with replay but without a folder cannot go back to a checkpoint: the rows that replay "
-      "held then are in files of that folder; give the run a folder, or set replay.updates to 0");
+      "a run with replay but without a folder cannot go back to a checkpoint, because the folder "
+      "holds the replay rows of the checkpoint. Give the run a folder, or set replay.updates to "
+      "0.");
 }
 
-// Leaves in the folder what the run of `so_far_` had there, so that no file is ahead of it.
-void TrainRun::DropWhatCameAfter() {
+// Removes or restores files in the folder so that none is newer than `so_far_`.
+void TrainRun::DropLaterFiles() {
   directory_->KeepMetricsOf(so_far_.updates);
   std::filesystem::remove(directory_->summary());
   directory_->BringBackBest(BestUpdate());
@@ -139,12 +140,12 @@ void TrainRun::DropWhatCameAfter() {
   const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
   try {
     if (Checkpoint(directory_->best()).iterations() == iterations) return;
-    LogWarning(fmt::format("{}: expected the network after update {}", directory_->best().string(),
-                           so_far_.best_update));
+    LogWarning(fmt::format("{}: expected the network after update {}, found another",
+                           directory_->best().string(), so_far_.best_update));
   } catch (const InputError& error) {
     LogWarning(error.what());
   }
-  LogWarning("the next validation counts as the best and writes best.pt again");
+  LogWarning("the next validation counts as the best so far and replaces best.pt");
   so_far_.best.reset();
 }
 
@@ -160,7 +161,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
   MakeComponents(&checkpoint);
-  if (directory_) DropWhatCameAfter();
+  if (directory_) DropLaterFiles();
 }
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
@@ -183,7 +184,7 @@ std::optional<std::int64_t> TrainRun::BestUpdate() const {
 }
 
 bool TrainRun::RunUpdate() {
-  // A run that goes on may have been killed when only its summary was missing.
+  // A resumed run may have been killed after its last update, before it wrote its summary.
   if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
   if (ended_) return false;
   const Attach attach(time_.main());
@@ -191,7 +192,7 @@ bool TrainRun::RunUpdate() {
   if (tracer_) tracer_->UpdateStarts(so_far_.updates);
   OrSave([this] {
     ValidateAtStart();
-    ValidateIfDue();  // also where a run goes on that was stopped in it
+    ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
   });
   KeepState();
   OrSave([this] { RevisePlan(); });
@@ -203,12 +204,13 @@ bool TrainRun::RunUpdate() {
     SaveUnfinished();
     throw;
   }
-  const bool all_done = so_far_.updates == *config_.train.max_updates;  // whole ones
+  const bool all_done = so_far_.updates == *config_.train.max_updates;
   if (!all_done && stop_.Reached()) {
     end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
-  if (tracer_ && !ended_) tracer_->UpdateEnds(so_far_.updates);  // else Finish writes it
+  if (tracer_ && !ended_)
+    tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish writes the trace
   return !ended_;
 }
 
@@ -218,7 +220,7 @@ void TrainRun::KeepState() {
   unfinished_ = CopyOf(State());
 }
 
-// What was trained is kept if `action`, between updates, fails.
+// Runs `action` between updates. If it throws, saves the state first, so that training is kept.
 void TrainRun::OrSave(const std::function<void()>& action) {
   try {
     action();
@@ -229,14 +231,14 @@ void TrainRun::OrSave(const std::function<void()>& action) {
   }
 }
 
-// False if the update was cut short.
+// Returns false if the update was cut short.
 bool TrainRun::RunPipelineUpdate() {
   UpdateRecord record;
   try {
     record = components_->pipeline->RunUpdate();
   } catch (const Stopped&) {
     if (!stop_.Reached()) throw;
-    return false;  // the signal came while the main thread waited for a buffer
+    return false;  // the stop came while the main thread waited for a buffer
   }
   Record(record);
   return record.train.iterations == config_.train.iterations_per_update;
@@ -279,7 +281,7 @@ std::optional<ProductReport> TrainRun::MeasureProducts() const {
     return ProductReport{.flop = ProductFlop() - *cold_flop_,
                          .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("cannot measure how fast the machine multiplies: {}", error.what()));
+    LogWarning(fmt::format("cannot measure the speed of matrix products: {}", error.what()));
     return std::nullopt;
   }
 }
@@ -302,7 +304,7 @@ void TrainRun::Record(const UpdateRecord& record) {
   if (directory_) {
     directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
                                           std::exchange(report_, std::nullopt), time_.TakeTimes()));
-    // Finish writes the last one.
+    // Finish writes the last checkpoint.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && CheckpointIsDue(record.seconds)) {
       unfinished_.reset();
@@ -312,14 +314,14 @@ void TrainRun::Record(const UpdateRecord& record) {
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
 
-// Between two checkpoints lies at least an update.
+// Checked once per update, so at least one update lies between two checkpoints.
 bool TrainRun::CheckpointIsDue(double update_s) const {
   if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
   const double limit = config_.checkpoint.every_seconds;
   return limit > 0 && since_saved_.Seconds() + update_s > limit;
 }
 
-// Whether the run learns is judged against this.
+// Measures the untrained network. DescribeLearning compares later validations with it.
 void TrainRun::ValidateAtStart() {
   if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
   const ScopedTimer timer(so_far_.validate_s);
@@ -335,7 +337,7 @@ void TrainRun::ValidateIfDue() {
   if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
 }
 
-// The time limit does not cut it short, a request to stop does.
+// A stop request interrupts a validation; the time limit does not.
 void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const ScopedTimer timer(so_far_.validate_s);
@@ -369,8 +371,8 @@ void TrainRun::SaveCheckpoint(const std::string& weights_sha256) {
        weights_sha256);
 }
 
-// The checkpoint presumes the lines of the metrics and the rows of replay, so both are on disk
-// before it. Files of earlier checkpoints go only after it.
+// Writes the metrics and the replay rows before the checkpoint, which relies on both. Removes the
+// files of earlier checkpoints only after it.
 void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
                     const std::string& weights_sha256) {
   const std::int64_t next = state.counters.updates;
@@ -385,14 +387,14 @@ void TrainRun::Save(const RunState& state, const RunCounters& counters, const St
                                              : std::nullopt);
 }
 
-// After a failure, which may have left anything in the network: as it was before the update.
+// Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
   if (!unfinished_) return;
   try {
     Save(*unfinished_, unfinished_->counters, unfinished_->model,
          WeightsSha256(unfinished_->model));
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("and the state before the update cannot be saved: {}", error.what()));
+    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
   }
 }
 
@@ -409,7 +411,7 @@ RunSummary TrainRun::Finish() {
   if (end_ != RunEnd::kStopped && components_->validator != nullptr) {
     OrSave([this] { Validate(); });
     if (so_far_.validated_iterations != so_far_.iterations) {
-      LogWarning("the last validation was stopped: its result is missing");
+      LogWarning("the last validation was stopped, so it has no result");
     }
   }
   if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));

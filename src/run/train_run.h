@@ -24,7 +24,7 @@
 
 namespace tandem {
 
-/// How far a run is, for people who wait.
+/// `Progress` says how far a run is. TrainObserver receives it after every iteration.
 struct Progress {
   std::int64_t iterations_done = 0;
   std::int64_t iterations = 0;       ///< of the whole run
@@ -35,7 +35,8 @@ struct Progress {
   std::optional<double> solve_rate;  ///< of the last validation, once there is one
 };
 
-/// Sees a run from the main thread. Whoever throws ends the run.
+/// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
+/// the run.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
@@ -46,63 +47,66 @@ class TrainObserver {
 
 enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
 
-/// The matrix products of the network after the cold start, and how fast the machine is at them.
+/// `ProductReport` holds the matrix products that the network did after the cold start, and how
+/// fast the machine can do them.
 struct ProductReport {
-  double flop = 0;                ///< floating-point operations, without those of validation
+  double flop = 0;                ///< floating-point operations, without validation
   double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
 };
 
-/// The contents of summary.json.
+/// `RunSummary` holds the contents of summary.json.
 struct RunSummary : RunCounters {
   RunEnd end = RunEnd::kAllUpdates;
   std::int64_t parameters = 0;
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
-  std::optional<DataReport> data;         ///< with shards
+  std::optional<DataReport> data;         ///< only with shards
   std::optional<ProductReport> products;  ///< unless the run was stopped
 };
 
-/// Runs updates one by one. All methods but RequestStop are called from one thread. All threads
-/// that a run starts are joined by the time it is destroyed; what they still do after an exception
-/// has left it changes nothing that is saved.
+/// `TrainRun` trains a network, one update at a time. Call all methods except RequestStop from one
+/// thread. The destructor joins all threads that the run started. Work that they finish after an
+/// exception has left the run does not change any saved state.
 class TrainRun {
  public:
-  /// `config` has no `auto` left (ResolveAutos, ResolveMaxUpdates) and `device` is the one it
-  /// names. Without `directory`, nothing is written; with it, a first checkpoint is. The run ends
-  /// early when `stop`, which must outlive it, is set; the time limit counts from `began`. With
-  /// `from`, goes on where that checkpoint of a run of the same config was, time included; it and
-  /// what replay held are in `directory`, where all that came after it is removed. Throws
-  /// InputError if they do not fit.
+  /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
+  /// one that it names. With `directory`, writes a first checkpoint there; without it, the run
+  /// writes no files. The run ends early once `stop`, which must outlive it, is reached. The time
+  /// limit counts from `began`. With `from`, continues from that checkpoint of a run of the same
+  /// config, including the time spent. The checkpoint and the replay file that belongs to it must
+  /// be in `directory`; files and metrics of later updates are removed. Throws InputError if the
+  /// checkpoint does not match.
   TrainRun(const TrainConfig& config, std::shared_ptr<Device> device,
            std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
            const Checkpoint* from = nullptr);
   ~TrainRun();
 
-  /// Not owned; must outlive the run.
+  /// Adds an observer, which must outlive the run.
   void AddObserver(TrainObserver& observer);
 
-  /// Runs the next update; false once there is none left, the time is up, or a stop was requested.
-  /// If it throws, the state before that update has been saved, unless it is a device that failed,
-  /// which the state was on: then that of the last checkpoint is there.
+  /// Runs the next update. Returns false once all updates are done, the time is up, or a stop was
+  /// requested. If it throws, it has saved the state before that update. If the device itself
+  /// failed, its memory is lost; the last checkpoint on disk is then the newest state.
   bool RunUpdate();
 
-  /// Goes back to a checkpoint of this run, or of one of the same config, as if nothing had come
-  /// after it: background work is stopped and what it has made is dropped, and all that the run
-  /// works with is made anew, so that the same updates follow. Only the time that was spent stays
-  /// so. Where there is replay, what it held then must still be in the folder; without a folder,
-  /// throws InputError and changes nothing. Throws InputError if the checkpoint does not fit, after
-  /// which the run can only be destroyed.
+  /// Goes back to a checkpoint of this run, or of a run of the same config, and forgets everything
+  /// after it. Background work is stopped and its results are dropped, and all components are built
+  /// again, so the same updates follow. The time that was spent still counts. With replay, the
+  /// replay file of the checkpoint must still be in the folder; a run with replay but without a
+  /// folder throws InputError and stays unchanged. Throws InputError if the checkpoint does not
+  /// match; the run can then only be destroyed.
   void RewindTo(const Checkpoint& checkpoint);
 
-  /// Ends the run after the iteration in hand. Safe in a signal handler and from any thread.
+  /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
   void RequestStop() noexcept { requests_.Request(); }
 
-  /// Validates once more if that is due, writes the last checkpoint and the summary. Call once,
-  /// after RunUpdate returned false.
+  /// Validates the final network unless that was done, and writes the last checkpoint and the
+  /// summary. Call once, after RunUpdate returned false.
   RunSummary Finish();
 
-  /// A run that follows the clock has the number of updates in it that is planned now.
+  /// Returns the config. In a run that follows the clock, train.max_updates is the number planned
+  /// now.
   const TrainConfig& config() const { return config_; }
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
@@ -115,7 +119,7 @@ class TrainRun {
   void CheckReplayCanBeRead() const;
   RunCounters Counters() const;
   RunState State() const;
-  void DropWhatCameAfter();
+  void DropLaterFiles();
   std::optional<std::int64_t> BestUpdate() const;
   std::int64_t EndOfTracedEpochs() const;
   void OnIteration(std::int64_t iteration);
@@ -139,33 +143,33 @@ class TrainRun {
   bool CheckpointIsDue(double update_s) const;
   void SaveCheckpoint(const std::string& weights_sha256);
 
-  TrainConfig config_;  // its plan alone changes
+  TrainConfig config_;  // only its plan changes
   UpdatePacer pacer_;
   const std::optional<RunDirectory> directory_;
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::string device_description_;
-  const std::unique_ptr<Stream> stream_;  // of all that the calling thread does on the device
-  StopSignal requests_;                   // to stop, by whomever
-  StopSignal stop_;                       // those, and the time limit
+  const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
+  StopSignal requests_;                   // stop requests
+  StopSignal stop_;                       // stop requests and the time limit
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
   RunCounters so_far_;
-  std::optional<ValidationReport> report_;  // not yet in the metrics
-  double earlier_s_ = 0;                    // wall time before this run went on with another
-  Stopwatch since_saved_;                   // the last checkpoint
-  TrainingMark began_training_;             // of the parts below
-  std::int64_t trained_rows_ = 0;           // by this object, as the next
-  std::int64_t evaluated_rows_ = 0;         // by parts that are gone
-  std::optional<double> cold_flop_;         // when the cold start ended
+  std::optional<ValidationReport> report_;  // validation not yet written to the metrics
+  double earlier_s_ = 0;                    // wall time before this run was resumed
+  Stopwatch since_saved_;                   // time since the last checkpoint
+  TrainingMark began_training_;             // when the current components were built
+  std::int64_t trained_rows_ = 0;           // rows that this object trained on
+  std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
+  std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
-  std::optional<RunState> unfinished_;  // copies from before the update that is not yet whole
+  std::optional<RunState> unfinished_;  // state before the current update
 
-  std::unique_ptr<Components> components_;  // last: its threads use what is above
+  std::unique_ptr<Components> components_;  // last, because its threads use the members above
 };
 
 /// Writes summary.json.

@@ -15,9 +15,10 @@
 namespace tandem {
 namespace {
 
-constexpr std::uint64_t kOrderSeed = 0;  // the sums do not depend on it
+constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
-// The schema of training without its labels' width: one number, that of the group.
+// Returns the schema of the validation rows. As in training with a V head, the target is one
+// number; here it is the number of the group.
 Schema RowSchema(const Domain& domain) { return ExampleSchema(domain.spec(), Head::kV); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How good a network is, on states that it is not trained on.
+// Validates a network on states that it is not trained on.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,43 @@
 
 namespace tandem {
 
+/// `ValidationResult` says how good a network is on the validation states.
 struct ValidationResult {
   double solve_rate = 0;   ///< share of the states that greedy descent solves
-  double value_error = 0;  ///< root mean square of estimate less length, in costs; a scramble's
-                           ///< length is an upper bound of the true cost-to-go, so that even a
-                           ///< perfect network has some
+  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
+                           ///< scramble's length is an upper bound of the true cost-to-go, so
+                           ///< even a perfect network has an error
 };
 
-/// The value error of the states of one length.
+/// `LengthError` is the value error of the states of one length.
 struct LengthError {
   std::int64_t length = 0;
   double value_error = 0;
 };
 
+/// `ValidationReport` adds the value error by length.
 struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;  ///< from the shortest on
+  std::vector<LengthError> by_length;  ///< sorted by length
 };
 
-/// Whether `result` is better than `than` by the measure; where they are equal, by the other.
+/// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
+/// the other measure.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
 
-/// Holds states apart, and tries networks on them. Used by the main thread.
+/// `Validator` owns the validation states and tests networks on them. Only the main thread uses it.
 class Validator {
  public:
-  /// `domain` and `device` must outlive this; no `auto` is left in `config`. Throws as
-  /// MakeValidationSet.
+  /// `domain` and `device` must outlive this object. `config` must have no `auto` left. Throws the
+  /// same errors as MakeValidationSet.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device,
             const TrainConfig& config);
 
-  /// Greedy descent gives up after twice a state's length. Throws Stopped once `stop` is reached.
-  /// Waits for the device.
+  /// Validates `net`. Greedy descent gives up on a state after twice its length. Waits for the
+  /// device. Throws Stopped once `stop` is reached.
   ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
 
  private:
-  // A group has the states of one length and cost.
+  // The states of one length and cost.
   struct Group {
     std::int64_t length = 0;
     float cost = 0;
@@ -66,8 +69,8 @@ class Validator {
   const int threads_;
   const std::size_t evaluate_rows_;
   const ValidationSet validation_set_;
-  std::vector<Group> groups_;  // from the shortest on
-  DataBuffer rows_;            // encoded states; instead of a target, the number of the group
+  std::vector<Group> groups_;  // sorted by length
+  DataBuffer rows_;            // encoded states; the target column holds group numbers
   FrozenNet net_;
   TorchEvaluator evaluator_;
   std::unique_ptr<Stream> stream_;

@@ -13,7 +13,8 @@
 namespace tandem {
 namespace {
 
-constexpr std::uint64_t kSeed = 0;  // not the run's: results of different runs compare
+constexpr std::uint64_t kSeed =
+    0;  // not the run's seed, so that results of different runs are comparable
 
 ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
   ValidationSet validation_set;
@@ -23,7 +24,7 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
   const Rows states(validation_set.states.data(), size, state_size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto number = static_cast<std::int64_t>(i);
-    // Where there are fewer states than lengths, they are spread over all of them.
+    // If there are fewer states than lengths, spread the states over all lengths.
     const std::int64_t length =
         count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
     validation_set.lengths.push_back(length);
@@ -42,7 +43,7 @@ ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64
     if (!line.optimal) {
       throw InputError(
           fmt::format("{}: the state {} has no `optimal`, the length of a shortest solution, which "
-                      "validation.file must tell",
+                      "every state of validation.file needs",
                       path, DumpJson(line.id)));
     }
     validation_set.states.insert(validation_set.states.end(), line.state.begin(), line.state.end());

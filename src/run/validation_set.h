@@ -1,4 +1,4 @@
-// The states that a network is validated on.
+// Makes the states that a network is validated on.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,21 @@
 
 namespace tandem {
 
-/// States that are known to be at most so many actions from the goal. Not trained on, save by
-/// chance: training draws from random numbers of its own.
+/// `ValidationSet` holds states with an upper bound of their distance to the goal. Training uses
+/// other random numbers, so it meets these states only by chance.
 struct ValidationSet {
   std::vector<std::uint8_t> states;   ///< n x state_size
-  std::vector<std::int64_t> lengths;  ///< n: of the scramble, or, from a file, of a shortest way
-  std::vector<float> costs;           ///< n: of the way back, or `optimal` times the least cost
+  std::vector<std::int64_t> lengths;  ///< n: length of the scramble, or `optimal` of the file
+  std::vector<float> costs;  ///< n: cost of the way back, or `optimal` times the least action cost
 
   ConstRows rows() const { return {states.data(), lengths.size(), states.size() / lengths.size()}; }
 };
 
-/// The first `validation.states` of `validation.file`, each of which must tell `optimal`; without a
-/// file that many scrambles of a fixed seed, the same for every run on a domain with this
-/// max_scramble: scramble i has 1 + i mod max_scramble actions. Throws InputError that names the
-/// file and line of what it cannot use.
+/// Returns the first `validation.states` states of `validation.file`; each needs `optimal`. Without
+/// a file, returns that many scrambles from a fixed seed, which are the same for every run on a
+/// domain with this max_scramble. Scramble i has 1 + i mod max_scramble actions; if there are fewer
+/// states than lengths, they are spread over all lengths. Throws InputError that names the file and
+/// line of a state that it cannot use.
 ValidationSet MakeValidationSet(const Domain& domain, const TrainConfig& config);
 
 }  // namespace tandem

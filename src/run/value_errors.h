@@ -1,4 +1,4 @@
-// How far estimates are from the lengths that they should tell.
+// Sums the squared errors of estimates.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,22 +11,23 @@
 
 namespace tandem {
 
-/// Sums the squares of estimate less cost, in groups whose states share a cost. Add and Sums are
-/// called on the stream of the estimates.
+/// `SquaredErrors` sums the squares of estimate minus cost, by groups of states with the same cost.
+/// Call Add and Sums on the stream of the estimates.
 class SquaredErrors {
  public:
   virtual ~SquaredErrors() = default;
 
-  /// `estimates`: (n), floats. `groups`: (n, 1), floats that are whole numbers, the group of each.
-  /// Both are on the device and may be rewritten once the stream has passed.
+  /// Adds n states. `estimates` has shape (n); `groups` has shape (n, 1) and holds group numbers as
+  /// floats. Both are on the device and may be overwritten by later work on the stream.
   virtual void Add(const at::Tensor& estimates, const at::Tensor& groups) = 0;
 
-  /// The sum of each group. Waits for the device.
+  /// Returns the sum of each group. Waits for the device.
   virtual std::vector<double> Sums() = 0;
 };
 
-/// `costs[i]` is what the estimates of group i should be. On the CPU every batch is copied there
-/// and summed in double precision; on the device, in fp32, only the sums come back.
+/// `costs[i]` is the true cost of the states of group i. With MetricsPlace::kCpu, copies every
+/// batch to the host and sums in double precision. With kDevice, sums in fp32 on the device and
+/// copies only the sums.
 std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
                                                  const std::vector<float>& costs,
                                                  c10::Device device);

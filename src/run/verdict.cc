@@ -8,15 +8,15 @@
 namespace tandem {
 namespace {
 
-// By so many standard errors two solve rates must differ to count as different.
+// Two solve rates count as different if they differ by this many standard errors.
 constexpr double kClearly = 2;
 
-// The error against known lengths must fall below this share of what it was to count as lower.
+// The error against known lengths counts as lower if it falls below this share of its old value.
 constexpr double kLowerError = 0.9;
 
 double Variance(double rate) { return rate * (1 - rate); }
 
-// Whether solve rate `a` is above `b` by more than chance explains.
+// Returns whether solve rate `a` exceeds `b` by more than chance explains.
 bool IsClearlyAbove(double a, double b, std::int64_t states) {
   const double error = std::sqrt((Variance(a) + Variance(b)) / static_cast<double>(states));
   return a - b > kClearly * error;
@@ -46,7 +46,7 @@ std::string DescribeError(double error, const TrainConfig& config) {
 
 std::string DescribeLearning(const RunCounters& run, const TrainConfig& config) {
   if (config.validation.every_updates == 0) {
-    return "whether the network is learning is unknown, since validation.every_updates is 0";
+    return "whether the network is learning is unknown, because validation.every_updates is 0";
   }
   if (!run.validation) {
     return "whether the network is learning is unknown: the run ended before its first validation";
@@ -57,11 +57,12 @@ std::string DescribeLearning(const RunCounters& run, const TrainConfig& config) 
       fmt::format("greedy descent solves {} of the validation states", Percent(now));
   if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
     return fmt::format(
-        "the network was learning and has got worse: {}, and solved {} after update {}, which "
-        "best.pt holds; lower optimizer.learning_rate (now {})",
+        "the network was learning and has got worse: {}, and solved {} after update {}, the "
+        "network "
+        "in best.pt; lower optimizer.learning_rate (now {})",
         solves, Percent(*run.best), run.best_update, config.optimizer.learning_rate);
   }
-  if (!run.at_start) return fmt::format("{}; before training it was not measured", solves);
+  if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
   const ValidationResult& start = *run.at_start;
   const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
   if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
@@ -74,7 +75,8 @@ std::string DescribeLearning(const RunCounters& run, const TrainConfig& config) 
   const bool error_counts = !DescribeError(0, config).empty();
   if (error_counts && now.value_error < kLowerError * start.value_error) {
     return fmt::format(
-        "the network is learning, but solves no more yet: {}; the error against {} lengths fell "
+        "the network is learning, but does not solve more states yet: {}; the error against {} "
+        "lengths fell "
         "from {:.2f} to {:.2f}",
         both, config.validation.file.empty() ? "walk" : "optimal", start.value_error,
         now.value_error);

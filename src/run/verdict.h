@@ -1,4 +1,4 @@
-// What the validations of a run say in words.
+// Describes the validations of a run in words.
 #pragma once
 
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace tandem {
 
-/// Whether labels come from the network itself, so that the loss rises as targets grow while the
-/// network improves.
+/// Returns whether the network labels the examples itself. The loss can then rise while the network
+/// improves, because the targets grow.
 bool HasGrowingTargets(const TrainConfig& config);
 
-/// The name in JSON of ValidationResult::value_error: "value_error" where `validation.file` tells
+/// Returns the JSON name of ValidationResult::value_error: "value_error" if `validation.file` gives
 /// the optimal lengths, else "walk_length_error".
 std::string ErrorKey(const TrainConfig& config);
 
-/// ", error against walk lengths 2.49". Empty where walks overestimate the costs that the network
-/// learns, so that the error says little.
+/// Returns ", error against walk lengths 2.49". Returns "" for value iteration without a validation
+/// file, because walks then overestimate the costs that the network learns and the error says
+/// little.
 std::string DescribeError(double error, const TrainConfig& config);
 
-/// A sentence that says whether the network is learning: its validation states solved by greedy
-/// descent against those solved before training.
+/// Returns a sentence that says whether the network is learning. Compares the share of validation
+/// states that greedy descent solves with the share before training.
 std::string DescribeLearning(const RunCounters& run, const TrainConfig& config);
 
 }  // namespace tandem

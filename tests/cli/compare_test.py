@@ -81,14 +81,14 @@ class Compare(CliTest):
                               "pipeline.overlap=true,false", "--out", "all")
         self.assertRegex(out, r"weights as the first's +equal +equal +equal +equal\n")
         self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
-        self.assertIn("no verdict, which takes at least 5 seeds", out)
+        self.assertIn("no verdict, because it takes at least 5 seeds", out)
 
     def test_says_what_is_wrong_before_anything_runs(self):
         for args, message in [
                 (["--modes", "async,fast"], "--modes fast: `pipeline.mode` is 'fast', expected one "),
-                (["--modes", "async,async"], "--modes async,async: `async` comes twice"),
-                (["--vary", "seed=1,2"], "--vary seed=1,2: --seeds says which"),
-                (["--vary", "pipeline.mode=async,sequential"], "--modes says which"),
+                (["--modes", "async,async"], "--modes async,async: `async` is listed twice"),
+                (["--vary", "seed=1,2"], "--vary seed=1,2: use --seeds instead"),
+                (["--vary", "pipeline.mode=async,sequential"], "use --modes instead"),
                 (["--json", "missing/figures.json"], "expected a file name in an existing folder"),
                 (["--vary", "prefetch.depth=1"], "expected two values or more"),
                 (["--vary", "prefetch.deep=1,2"], "unknown key `prefetch.deep`"),

@@ -204,7 +204,7 @@ class Listing(Shards):
     def test_a_set_too_small_for_one_walk_is_refused(self):
         _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
                                    self.folder / "small", code=2)
-        self.assertIn("--examples 19: the only walk would end before it has the length of "
+        self.assertIn("--examples 19: no walk would reach the length of "
                       "generate.max_scramble, 20", error)
         self.assertFalse((self.folder / "small").exists())
 
@@ -229,11 +229,11 @@ class Training(Shards):
     def test_rows_unlike_those_that_are_asked_for_are_told(self):
         self.generate()
         _, messages = self.train("mixed", "data.live_share=0.3", "generate.max_scramble=5")
-        self.assertIn("generate.max_scramble is 20 for the shards and 5 for what is generated",
-                      messages)
+        self.assertIn("generate.max_scramble is 20 for the shards and 5 for the rows "
+                      "that are generated during the run", messages)
         _, messages = self.train("labels", "generate.target=value_iteration")
-        self.assertIn("the target of the shards is walk_length, and generate.target is "
-                      "value_iteration, which is unused", messages)
+        self.assertIn("the shards were labelled with target walk_length, but generate.target is "
+                      "value_iteration, which is not used", messages)
 
     def test_the_trace_shows_the_stages_of_the_first_epochs(self):
         self.generate()

@@ -200,8 +200,8 @@ class Solve(CliTest):
         self.assertGreater(len(results), 1)
         self.assertLess(len(results), 10)
         self.assertEqual(program.returncode, 1, program.stderr)
-        self.assertIn(f"results.jsonl: File too large; it keeps the {len(results)} results before "
-                      "that", program.stderr)
+        self.assertIn(f"results.jsonl: File too large; the file keeps the first {len(results)} "
+                      "results", program.stderr)
         self.assertEqual(list(self.folder.glob("*.partial")), [])
         self.assertIn("1 moves in ", program.stdout)
 

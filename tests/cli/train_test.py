@@ -261,11 +261,12 @@ class Resume(CliTest):
             saved = (run / "config.yaml").read_text()
             _, error = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6",
                                        code=2)
-            self.assertIn(f"train.max_updates: it stays 4 for this run, whose learning rate falls "
-                          f"by the {schedule} schedule", error)
+            self.assertIn(f"train.max_updates must stay 4 in this run, because the {schedule} "
+                          "schedule decreases the learning rate", error)
             self.assertEqual((run / "config.yaml").read_text(), saved)
             _, error = self.run_tandem("train", "--resume", run, code=2)
-            self.assertIn(f"has done all its 4 updates; a new run with `--set network.init_from=",
+            self.assertIn("the run has done all its 4 updates. To train further, start a new run "
+                          "with `--set network.init_from=",
                           error)
 
     def test_a_falling_schedule_goes_on_where_a_time_limit_cut_it_off(self):

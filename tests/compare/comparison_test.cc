@@ -206,7 +206,7 @@ TEST(Verdicts, OfFiveSeedsThatAgreeTellTheDifferenceAndItsChance) {
   const std::string verdict = Verdicts(Compare(variants), 5).front();
   EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.500 over 5 seeds; such a difference "
                                  "arises by chance in 6.2 % of cases)"));
-  EXPECT_THAT(verdict, HasSubstr("equal iterations it solves 74.0 % and not 54.0 % (such a "
+  EXPECT_THAT(verdict, HasSubstr("equal iterations it solves 74.0 % instead of 54.0 % (such a "
                                  "difference arises by chance in 6.2 % of cases)"));
   EXPECT_THAT(verdict, Not(HasSubstr("no verdict")));
 }
@@ -227,7 +227,7 @@ TEST(Verdicts, OfFewerThanFiveSeedsAreNone) {
   const std::string verdict = Verdicts(Compare(variants), 3).front();
   EXPECT_THAT(verdict, HasSubstr("2.000x as fast (2.000 to 2.000 over 3 seeds; such a difference "
                                  "arises by chance in 25.0 % of cases)"));
-  EXPECT_THAT(verdict, HasSubstr("; no verdict, which takes at least 5 seeds (--seeds)"));
+  EXPECT_THAT(verdict, HasSubstr("; no verdict, because it takes at least 5 seeds (--seeds)"));
 }
 
 TEST(Verdicts, OfOneSeedTellTheFiguresAlone) {
@@ -235,7 +235,7 @@ TEST(Verdicts, OfOneSeedTellTheFiguresAlone) {
                                              Seeds("async", {5}, {0.7})};
   const std::string verdict = Verdicts(Compare(variants), 1).front();
   EXPECT_THAT(verdict, HasSubstr("async against sequential: 2.000x as fast; after equal iterations "
-                                 "it solves 70.0 % and not 50.0 %"));
+                                 "it solves 70.0 % instead of 50.0 %"));
   EXPECT_THAT(verdict, HasSubstr("no verdict"));
 }
 

@@ -98,9 +98,9 @@ TEST(Figure, ExplainsItsLines) {
                                              Validated("sync_main", "b")};
   const std::string figure = Figure(variants, "");
   EXPECT_EQ(Count(figure, "Thick lines are the first seed, pale lines the other seeds."), 1);
-  EXPECT_EQ(Count(figure, "Over iterations, async lies on sequential: their weights are equal"), 1);
-  EXPECT_EQ(Count(figure, "sync_main lies on"), 0);
-  // What lies on another curve has gaps: two seeds in two panels, and the legend.
+  EXPECT_EQ(Count(figure, "Over iterations, async coincides with sequential: for each seed"), 1);
+  EXPECT_EQ(Count(figure, "sync_main coincides with"), 0);
+  // A curve that coincides with another has gaps: two seeds in two panels, and the legend.
   EXPECT_EQ(Count(figure, "stroke-dasharray=\"10 8\""), 2 * 2 + 1);
   EXPECT_EQ(Count(figure, "stroke-dasharray=\"4 8\""), 2 * 2 + 1);
 }

@@ -46,8 +46,9 @@ TEST(Variants, SetTheirKeysAndSayWhereTheyCameFrom) {
 TEST(Variants, DoNotShareAFolder) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> paths = {ParseVariation("data.path=x/a,x-a")};
-  EXPECT_THAT([&] { MakeVariants(modes, paths); },
-              ThrowsMessage<InputError>(HasSubstr("would share the folder async-data.path=x-a")));
+  EXPECT_THAT(
+      [&] { MakeVariants(modes, paths); },
+      ThrowsMessage<InputError>(HasSubstr("would use the same folder, async-data.path=x-a")));
 }
 
 TEST(Variants, SetTheLagOnlyWhereItIsToBeThatOfAsync) {
@@ -69,7 +70,7 @@ TEST(Variants, SayWhatIsWrongWithAList) {
   expect("=1,2", "expected KEY=VALUE1,VALUE2");
   expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");
   expect("prefetch.depth=4,", "expected values separated by commas");
-  expect("prefetch.depth=4,4", "`4` comes twice");
+  expect("prefetch.depth=4,4", "`4` is listed twice");
   EXPECT_THAT([] { SplitList("1,,2", "--seeds"); },
               ThrowsMessage<InputError>(HasSubstr("--seeds 1,,2")));
 }

@@ -127,7 +127,7 @@ TEST(Trace, ThatCannotBeWrittenDoesNotEndTheRun) {
   testing::internal::CaptureStderr();
   const RunSummary summary =
       RunToTheEnd({"profile.trace=true", "profile.trace_updates=2"}, directory).summary;
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: no trace: "),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("trace.json: cannot record a trace: "),
             std::string::npos);
   EXPECT_EQ(summary.updates, 8);
 }
@@ -276,7 +276,7 @@ TEST(Bottleneck, IsNeitherDiskNorCopiesWhereBothAreIdle) {
   report.threads.disk[Phase::kDiskLoad] = 18;
   EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("reading shards"));
   report.threads.disk[Phase::kDiskLoad] = 2;
-  EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("passing chunks on"));
+  EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("handing over chunks"));
 }
 
 TEST(Bottleneck, IsNoneWhereNothingWasTrained) {

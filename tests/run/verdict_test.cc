@@ -51,7 +51,7 @@ TEST(Verdict, CountsALowerErrorWhereWalkLengthsAreTheTarget) {
 
 TEST(Verdict, SaysWhenNothingIsKnown) {
   EXPECT_THAT(DescribeLearning({}, Config("validation: {every_updates: 0}\n")),
-              HasSubstr("unknown, since validation.every_updates is 0"));
+              HasSubstr("unknown, because validation.every_updates is 0"));
   EXPECT_THAT(DescribeLearning({}, Config()), HasSubstr("before its first validation"));
 }
 
