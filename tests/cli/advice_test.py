@@ -38,15 +38,15 @@ class Advice(CliTest):
         self.assertRegex(hints[1], r"; best move U, then 0\.00$")
         self.assertEqual(hints[2:], ["this is a goal"])
 
-    def test_hints_of_a_v_net_lead_home(self):
+    def test_hints_of_a_v_net_lead_to_the_goal(self):
         self.check_hints_lead_home(self.train(LEARNS))
 
-    def test_hints_of_a_q_net_lead_home(self):
+    def test_hints_of_a_q_net_lead_to_the_goal(self):
         self.check_hints_lead_home(
             self.train(LEARNS, "--set", "network.head=q", "--set",
                        "generate.target=capped_value_iteration"))
 
-    def test_solves_and_leaves_the_state(self):
+    def test_solve_does_not_change_the_state(self):
         run = self.train(SMALL)
         out = self.play("solve\nstate\n", "cube3", "--model", run, "--state", AFTER_R)
         self.assertTrue(out.endswith(f"1 move, cost 1: R'\n{AFTER_R}\n"), out)
@@ -54,13 +54,13 @@ class Advice(CliTest):
                         "search.max_length=2", "--set", "search.beam_width=8")
         self.assertIn("no solution of at most 2 moves found with beam width 8", out)
 
-    def test_a_cube_is_a_cube_whatever_the_network_reads(self):
+    def test_a_cube_name_matches_every_network_input(self):
         run = self.train("domain: {input: pieces}\n" + SMALL)
         out = self.play("hint\nstate\n", "cube3", "--model", run, "--state", AFTER_R)
         self.assertIn("best move R', then 0.00", out)
         self.assertTrue(out.endswith(AFTER_R + "\n"))
 
-    def test_a_network_for_another_puzzle_is_refused(self):
+    def test_rejects_a_network_for_another_puzzle(self):
         run = self.train(SMALL)
         for wanted, message in [("npuzzle:3", "is for cube3, not for npuzzle:3"),
                                 ("cube3:pieces", "is for cube3, not for cube3:pieces"),
@@ -69,7 +69,7 @@ class Advice(CliTest):
         _, error = self.run_tandem("play", "cube3", "--model", "nowhere", code=2)
         self.assertIn("there is no folder nowhere", error)
 
-    def test_ctrl_c_ends_the_search_and_not_the_game(self):
+    def test_ctrl_c_ends_only_the_search(self):
         run = self.train(SMALL)
         program = subprocess.Popen(
             [TANDEM, "play", "cube3", "--model", run, "--random", "100", "--set",

@@ -38,7 +38,7 @@ class Bundle(CliTest):
         said = subprocess.run(["readelf", "-d", *files], capture_output=True, text=True).stdout
         return set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
 
-    def test_runs_by_itself(self):
+    def test_runs_without_the_build_folder(self):
         path = f"{self.python_with_torch().parent}:{os.environ['PATH']}"
         self.make_bundle(STALE="yes")
         bundle = self.folder / "moved"
@@ -71,7 +71,7 @@ class Bundle(CliTest):
         for name in ("deepcubea-async-seed1-trace.json.gz", "shards-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
 
-    def test_leaves_a_folder_that_is_no_bundle_alone(self):
+    def test_keeps_a_folder_that_is_not_a_bundle(self):
         (self.folder / "made").mkdir()
         self.write("made/precious.txt", "x")
         self.assertIn("is not empty, and not a bundle", self.make_bundle(code=1, STALE="yes"))
@@ -82,7 +82,7 @@ class Bundle(CliTest):
         for name in ("tandem", "train_bench", "domain_bench", "libtandem.so", "libtandem_torch.so"):
             self.write(f"build/{name}", "")
 
-    def test_a_build_without_cuda_is_refused_unless_asked_for(self):
+    def test_rejects_a_build_without_cuda_unless_asked_for(self):
         self.make_build_without_cuda()
         build = {"BUILD": str(self.folder / "build"), "STALE": "yes"}
         said = self.make_bundle(code=1, **build, CUDA="")
@@ -91,7 +91,7 @@ class Bundle(CliTest):
         self.make_bundle(**build, CUDA="no")
         self.assertNotIn("cuda_test", os.listdir(self.folder / "made"))
 
-    def test_refuses_what_is_not_up_to_date(self):
+    def test_rejects_a_build_that_is_out_of_date(self):
         self.make_build_without_cuda()
         self.write("build/source.cc", "")
         self.write("build/build.ninja", "rule link\n  command = true\n"
@@ -209,7 +209,7 @@ class Suite(CliTest):
         self.assertEqual(list(self.steps()["overlap"]["figures"]["runs"]),
                          ["async-seed1", "sequential-seed1"])
 
-    def test_keeps_what_was_measured_before_time_ran_out(self):
+    def test_keeps_results_from_before_time_ran_out(self):
         self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
         steps = self.run_suite("modes,overlap", "--seconds", "6")
         modes = steps["modes"]
@@ -223,7 +223,7 @@ class Suite(CliTest):
         self.assertEqual(steps["overlap"]["outcome"], "not run: out of time")
         self.assert_ended("child")
 
-    def test_keeps_what_was_measured_and_leaves_no_process_when_it_is_ended_itself(self):
+    def test_keeps_results_and_leaves_no_process_if_terminated(self):
         self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
         with self.start("modes,overlap") as suite:
             while not (self.folder / "child").exists() or not (self.folder / "child").read_text():

@@ -8,7 +8,7 @@ from harness import SMALL, SOLVED, SOURCE, TANDEM, CliTest
 
 
 class Help(CliTest):
-    def test_help_tells_the_commands(self):
+    def test_help_lists_the_commands(self):
         out, _ = self.run_tandem("--help")
         for word in ("train", "solve", "config", "domains", "configs/quickstart.yaml", "Exit codes"):
             self.assertIn(word, out)
@@ -25,7 +25,7 @@ class Help(CliTest):
         self.run_tandem("solve", "--model", "x", code=2)
         self.run_tandem("train", "x.yaml", "--fast", code=2)
 
-    def test_bad_usage_is_told_as_other_errors_are(self):
+    def test_usage_errors_have_the_form_of_other_errors(self):
         for args, message in [
                 ([], "expected a command: train, "),
                 (["trian"], "unknown command `trian`; did you mean `train`? (see `tandem --help`)"),
@@ -44,7 +44,7 @@ class Help(CliTest):
             self.assertIn("tandem: " + message, error)
             self.assertEqual(error.count("\n"), 1)
 
-    def test_a_place_for_results_that_is_none_is_bad_usage(self):
+    def test_an_output_file_that_cannot_be_created_is_bad_usage(self):
         for args in (("show", "cube3", "--svg", "/nowhere/cube.svg"),
                      ("convert", "--to", "deepcubea", SOLVED, "--out", "/nowhere/cube.txt")):
             self.assertIn("cannot write /nowhere/cube", self.run_tandem(*args, code=2)[1])
@@ -56,7 +56,7 @@ class Help(CliTest):
 
 
 class Configs(CliTest):
-    def test_deepcubea_renews_the_target_network_by_its_loss(self):
+    def test_deepcubea_refreshes_the_target_network_by_its_loss(self):
         shown, _ = self.run_tandem("config", SOURCE / "configs" / "deepcubea.yaml")
         self.assertIn("loss_thresh: 0.06", shown)
 
@@ -93,7 +93,7 @@ class Config(CliTest):
         shown, _ = self.run_tandem("config", self.write("reference.yaml", reference))
         self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", "{}"))[0])
 
-    def test_an_empty_config_is_warned_of(self):
+    def test_warns_of_an_empty_config(self):
         for text in "", "# seed: 1\n":
             _, warning = self.run_tandem("config", self.write("empty.yaml", text))
             self.assertIn("empty.yaml: the config is empty, so every key has its default; the puzzle "
@@ -102,7 +102,7 @@ class Config(CliTest):
         self.assertIn("byte 1 is NUL", self.run_tandem("config", self.write("nul.yaml", "\0" * 9),
                                                        code=2)[1])
 
-    def test_the_reference_tells_a_puzzles_key_as_a_comment(self):
+    def test_the_reference_has_keys_of_puzzles_as_comments(self):
         reference, _ = self.run_tandem("config", "--reference")
         self.assertIn("  # size: 4 ", reference)
         chosen = reference.replace("# size: 4", "size: 5").replace("name: cube3", "name: npuzzle")
@@ -121,7 +121,7 @@ class Config(CliTest):
         _, error = self.run_tandem("config", wrong, code=2)
         self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean", error)
 
-    def test_by_itself_it_says_what_it_can_do(self):
+    def test_without_arguments_it_says_what_it_expects(self):
         _, error = self.run_tandem("config", code=2)
         self.assertIn("--reference", error)
         self.run_tandem("config", "x.yaml", "--reference", code=2)

@@ -83,7 +83,7 @@ class Compare(CliTest):
         self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
         self.assertIn("no verdict, because it takes at least 5 seeds", out)
 
-    def test_says_what_is_wrong_before_anything_runs(self):
+    def test_reports_bad_input_before_the_first_run(self):
         for args, message in [
                 (["--modes", "async,fast"], "--modes fast: `pipeline.mode` is 'fast', expected one "),
                 (["--modes", "async,async"], "--modes async,async: `async` is listed twice"),
@@ -101,7 +101,7 @@ class Compare(CliTest):
             self.assertIn(message, error)
             self.assertFalse((self.folder / "all").exists(), args)
 
-    def test_refuses_what_is_no_empty_folder(self):
+    def test_rejects_a_folder_that_is_not_empty(self):
         (self.folder / "full").mkdir()
         for taken in (self.write("empty.txt", ""), self.write("file.txt", "x"),
                       self.write("full/precious.txt", "x").parent):
@@ -110,7 +110,7 @@ class Compare(CliTest):
         _, error = self.compare("--out", self.folder / "file.txt" / "within", code=2)
         self.assertIn("cannot create", error)
 
-    def test_a_run_that_fails_is_shown(self):
+    def test_shows_the_log_of_a_failed_run(self):
         _, error = self.compare("--modes", "sequential", "--out", "all", "--set",
                                 "optimizer.learning_rate=10", "--set", "network.norm=none", "--set",
                                 "network.blocks=40", "--set", "train.max_updates=50", "--set",
@@ -131,7 +131,7 @@ class Compare(CliTest):
         summary = json.loads((self.folder / "all/sequential-seed1/summary.json").read_text())
         self.assertEqual(summary["ended_by"], "stopped")
 
-    def test_a_kill_ends_the_run_in_hand_too(self):
+    def test_a_kill_ends_the_current_run_too(self):
         config = self.write("long.yaml", CONFIG.replace("max_updates: 4", "max_updates: 100000"))
         program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
                                    stderr=subprocess.DEVNULL)

@@ -52,7 +52,7 @@ class Convert(CliTest):
         states = self.write("states.txt", "\n".join(lines) + "\n")
         return self.convert("--states", states, *args).splitlines()
 
-    def test_their_simulators_make_of_a_scramble_what_ours_does(self):
+    def test_scrambles_agree_with_the_other_simulators(self):
         ours, theirs = [], []
         for moves in scrambles():
             ours.append(self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves",
@@ -68,13 +68,13 @@ class Convert(CliTest):
         self.assertEqual(self.convert_lines(colours, "--from", "deepxube", "--to", "deepcubea"),
                          stickers)
 
-    def test_a_state_that_others_know(self):
+    def test_converts_the_solved_state(self):
         self.assertEqual(self.convert(SOLVED, "--to", "deepcubea"), text_of(range(54)))
         self.assertEqual(self.convert(text_of(i // 9 for i in range(54)), "--from", "deepxube"),
                          SOLVED)
         self.assertEqual(self.convert(text_of(theirs_after(["R"])), "--from", "deepcubea"), AFTER_R)
 
-    def test_published_states_come_back(self):
+    def test_published_states_survive_a_round_trip(self):
         published = SOURCE / "data" / "cube3_ten.jsonl"
         before = [json.loads(line) for line in published.read_text().splitlines()]
         for form in ("deepcubea", "deepxube"):
@@ -89,7 +89,7 @@ class Convert(CliTest):
         self.assertEqual(self.convert_lines(lines, "--from", "deepcubea"),
                          [f'{{"id":3,"state":"{AFTER_R}"}}'])
 
-    def test_what_is_wrong_is_named(self):
+    def test_errors_name_what_was_expected(self):
         swapped = [1, 0, *range(2, 54)]
         for state, form, message in [
                 ("0 1 2", "deepcubea", "expected 54 numbers separated by spaces, found 3"),
@@ -107,7 +107,7 @@ class Convert(CliTest):
             self.assertIn(f"tandem: states.txt:4: {message}", error)
             self.assertFalse((self.folder / "new").exists())
 
-    def test_names_lines_that_hold_no_state(self):
+    def test_names_lines_without_a_valid_state(self):
         for line in ('{"id": 1}', '{"state": 5}', '{"state": "'):
             self.write("states.txt", SOLVED + "\n" + line)
             self.assertIn("states.txt:2: expected a JSON object with `state`",
@@ -132,7 +132,7 @@ class TwoPhase(CliTest):
         self.assertEqual(after.strip(), SOLVED)
         self.assertGreaterEqual(len(moves.split()) + moves.count("2"), cube["optimal"])
 
-    def test_solutions_of_its_that_are_kept_solve_our_cubes(self):
+    def test_stored_solutions_solve_our_cubes(self):
         cubes = rows_of(SOURCE / "data" / "cube3_ten.jsonl")
         solutions = rows_of(SOURCE / "tests" / "cli" / "two_phase.jsonl")
         self.assertEqual([cube["id"] for cube in cubes], [each["id"] for each in solutions])
@@ -143,7 +143,7 @@ class TwoPhase(CliTest):
                 self.check(cube, solution["moves"])
 
     @unittest.skipUnless(importlib.util.find_spec("kociemba"), "kociemba is not installed")
-    def test_solutions_that_it_finds_solve_our_cubes(self):
+    def test_new_solutions_solve_our_cubes(self):
         import kociemba
         published = SOURCE.parent / "shared" / "testsets" / "cube3.jsonl"
         for cube in rows_of(published if published.exists()

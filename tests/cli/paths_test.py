@@ -34,7 +34,7 @@ class Paths(CliTest):
         finally:
             self.folder = self.home
 
-    def test_a_run_is_used_from_another_folder(self):
+    def test_a_run_can_be_used_from_another_folder(self):
         self.elsewhere("solve", "--model", "../run", "--states", "../states.txt")
         self.elsewhere("train", "--resume", "../run", "--set", "train.max_updates=3")
 

@@ -94,7 +94,7 @@ generators:
         self.assertEqual(begun, states)
         self.assertEqual(out.count("0 moves, cost 0"), 2)
 
-    def test_tells_what_is_wrong_with_a_command(self):
+    def test_explains_what_is_wrong_with_a_command(self):
         for line, message in [("undo x", "undo: found 'x', expected a whole number from 1"),
                               ("scramble 0", "scramble: found '0', expected a whole number"),
                               ("reset 3", "reset: found '3' after the command, expected nothing"),
@@ -108,7 +108,7 @@ generators:
         for word in ("undo [N]", "scramble [N]", "reset", "hint", "solve", "state", "quit"):
             self.assertIn(f"  {word} ", out)
 
-    def test_quit_leaves_the_rest_unread(self):
+    def test_quit_ignores_the_rest_of_the_input(self):
         self.assertEqual(self.states("quit\nstate\n", "cube3"), [])
         self.assertEqual(self.states("R\nstate", "cube3"), [AFTER_R])  # no line feed at the end
 

@@ -51,7 +51,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
         self.assertEqual(result.returncode == 0, result.stderr == "", result.stderr)
         return result.stderr
 
-    def test_those_that_can_be_called_compile(self):
+    def test_members_that_tandem_can_call_compile(self):
         self.assertEqual("", self.compile(
             "", "static bool Apply(State&, int) { return false; }",
             """State Goal(std::uint64_t seed) const { return {std::uint8_t(seed % 2)}; }
@@ -68,7 +68,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                static State Goal(std::uint64_t seed) { return DrawGoal(seed); }
                static State DrawGoal(std::uint64_t) { return {}; }"""))
 
-    def test_others_are_told_what_was_expected(self):
+    def test_other_members_fail_with_what_was_expected(self):
         neither = " is neither static nor const, but many threads call it: expected `"
         otherwise = " has the wrong signature: expected `"
         wrong = {
@@ -216,7 +216,7 @@ network: {width: 16, blocks: 1}
 train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
 """
 
-    def test_a_run_of_a_puzzle_that_breaks_a_promise_is_rejected(self):
+    def test_rejects_a_puzzle_that_breaks_a_promise(self):
         config = self.write("lamps.yaml", self.LAMPS)
         plugin = self.compile("lamps", self.PUZZLE % (
             "", "static int Inverse(int action) { return (action + 1) % 3; }"))
@@ -232,7 +232,7 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         self.assertFalse((self.example / "run").exists())
         self.assertFalse((self.example / "shards").exists())
 
-    def test_an_exception_of_a_puzzle_ends_the_run_which_can_go_on(self):
+    def test_a_run_ended_by_an_exception_of_a_puzzle_can_resume(self):
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch")
         config = self.write("lamps.yaml", self.LAMPS)

@@ -22,14 +22,14 @@ class Show(CliTest):
         texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
         self.assertEqual(texts, ["1", "2", "3", "4", "5", "6", "7", ".", "8"])
 
-    def test_random_states_are_a_function_of_the_seed(self):
+    def test_random_states_depend_only_on_the_seed(self):
         once, again, other = (
             self.run_tandem("show", "npuzzle:4", "--random", "30", "--seed", seed)[0]
             for seed in (1, 1, 2))
         self.assertEqual(once, again)
         self.assertNotEqual(once, other)
 
-    def test_names_what_is_wrong(self):
+    def test_errors_name_the_mistake(self):
         for args, message in [
                 (["show", "cube3", "--scramble", "R X"], "move 2 is 'X', expected one of U U' "),
                 (["show", "cube3", "UUU"], "a cube has 54 facelets, found 3"),
@@ -39,7 +39,7 @@ class Show(CliTest):
 
 
 class Apply(CliTest):
-    def test_prints_the_state_alone(self):
+    def test_prints_only_the_state(self):
         self.assertEqual(self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves", "R")[0],
                          AFTER_R + "\n")
         self.assertEqual(self.run_tandem("apply", "cube3", "--state", AFTER_R, "--moves", "R'")[0],
@@ -52,7 +52,7 @@ class Apply(CliTest):
 
 
 class Domains(CliTest):
-    def test_json_tells_names_and_facts(self):
+    def test_json_describes_every_puzzle(self):
         facts = {each["name"]: each for each in json.loads(self.run_tandem("domains", "--json")[0])}
         self.assertEqual(facts["cube3"]["state_size"], 54)
         self.assertEqual(facts["npuzzle"]["parameter"]["default"], "4")

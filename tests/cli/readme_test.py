@@ -125,7 +125,7 @@ class Readme(CliTest):
                     seen.add(self.check_command(words))
         self.assertLessEqual({"tandem", "make", "cmake", "ctest", "setup"}, seen)
 
-    def test_no_page_holds_a_placeholder(self):
+    def test_no_page_has_a_placeholder(self):
         for page in PAGES:
             with self.subTest(page.name):
                 self.assertEqual(re.findall(r"^[A-Z_]{8,}$", page.read_text(), re.M), [])

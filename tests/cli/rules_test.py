@@ -23,7 +23,7 @@ train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
         self.generate = ("generate", "config.yaml", "--examples", 100, "--out", "shards")
         self.run_tandem(*self.generate)
 
-    def test_other_rules_are_refused(self):
+    def test_rejects_other_rules(self):
         self.write("my.yaml", self.RULES.replace("(0 1)", "(1 2)"))
         both = r"(run|shard).*made for permutation:my\.yaml with other rules "
         for args in (("solve", "--model", "run", "--states", "states.txt"),
@@ -34,7 +34,7 @@ train: {batch_size: 50, iterations_per_update: 4, max_updates: 4}
                      self.generate):
             self.assertRegex(self.run_tandem(*args, code=2)[1], both)
 
-    def test_another_look_is_not(self):
+    def test_accepts_the_same_rules_with_another_summary(self):
         self.write("my.yaml", "summary: the same\n" + self.RULES)
         self.run_tandem("solve", "--model", "run", "--states", "states.txt")
         self.run_tandem("train", "--resume", "run", "--set", "train.max_updates=3")

@@ -52,7 +52,7 @@ class Shards(CliTest):
 
 
 class Generating(Shards):
-    def test_says_what_it_does(self):
+    def test_reports_what_it_generates(self):
         _, messages = self.generate()
         self.assertIn("2,000 examples of npuzzle:3 in 3 shards, 25.4 KiB before compression", messages)
         self.assertIn("for two chunks of 256 rows", messages)
@@ -60,7 +60,7 @@ class Generating(Shards):
         self.assertEqual(sorted(self.contents(self.shards)),
                          [f"shard-00000{i}.tandem" for i in range(3)])
 
-    def test_processes_make_together_what_one_does_and_again_nothing(self):
+    def test_two_processes_write_the_same_shards_as_one(self):
         together = self.folder / "together"
         self.generate()
         processes = [
@@ -71,7 +71,7 @@ class Generating(Shards):
         self.assertEqual(self.contents(together), self.contents(self.shards))
         self.assertIn("all shards already exist", self.generate()[1])
 
-    def test_killed_it_goes_on(self):
+    def test_continues_after_a_kill(self):
         args = [TANDEM, "generate", self.config, "--examples", "30000000", "--chunk-rows", "20000",
                 "--shard-chunks", "5", "--out", self.shards]
         process = subprocess.Popen(args, stderr=subprocess.DEVNULL)
@@ -100,11 +100,11 @@ class Generating(Shards):
         _, error = self.generate("--seed", "5", code=2)
         self.assertIn("seed is 1 there and 5 here", error)
 
-    def test_targets_of_a_network_need_one(self):
+    def test_network_targets_need_init_from(self):
         _, error = self.generate("--set", "generate.target=value_iteration", code=2)
         self.assertIn("`network.init_from` must name a run", error)
 
-    def test_a_network_labels_the_same_rows_in_shares(self):
+    def test_a_network_gives_the_same_labels_in_two_processes(self):
         run = self.folder / "run"
         self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")
         labels = ("--set", "generate.target=value_iteration", "--set", f"network.init_from={run}")
@@ -123,7 +123,7 @@ class Generating(Shards):
         provenance = json.loads(self.run_tandem("shards", self.shards, "--json")[0])["provenance"]
         self.assertIn(provenance["instruction_set"], ["AVX512", "AVX2", "DEFAULT", "ZVECTOR", "VSX"])
 
-    def test_a_file_size_limit_is_an_error_with_its_reason(self):
+    def test_a_file_size_limit_is_reported(self):
         program = subprocess.run(
             [TANDEM, "generate", self.config, "--examples", "2000", "--out", self.shards],
             stderr=subprocess.PIPE, text=True,
@@ -133,7 +133,7 @@ class Generating(Shards):
 
 
 class Listing(Shards):
-    def test_a_pipe_is_damage_and_a_name_that_is_no_utf8_is_shown(self):
+    def test_reports_pipes_as_damage_and_shows_names_that_are_not_utf8(self):
         self.generate()
         (self.shards / "shard-000001.tandem").unlink()
         os.mkfifo(self.shards / "shard-000001.tandem")
@@ -164,7 +164,7 @@ class Listing(Shards):
         found = json.loads(self.run_tandem("shards", self.shards, "--json", code=1)[0])["shards"]
         self.assertEqual([len(shard["problems"]) for shard in found], [0, 1, 1])
 
-    def test_makes_a_torn_shard_anew_and_names_what_is_too_much(self):
+    def test_writes_a_truncated_shard_again_and_reports_extra_data(self):
         self.generate()
         whole = self.contents(self.shards)
         torn = self.shards / "shard-000001.tandem"
@@ -182,7 +182,7 @@ class Listing(Shards):
         out, _ = self.run_tandem("shards", self.shards, code=1)
         self.assertIn("shard-000001.tandem: the file has data after its last chunk", out)
 
-    def test_a_file_too_many_is_told_of(self):
+    def test_reports_stray_shards(self):
         self.generate()
         stray = self.shards / "shard-000099.tandem"
         stray.write_bytes((self.shards / "shard-000000.tandem").read_bytes())
@@ -193,7 +193,7 @@ class Listing(Shards):
         self.assertEqual(listed["strays"], [stray.name])
         self.assertIn(told, self.train("run")[1])
 
-    def test_a_set_too_large_is_refused(self):
+    def test_rejects_a_set_that_is_too_large(self):
         for args, message in [(["--chunk-rows", 1, "--shard-chunks", 1], "1,000,001 shards, expected"),
                               (["--chunk-rows", 2**30], "but the disk has only")]:
             examples = 1_000_001 if args[1] == 1 else 10**15
@@ -201,7 +201,7 @@ class Listing(Shards):
                                        "--out", self.folder / "large", code=2)
             self.assertIn(message, error)
 
-    def test_a_set_too_small_for_one_walk_is_refused(self):
+    def test_rejects_a_set_too_small_for_one_walk(self):
         _, error = self.run_tandem("generate", self.config, "--examples", 19, "--out",
                                    self.folder / "small", code=2)
         self.assertIn("--examples 19: no walk would reach the length of "
@@ -213,7 +213,7 @@ class Listing(Shards):
 
 
 class Training(Shards):
-    def test_says_what_it_reads_and_how_fast(self):
+    def test_reports_what_it_reads_and_how_fast(self):
         self.generate()
         run, messages = self.train("run")
         self.assertIn("for chunks of shards", messages)
@@ -221,12 +221,12 @@ class Training(Shards):
         self.assertIn("disk reads", messages)
         self.assertEqual(json.loads((run / "summary.json").read_text())["data"]["epochs"], 5)
 
-    def test_a_mixture_says_its_share(self):
+    def test_reports_the_rows_that_are_generated_live(self):
         self.generate()
         _, messages = self.train("run", "data.live_share=0.3")
         self.assertIn("30 rows of each batch are generated during the run", messages)
 
-    def test_rows_unlike_those_that_are_asked_for_are_told(self):
+    def test_warns_if_shards_differ_from_the_config(self):
         self.generate()
         _, messages = self.train("mixed", "data.live_share=0.3", "generate.max_scramble=5")
         self.assertIn("generate.max_scramble is 20 for the shards and 5 for the rows "
@@ -265,7 +265,7 @@ class Training(Shards):
         self.assertRegex(messages, rf"left out \d+ times, {share:.3g} % of the rows")
         self.assertEqual(data["skipped_rows"], data["skipped_chunks"] * 256)
 
-    def test_a_shard_that_is_missing_or_anothers_is_left_out_too(self):
+    def test_missing_and_swapped_shards_are_left_out_too(self):
         self.generate()
         (self.shards / "shard-000000.tandem").write_bytes(
             (self.shards / "shard-000001.tandem").read_bytes())
@@ -278,7 +278,7 @@ class Training(Shards):
         data = json.loads((run / "summary.json").read_text())["data"]
         self.assertGreater(data["skipped_rows"], data["rows"] / 2)
 
-    def test_killed_in_an_epoch_it_goes_on_to_the_same_weights(self):
+    def test_resume_after_a_kill_in_an_epoch_gives_the_same_weights(self):
         self.generate()
         whole, _ = self.train("whole", "train.max_updates=400", "checkpoint.every_updates=7")
         process = subprocess.Popen(
@@ -294,7 +294,7 @@ class Training(Shards):
                for run in (whole, self.folder / "killed")]
         self.assertEqual(sha[0], sha[1])
 
-    def test_what_contradicts_is_told(self):
+    def test_reports_contradicting_keys(self):
         _, error = self.run_tandem("train", self.config, "--set", "data.source=shards", code=2)
         self.assertIn("`data.source: shards` (--set data.source=shards) contradicts `data.path: null`",
                       error)
@@ -308,7 +308,7 @@ class Training(Shards):
                               (("memory.allocated_limit_gib=0.00001",), "would allocate")]:
             self.assertIn(message, self.train("refused", *sets, code=2)[1])
 
-    def test_replay_on_a_map_is_announced(self):
+    def test_reports_mapped_replay_memory(self):
         run = self.folder / "mapped"
         _, messages = self.run_tandem("train", self.config, "--out", run, "--set",
                                       "replay.updates=3", "--set", f"replay.map_to={self.folder}")

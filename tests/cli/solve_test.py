@@ -36,7 +36,7 @@ class Solve(CliTest):
         self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
         self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
 
-    def test_says_what_is_wrong_with_an_impossible_cube_and_solves_the_others(self):
+    def test_reports_an_impossible_cube_and_solves_the_others(self):
         run = self.train_small()
         flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]
         states = self.write("states.txt", f"{AFTER_R}\n{flipped}\n{SOLVED}\n")
@@ -73,7 +73,7 @@ class Solve(CliTest):
                                   "search.max_length=2", "--set", "search.beam_width=8", code=1)
         self.assertIn("no solution of at most 2 moves", json.loads(text)["error"])
 
-    def test_astar_solves_and_tells_what_it_took(self):
+    def test_astar_solves_and_reports_its_memory(self):
         run = self.train_small()
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R, "optimal": 1}))
         text, announced = self.run_tandem("solve", "--model", run, "--states", states, "--search",
@@ -88,7 +88,7 @@ class Solve(CliTest):
         self.assertEqual((result["nodes"], result["expanded"]), (12, 1))
         self.assertGreater(result["bytes_per_node"], 54)
 
-    def test_astar_tells_how_close_it_came(self):
+    def test_astar_reports_the_best_state_reached(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"
         out = self.folder / "results.jsonl"
@@ -104,7 +104,7 @@ class Solve(CliTest):
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
 
-    def test_a_search_that_is_too_slow_names_the_key_that_makes_it_so(self):
+    def test_a_time_limit_names_the_key_to_change(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"
 
@@ -188,7 +188,7 @@ class Solve(CliTest):
         self.assertEqual(program.returncode, 1)
         self.assertIn("cannot write standard output", program.stderr)
 
-    def test_a_full_disk_keeps_the_results_before_it_and_gives_the_reason(self):
+    def test_a_full_disk_keeps_earlier_results_and_reports_the_reason(self):
         run = self.train_small()
         states = self.write("states.txt", f"{AFTER_R}\n{SOLVED}\n" * 5)
         out = self.folder / "results.jsonl"
@@ -205,7 +205,7 @@ class Solve(CliTest):
         self.assertEqual(list(self.folder.glob("*.partial")), [])
         self.assertIn("1 moves in ", program.stdout)
 
-    def test_a_pipe_in_place_of_a_checkpoint_is_named(self):
+    def test_rejects_a_pipe_in_place_of_a_checkpoint(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
         (run / "checkpoint.pt").unlink()
@@ -225,7 +225,7 @@ class Solve(CliTest):
         """, run / "checkpoint.pt")
         self.run_tandem("solve", "--model", run, "--states", states)
 
-    def test_a_search_that_is_none_is_named(self):
+    def test_rejects_an_unknown_search(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
         _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search",
@@ -233,7 +233,7 @@ class Solve(CliTest):
         self.assertIn("--search depth-first: `search.method` is 'depth-first', expected one of "
                       "beam, astar", error)
 
-    def test_bytes_that_are_no_text_are_an_error_of_their_line(self):
+    def test_bytes_that_are_not_text_are_an_error_of_their_line(self):
         run = self.train_small()
         states = self.folder / "odd.txt"
         states.write_bytes(b"\xef\xbb\xbf" + SOLVED.encode() + b"\n\xff\xfe\n" +
@@ -243,7 +243,7 @@ class Solve(CliTest):
         self.assertEqual([r["solved"] for r in results], [True, False, False, True])
         self.assertIn("facelet 1 is the byte 195", results[2]["error"])
 
-    def test_checks_out_and_limit_before_it_works(self):
+    def test_checks_out_and_limit_before_solving(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
         solve = ["solve", "--model", run, "--states", states]
@@ -261,7 +261,7 @@ class Solve(CliTest):
         self.assertEqual(program.returncode, 1)
         self.assertIn("cannot write standard output", program.stderr)
 
-    def test_damaged_weights_are_named(self):
+    def test_rejects_damaged_weights(self):
         run = self.train_small()
         states = self.write("states.txt", SOLVED + "\n")
         data = bytearray((run / "checkpoint.pt").read_bytes())
@@ -271,7 +271,7 @@ class Solve(CliTest):
         _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
         self.assertIn("checkpoint.pt", error)
 
-    def test_a_solution_is_no_error_whatever_ended_the_search(self):
+    def test_a_solved_state_has_no_error_at_any_limit(self):
         run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3")
         states = self.write("two_moves.txt", "1 2 3 4 0 6 7 5 8\n")
         solved = 0
@@ -284,7 +284,7 @@ class Solve(CliTest):
             self.assertEqual(result["solved"], result["error"] is None, result)
         self.assertGreater(solved, 0)
 
-    def test_says_what_is_no_run_and_what_is_no_state(self):
+    def test_rejects_missing_runs_empty_files_and_damaged_checkpoints(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
         self.assertIn("there is no folder nowhere", error)

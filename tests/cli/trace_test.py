@@ -98,7 +98,7 @@ class TraceTest(CliTest):
             self.assertGreater(overlap(fills[k + 1], trainings[k]), 0)
             self.assertLessEqual(trace.starts[k]["ts"], trainings[k]["ts"])
 
-    def test_sequential_takes_turns(self):
+    def test_sequential_does_not_overlap(self):
         trace = self.trace("pipeline.mode=sequential")
         self.check_nesting(trace)
         self.check_arrows(trace)
@@ -116,21 +116,21 @@ class TraceTest(CliTest):
         self.check_nesting(trace)
         self.check_arrows(trace)
 
-    def test_a_run_that_never_comes_to_the_updates_to_be_traced_says_so(self):
+    def test_warns_if_the_run_ends_before_the_traced_updates(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=2",
                                  "--set", "profile.trace=true", "--set", "profile.trace_from=50")
         self.assertIn("no trace: the run ended before update 50, `profile.trace_from`", log)
         self.assertFalse((self.folder / "run" / "trace.json").exists())
 
-    def test_a_run_that_has_passed_the_updates_to_be_traced_says_so_once(self):
+    def test_warns_once_if_the_run_resumes_after_the_traced_updates(self):
         run = self.train_small()
         _, log = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=9", "--set",
                                  "profile.trace=true", "--set", "profile.trace_updates=2")
         self.assertEqual(log.count("no trace: the run went on after the 2 updates from update 0"), 1)
         self.assertFalse((run / "trace.json").exists())
 
-    def test_the_size_is_told(self):
+    def test_reports_the_size(self):
         config = self.write("small.yaml", "train: {batch_size: 50, iterations_per_update: 2}\n")
         run = self.folder / "run"
         _, log = self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1",

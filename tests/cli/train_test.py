@@ -18,7 +18,7 @@ class Train(CliTest):
         run = self.train_small("--seed", 7, "--set", "seed=8")
         self.assertIn("seed: 8\n", (run / "config.yaml").read_text())
 
-    def test_leaves_a_run(self):
+    def test_writes_every_file_of_a_run(self):
         run = self.train_small()
         self.assertEqual(sorted(os.listdir(run)),
                          ["best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
@@ -65,7 +65,7 @@ class Train(CliTest):
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(read.split(), [summary["weights_sha256"], "4"])
 
-    def test_a_run_that_finds_no_memory_leaves_nothing(self):
+    def test_a_run_without_enough_memory_leaves_no_folder(self):
         config = self.write("small.yaml", SMALL)
         _, error = self.run_tandem("train", config, "--out", "run", "--set",
                                    "train.iterations_per_update=40000000", code=1,
@@ -73,7 +73,7 @@ class Train(CliTest):
         self.assertIn("lower train.batch_size", error)
         self.assertFalse((self.folder / "run").exists())
 
-    def test_refuses_a_folder_that_holds_something(self):
+    def test_rejects_an_output_folder_that_is_not_empty(self):
         config = self.write("small.yaml", SMALL)
         (self.folder / "full").mkdir()
         self.write("full/precious.txt", "x")
@@ -81,7 +81,7 @@ class Train(CliTest):
         self.assertIn("not an empty folder", error)
         self.assertEqual(os.listdir(self.folder / "full"), ["precious.txt"])
 
-    def test_a_wrong_config_is_named_and_leaves_nothing(self):
+    def test_a_wrong_config_is_reported_and_leaves_no_folder(self):
         config = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
         _, error = self.run_tandem("train", config, "--out", "run", code=2)
         self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean "
@@ -91,14 +91,14 @@ class Train(CliTest):
         self.assertIn("expected KEY=VALUE", error)
         self.run_tandem("train", "missing.yaml", code=2)
 
-    def test_an_unknown_device_or_domain_leaves_nothing(self):
+    def test_an_unknown_device_or_domain_leaves_no_folder(self):
         config = self.write("small.yaml", SMALL)
         for wrong in (["--device", "cuda:77"], ["--device", "tpu"], ["--set", "domain.name=cub"],
                       ["--set", "domain.size=4"]):
             self.run_tandem("train", config, "--out", "run", *wrong, code=2)
             self.assertFalse((self.folder / "run").exists(), wrong)
 
-    def test_the_run_that_measures_speed_is_not_shown_as_the_run(self):
+    def test_calibration_is_not_reported_as_the_run(self):
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--set", "train.max_updates=auto",
                                  "--set", "train.max_seconds=2", "--set",
@@ -108,7 +108,7 @@ class Train(CliTest):
         self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
         self.assertLess(log.index("measuring how many"), log.index("timing: the device"))
 
-    def test_timing_tells_of_every_iteration_and_stays_out_of_the_config(self):
+    def test_timing_reports_iterations_and_does_not_change_the_config(self):
         run = self.folder / "run"
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", run, "--set",
@@ -152,7 +152,7 @@ class Auto(CliTest):
         self.assertIsNotNone(chosen, log)
         self.assertEqual(self.saved("threads"), chosen.group(1))
 
-    def test_a_run_that_follows_the_clock_is_given_again_by_its_config(self):
+    def test_the_saved_config_repeats_a_run_that_follows_the_clock(self):
         config = self.write("small.yaml", SMALL + "optimizer: {schedule: linear}\n")
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=auto", "--set",
@@ -197,7 +197,7 @@ class OpenMp(CliTest):
             self.assertEqual(weights, expected, log)
             self.assertIn(f"{name}: ignored", log)
 
-    def test_settings_that_cannot_be_overridden_are_an_error_and_not_a_result(self):
+    def test_settings_that_cannot_be_overridden_are_an_error(self):
         library = self.run_python_with_torch("""
             import pathlib, torch
             print(next((pathlib.Path(torch.__file__).parent / "lib").glob("libgomp*.so*")))
@@ -215,7 +215,7 @@ class OpenMp(CliTest):
 
 
 class Resume(CliTest):
-    def test_a_run_with_a_constant_rate_can_do_more_and_its_config_gives_it_again(self):
+    def test_a_run_with_a_constant_rate_can_be_extended_and_repeated(self):
         run = self.train_small()
         self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6")
         again = self.folder / "again"
@@ -224,7 +224,7 @@ class Resume(CliTest):
         self.assertEqual(first["updates"], 6)
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
 
-    def test_an_edited_config_is_refused(self):
+    def test_rejects_an_edited_config(self):
         run = self.train_small()
         config = run / "config.yaml"
         saved = config.read_text()
@@ -241,7 +241,7 @@ class Resume(CliTest):
         config.write_text(saved.replace("workers: ", "workers: 1 # "))
         self.run_tandem("train", "--resume", run, "--set", "train.max_updates=6")
 
-    def test_a_run_killed_before_its_summary_is_finished(self):
+    def test_resume_finishes_a_run_killed_before_its_summary(self):
         run = self.train_small()
         summary = json.loads((run / "summary.json").read_text())
         (run / "summary.json").unlink()
@@ -252,7 +252,7 @@ class Resume(CliTest):
         _, error = self.run_tandem("train", "--resume", run, code=2)
         self.assertIn("has done all its 4 updates", error)
 
-    def test_a_schedule_that_has_fallen_does_not_rise_again(self):
+    def test_a_decreasing_schedule_cannot_be_extended(self):
         for schedule in ("linear", "cosine"):
             config = self.write("small.yaml", SMALL)
             run = self.folder / schedule
@@ -269,7 +269,7 @@ class Resume(CliTest):
                           "with `--set network.init_from=",
                           error)
 
-    def test_a_falling_schedule_goes_on_where_a_time_limit_cut_it_off(self):
+    def test_a_decreasing_schedule_continues_after_a_time_limit(self):
         config = self.write("small.yaml", SMALL)
         run = self.folder / "run"
         falling = ["--set", "optimizer.schedule=linear"]
@@ -299,7 +299,7 @@ class Signals(CliTest):
         states = self.write("states.txt", SOLVED + "\n")
         self.run_tandem("solve", "--model", run, "--states", states)
 
-    def test_an_interrupted_last_update_is_no_finished_run(self):
+    def test_an_interrupted_last_update_is_not_a_finished_run(self):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",

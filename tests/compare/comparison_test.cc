@@ -31,7 +31,7 @@ VariantRuns Runs(const std::string& mode, std::vector<RunRecord> runs) {
   return {.variant = {.name = mode, .mode = mode, .varied = {}}, .runs = std::move(runs)};
 }
 
-TEST(Compare, TellsMedianAndRangeOverTheSeeds) {
+TEST(Compare, ReportsMedianAndRangeOverTheSeeds) {
   const std::vector<VariantRuns> variants = {
       Runs("sequential", {RunOf(10, 0, 0, "a"), RunOf(20, 0, 0, "b"), RunOf(12.5, 0, 0, "c")})};
   const Row row = Compare(variants).front();
@@ -54,7 +54,7 @@ TEST(Compare, PairsTheSeedsForSpeedUpAndWeights) {
   EXPECT_FALSE(rows[2].weights_equal_first);
 }
 
-TEST(Compare, IdealSpeedUpIsThatOfTheLargestBound) {
+TEST(Compare, LargestDemandBoundsTheIdealSpeedUp) {
   const RunRecord sequential = RunOf(10, 0, 0, "a");
   EXPECT_DOUBLE_EQ(IdealOf(sequential).seconds, 7);  // 14 core-seconds on 2 cores
   EXPECT_EQ(IdealOf(sequential).bound_by, "cores");
@@ -72,7 +72,7 @@ TEST(Compare, IdealSpeedUpIsThatOfTheLargestBound) {
   EXPECT_DOUBLE_EQ(Compare(variants)[1].ideal_speed_up->median, 10.0 / 7);
 }
 
-TEST(Compare, TellsWhatBoundsTheIdealOfEachSeed) {
+TEST(Compare, NamesTheBoundOfEachSeed) {
   RunRecord by_training = RunOf(10, 0, 0, "a");
   by_training.train_critical_s = 8;
   const RunRecord by_cores = RunOf(10, 0, 0, "a");
@@ -84,7 +84,7 @@ TEST(Compare, TellsWhatBoundsTheIdealOfEachSeed) {
 }
 
 // A run that keeps a GPU busy leaves nothing to overlap, and its busy share alone would praise it.
-TEST(Compare, AProgramThatDoesNothingBetterGainsNothing) {
+TEST(Compare, SlowKernelsDoNotImproveTheFigures) {
   RunRecord sequential = RunOf(10, 0, 0, "a");
   sequential.cores = 16;
   sequential.gpu_s = 10;
@@ -99,7 +99,7 @@ TEST(Compare, AProgramThatDoesNothingBetterGainsNothing) {
   EXPECT_DOUBLE_EQ(row.product_share->median, 0.02);
 }
 
-TEST(Compare, BusyShareIsOfTheRunItself) {
+TEST(Compare, BusyShareUsesOnlyTimesOfTheRunItself) {
   RunRecord slow_machine = RunOf(20, 0, 0, "a");
   slow_machine.generate_critical_s = 12;
   RunRecord async = RunOf(8, 0, 0, "a");
@@ -112,13 +112,13 @@ TEST(Compare, BusyShareIsOfTheRunItself) {
   EXPECT_EQ(row.busiest, "generator");
 }
 
-TEST(Compare, BusyShareIsAtMostTheWhole) {
+TEST(Compare, BusyShareIsAtMostOne) {
   RunRecord run = RunOf(8, 0, 0, "a");
   run.core_s = 16.1;  // clocks differ by a little
   EXPECT_DOUBLE_EQ(BusyOf(run).share, 1);
 }
 
-TEST(Compare, ProductShareIsThereIfEveryRunHasOne) {
+TEST(Compare, ProductShareNeedsEveryRunToHaveOne) {
   RunRecord with = RunOf(8, 0, 0, "a");
   with.product_share = 0.5;
   const RunRecord without = RunOf(8, 0, 0, "a");
@@ -127,7 +127,7 @@ TEST(Compare, ProductShareIsThereIfEveryRunHasOne) {
 }
 
 // The slower run is half way between its two validations when the faster one ends.
-TEST(Compare, SolveRatesAfterEqualSecondsLieBetweenValidations) {
+TEST(Compare, SolveRatesAfterEqualSecondsAreInterpolated) {
   RunRecord slow = RunOf(10, 0.25, 0.75, "a");
   slow.curve[0].seconds = 4;
   slow.curve[1].seconds = 8;
@@ -181,7 +181,7 @@ VariantRuns Seeds(const std::string& mode, const std::vector<double>& seconds,
 const std::vector<double> kTen(5, 10.0);
 const std::vector<double> kRates = {0.5, 0.52, 0.54, 0.56, 0.58};
 
-TEST(ChanceOf, IsThatOfTheSignsOfPairs) {
+TEST(ChanceOf, CountsTheSignsOfPairs) {
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3}), 1);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3, 0.1}), 0.5);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{-0.3, -0.1, -0.2}), 0.25);
@@ -199,7 +199,7 @@ TEST(ChanceOf, IsEstimatedWithManyPairs) {
   EXPECT_LT(ChanceOf(std::vector<double>(70, 1.0)), 1e-5);
 }
 
-TEST(Verdicts, OfFiveSeedsThatAgreeTellTheDifferenceAndItsChance) {
+TEST(Verdicts, FiveSeedsThatAgreeGiveADifferenceAndItsChance) {
   const std::vector<VariantRuns> variants = {
       Seeds("sequential", kTen, kRates),
       Seeds("async", {5, 5, 4, 5, 4}, {0.7, 0.72, 0.74, 0.76, 0.78})};
@@ -211,7 +211,7 @@ TEST(Verdicts, OfFiveSeedsThatAgreeTellTheDifferenceAndItsChance) {
   EXPECT_THAT(verdict, Not(HasSubstr("no verdict")));
 }
 
-TEST(Verdicts, OfFiveSeedsThatDisagreeShowNoDifference) {
+TEST(Verdicts, FiveSeedsThatDisagreeShowNoDifference) {
   const std::vector<VariantRuns> variants = {
       Seeds("sequential", kTen, kRates),
       Seeds("async", {9, 11, 9, 11, 10}, {0.6, 0.5, 0.56, 0.5, 0.6})};
@@ -221,7 +221,7 @@ TEST(Verdicts, OfFiveSeedsThatDisagreeShowNoDifference) {
   EXPECT_THAT(verdict, HasSubstr("equal iterations no difference in solve rate shown (such"));
 }
 
-TEST(Verdicts, OfFewerThanFiveSeedsAreNone) {
+TEST(Verdicts, FewerThanFiveSeedsGiveNoVerdict) {
   const std::vector<VariantRuns> variants = {Seeds("sequential", kTen, {0.5, 0.6, 0.55}),
                                              Seeds("async", {5, 5, 5}, {0.7, 0.8, 0.75})};
   const std::string verdict = Verdicts(Compare(variants), 3).front();
@@ -230,7 +230,7 @@ TEST(Verdicts, OfFewerThanFiveSeedsAreNone) {
   EXPECT_THAT(verdict, HasSubstr("; no verdict, because it takes at least 5 seeds (--seeds)"));
 }
 
-TEST(Verdicts, OfOneSeedTellTheFiguresAlone) {
+TEST(Verdicts, OneSeedGivesOnlyTheFigures) {
   const std::vector<VariantRuns> variants = {Seeds("sequential", {10}, {0.5}),
                                              Seeds("async", {5}, {0.7})};
   const std::string verdict = Verdicts(Compare(variants), 1).front();
@@ -239,7 +239,7 @@ TEST(Verdicts, OfOneSeedTellTheFiguresAlone) {
   EXPECT_THAT(verdict, HasSubstr("no verdict"));
 }
 
-TEST(Verdicts, EqualSolveRatesAreNoDifference) {
+TEST(Verdicts, EqualSolveRatesShowNoDifference) {
   const std::vector<VariantRuns> variants = {Seeds("sequential", {10, 10}, {0.5, 0.6}),
                                              Seeds("async", {5, 5}, {0.5, 0.6})};
   EXPECT_THAT(Verdicts(Compare(variants), 2).front(),

@@ -11,7 +11,7 @@ namespace {
 using testing::DoubleEq;
 using testing::ElementsAre;
 
-TEST(Axis, MarksRoundNumbersWithinItsRange) {
+TEST(Axis, TicksAreRoundNumbersWithinTheRange) {
   EXPECT_THAT(Axis(0, 10, 0, 100).Ticks(5), ElementsAre(DoubleEq(0), DoubleEq(2), DoubleEq(4),
                                                         DoubleEq(6), DoubleEq(8), DoubleEq(10)));
   EXPECT_THAT(Axis(0.31, 0.68, 0, 1).Ticks(4),
@@ -19,13 +19,13 @@ TEST(Axis, MarksRoundNumbersWithinItsRange) {
   EXPECT_DOUBLE_EQ(Axis(0, 10, 20, 120)(5), 70);
 }
 
-TEST(Axis, OfOneValueIsWidened) {
+TEST(Axis, EmptyRangeIsWidened) {
   const Axis axis(3, 3, 0, 100);
   EXPECT_DOUBLE_EQ(axis(3), 0);
   EXPECT_FALSE(axis.Ticks(3).empty());
 }
 
-TEST(Svg, EscapesWords) {
+TEST(Svg, EscapesText) {
   Svg svg(10, 10);
   svg.Text({0, 0}, "a<b & \"c\"");
   EXPECT_NE(svg.Finish().find("a&lt;b &amp; &quot;c&quot;"), std::string::npos);
@@ -85,7 +85,7 @@ TEST(Figure, ShowsTheSolveRateOfRunsThatWereValidated) {
   EXPECT_EQ(Count(figure, "<circle"), 2 * 2 * 2);  // each validation of the first seeds
 }
 
-TEST(Figure, SaysThatOnlyTheLossIsKnownOfRunsWithoutValidation) {
+TEST(Figure, ShowsTheLossOfRunsWithoutValidation) {
   std::vector<VariantRuns> variants = {Validated("async", "a")};
   for (RunRecord& run : variants[0].runs) {
     for (UpdatePoint& point : run.curve) point.solve_rate.reset();

@@ -61,7 +61,7 @@ std::string LineOf(const std::string& name) {
   return "there is no such line";
 }
 
-TEST(Report, EveryLineOfTheTableIsOfItsOwnMeasure) {
+TEST(Report, EveryLineOfTheTableShowsItsOwnMeasure) {
   EXPECT_EQ(LineOf("updates/s"), "0.750 (0.500 to 1.000) 1.500 (1.000 to 2.000)");
   EXPECT_EQ(LineOf("examples/s"), "600 (400 to 800) 1200 (800 to 1600)");
   EXPECT_EQ(LineOf("s generating (critical path)"), "9.75 (6.50 to 13.00) 9.75 (6.50 to 13.00)");
@@ -82,7 +82,7 @@ TEST(Report, EveryLineOfTheTableIsOfItsOwnMeasure) {
   EXPECT_EQ(LineOf("weights as the first's"), "equal differ");
 }
 
-TEST(Report, JsonHoldsTheSameByName) {
+TEST(Report, JsonHasTheFiguresOfTheTable) {
   const nlohmann::ordered_json rows = ToJson(Rows());
   ASSERT_EQ(rows.size(), 2U);
   const auto of = [](double median, double least, double most) {
@@ -116,7 +116,7 @@ TEST(Report, JsonHoldsTheSameByName) {
 }
 
 // Seeds that end at different times are each looked at when the fastest run of that seed was done.
-TEST(Report, EqualSecondsAreThoseOfTheSeed) {
+TEST(Report, EqualSecondsAreTakenSeedBySeed) {
   const RunRecord quick = RunOfSeed(1), slow = RunOfSeed(2);
   const std::vector<VariantRuns> variants = {
       {.variant = {.name = "a", .mode = "async", .varied = {}}, .runs = {quick, slow}},
@@ -126,7 +126,7 @@ TEST(Report, EqualSecondsAreThoseOfTheSeed) {
   }
 }
 
-TEST(Report, TheIdealIsThatOfTheSequentialRunsOfTheSameValues) {
+TEST(Report, IdealUsesTheSequentialRunsWithTheSameValues) {
   const auto variant = [](const std::string& mode, const std::string& depth, RunRecord run) {
     return VariantRuns{
         .variant = {.name = mode + depth, .mode = mode, .varied = {{"prefetch.depth", depth}}},

@@ -62,7 +62,7 @@ class RunRecordTest : public testing::Test {
   const TempFolder temp_;
 };
 
-TEST_F(RunRecordTest, HoldsWhatTheSummarySays) {
+TEST_F(RunRecordTest, ReadsTheSummary) {
   const RunRecord run = Read(Summary(), {Update(0)});
   EXPECT_EQ(run.updates, 2);
   EXPECT_EQ(run.examples, 6000);
@@ -84,7 +84,7 @@ TEST_F(RunRecordTest, HoldsWhatTheSummarySays) {
   EXPECT_EQ(Read(on_gpu, {Update(0)}).product_share, 0.0625);
 }
 
-TEST_F(RunRecordTest, HoldsEveryUpdateUpToItsEnd) {
+TEST_F(RunRecordTest, ReadsEveryUpdate) {
   const RunRecord run = Read(Summary(), {Update(0), Update(1), Update(2)});
   ASSERT_EQ(run.curve.size(), 3U);
   EXPECT_EQ(run.curve[2].iterations, 30 + 31 + 32);
@@ -97,7 +97,7 @@ TEST_F(RunRecordTest, HoldsEveryUpdateUpToItsEnd) {
   EXPECT_EQ(run.trainings[1].end, 5.5);
 }
 
-TEST_F(RunRecordTest, HoldsSolveRatesWhereTheRunWasValidated) {
+TEST_F(RunRecordTest, ReadsSolveRatesOfValidatedUpdates) {
   json first = Update(0);
   first["solve_rate"] = 0.25;
   EXPECT_EQ(Read(Summary(), {first, Update(1)}).curve[0].solve_rate, 0.25);
@@ -109,7 +109,7 @@ TEST_F(RunRecordTest, HoldsSolveRatesWhereTheRunWasValidated) {
   EXPECT_EQ(run.curve[1].solve_rate, 0.75);  // at the end
 }
 
-TEST_F(RunRecordTest, SaysWhatIsWrongWithAFile) {
+TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
   EXPECT_THAT(ErrorOf("summary", {Update(0)}), HasSubstr("summary.json: "));
   json incomplete = Update(1);
   incomplete.erase("loss");

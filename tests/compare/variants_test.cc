@@ -18,7 +18,7 @@ std::vector<std::string> Names(const std::vector<Variant>& variants) {
   return names;
 }
 
-TEST(Variants, AreTheModesWithEveryCombinationOfValues) {
+TEST(Variants, CombineModesWithAllVariedValues) {
   const std::vector<std::string> modes = {"sequential", "async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4"),
                                              ParseVariation("train.threads=1,2")};
@@ -33,7 +33,7 @@ TEST(Variants, AreTheModesWithEveryCombinationOfValues) {
   EXPECT_EQ(variants[1].FolderName(), "async-prefetch.depth=1-train.threads=1");
 }
 
-TEST(Variants, SetTheirKeysAndSayWhereTheyCameFrom) {
+TEST(Variants, OverridesNameTheOptionTheyCameFrom) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4")};
   const std::vector<Override> overrides = MakeVariants(modes, variations)[1].Overrides();
@@ -51,7 +51,7 @@ TEST(Variants, DoNotShareAFolder) {
       ThrowsMessage<InputError>(HasSubstr("would use the same folder, async-data.path=x-a")));
 }
 
-TEST(Variants, SetTheLagOnlyWhereItIsToBeThatOfAsync) {
+TEST(Variants, AlignedLagSetsThePolicyLag) {
   Variant variant{.name = "sequential data.path=/a/b c", .mode = "sequential", .varied = {}};
   EXPECT_EQ(variant.Overrides().size(), 1U);
   variant.aligned_lag = true;
@@ -61,7 +61,7 @@ TEST(Variants, SetTheLagOnlyWhereItIsToBeThatOfAsync) {
   EXPECT_EQ(variant.FolderName(), "sequential-data.path=-a-b-c");
 }
 
-TEST(Variants, SayWhatIsWrongWithAList) {
+TEST(Variants, ListErrorsSayWhatWasExpected) {
   const auto expect = [](const char* text, const char* message) {
     EXPECT_THAT([&] { ParseVariation(text); }, ThrowsMessage<InputError>(HasSubstr(message)))
         << text;

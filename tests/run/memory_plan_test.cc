@@ -14,7 +14,7 @@ MemoryPlan PlanFor(const std::string& yaml) {
   return PlanMemory(ResolveAutos(ParseConfig(yaml, "my.yaml"), *OpenDevice("cpu")));
 }
 
-TEST(MemoryPlan, CountsTheParametersThatTheNetworkHas) {
+TEST(MemoryPlan, CountsTheParametersOfTheNetwork) {
   for (const char* yaml :
        {"network: {norm: none}", "network: {norm: batch, stem_width: 300, head: q}",
         "network: {norm: layer, blocks: 0}"}) {
@@ -34,7 +34,7 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
 }
 
-TEST(MemoryPlan, CountsWhatWaitsForValidationAndForNetworksThatEstimate) {
+TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
   const std::string yaml = "validation: {batch_size: 64, prefetch_depth: 1}\n";
   const std::string neither = "validation: {every_updates: 0}\n";
   const std::int64_t children = 200 * 12 * (54 + 2 + 8);  // of the states, all at a time
@@ -50,7 +50,7 @@ TEST(MemoryPlan, CountsWhatWaitsForValidationAndForNetworksThatEstimate) {
             fp32);
 }
 
-TEST(MemoryPlan, WhatIsPinnedIsWhatCopiesToAGpuReadFrom) {
+TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   TrainConfig config = ResolveAutos(ParseConfig("", "my.yaml"), *OpenDevice("cpu"));
   config.train.max_updates = 1;
   EXPECT_EQ(PlanMemory(config).pinned, 0);
@@ -62,7 +62,7 @@ TEST(MemoryPlan, WhatIsPinnedIsWhatCopiesToAGpuReadFrom) {
   EXPECT_LT(all.pinned, all.evaluated + all.batches);  // the order of rows is not copied
 }
 
-TEST(MemoryPlan, CountsWhatAStepKeepsForTheBackwardPass) {
+TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {
   const std::string net = "network: {stem_width: 100, width: 30, blocks: 2}\n";
   const std::int64_t units = 100 + 5 * 30;
   EXPECT_EQ(PlanFor(net + "train: {batch_size: 60}").activations, 60 * 4 * (54 * 6 + 3 * units));
@@ -70,7 +70,7 @@ TEST(MemoryPlan, CountsWhatAStepKeepsForTheBackwardPass) {
             20 * 4 * (54 * 6 + 3 * units));
 }
 
-TEST(MemoryPlan, CountsReplayAndTheSearchesOfTheGenerator) {
+TEST(MemoryPlan, CountsReplayAndSearchesOfTheGenerator) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   EXPECT_EQ(PlanFor(rows).replay, 0);
   EXPECT_EQ(PlanFor(rows).generation, 0);

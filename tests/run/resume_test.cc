@@ -135,7 +135,7 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   const StopSignal never_;
 };
 
-TEST_P(Resume, AStoppedRunEndsInTheWeightsOfOneThatWasNot) {
+TEST_P(Resume, ResumeAfterStopGivesSameWeights) {
   for (const std::int64_t at : {1, 13, 15, 30, 34}) {  // in and between updates
     fs::remove_all(folder_);
     const RunSummary stopped = RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
@@ -146,13 +146,13 @@ TEST_P(Resume, AStoppedRunEndsInTheWeightsOfOneThatWasNot) {
   }
 }
 
-TEST_P(Resume, AFailureKeepsWhatWasBeforeTheUpdate) {
+TEST_P(Resume, ResumeAfterFailureGivesSameWeights) {
   EXPECT_THROW(RunInterrupted(13, [](TrainRun&) { throw Error("out of luck"); }), Error);
   EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
   ExpectTheSame(GoOn());
 }
 
-TEST_P(Resume, AKilledRunGoesOnFromItsLastCheckpoint) {
+TEST_P(Resume, ResumeAfterKillGivesSameWeights) {
   const fs::path copy = temp_.path() / "copy";  // the folder as a kill would leave it
   RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
   fs::remove_all(folder_);
@@ -161,7 +161,7 @@ TEST_P(Resume, AKilledRunGoesOnFromItsLastCheckpoint) {
   ExpectTheSame(GoOn());
 }
 
-TEST_P(Resume, ARunKilledInItsFirstUpdateGoesOn) {
+TEST_P(Resume, ResumeAfterKillInFirstUpdateGivesSameWeights) {
   const fs::path copy = temp_.path() / "copy";
   RunInterrupted(1, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
   fs::remove_all(folder_);
@@ -170,7 +170,7 @@ TEST_P(Resume, ARunKilledInItsFirstUpdateGoesOn) {
   ExpectTheSame(GoOn());
 }
 
-TEST_P(Resume, ARunKilledBeforeItsSummaryIsFinished) {
+TEST_P(Resume, ResumeAfterKillBeforeSummaryFinishesTheRun) {
   RunInterrupted(-1, [](TrainRun&) {});
   fs::remove(folder_ / "summary.json");
   ExpectTheSame(GoOn());
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 class InFolder : public Resume {};
 
-TEST_P(InFolder, AResumedRunLeavesNoStaleSummary) {
+TEST_P(InFolder, ResumeRemovesTheOldSummary) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
   const RunDirectory directory = RunDirectory::Reopen(folder_);
@@ -202,7 +202,7 @@ TEST_P(InFolder, AResumedRunLeavesNoStaleSummary) {
   EXPECT_FALSE(fs::exists(folder_ / "summary.json"));
 }
 
-TEST_P(InFolder, AFailureToMakeLargerBatchesLosesNoUpdate) {
+TEST_P(InFolder, FailureToAllocateLargerBatchesLosesNoUpdate) {
   TrainConfig config = Config();
   config.train.batch_size = 100'000;  // which the slots of the prefetch ring hold 64 times
   config.train.iterations_per_update = 1;
@@ -224,14 +224,14 @@ TEST_P(InFolder, AFailureToMakeLargerBatchesLosesNoUpdate) {
 
 class OftenSaved : public Resume {};
 
-TEST_P(OftenSaved, ALongUpdateIsFollowedByACheckpoint) {
+TEST_P(OftenSaved, CheckpointFollowsALongUpdate) {
   RunInterrupted(12, [&](TrainRun& run) {
     EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
     run.RequestStop();
   });
 }
 
-TEST_P(OftenSaved, MetricsAreOnDiskBeforeACheckpointPresumesThem) {
+TEST_P(OftenSaved, MetricsAreSyncedBeforeTheCheckpoint) {
   {
     const std::lock_guard lock(g_synced_mutex);
     g_synced.clear();
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(One, OftenSaved,
 
 class BestByError : public Resume {};
 
-TEST_P(BestByError, TheBestNetworkIsNotAheadOfAResumedRun) {
+TEST_P(BestByError, ResumeRestoresTheBestNetworkOfTheCheckpoint) {
   const fs::path copy = temp_.path() / "copy";
   RunInterrupted(22, [&](TrainRun&) { fs::copy(folder_, copy, fs::copy_options::recursive); });
   EXPECT_FALSE(fs::exists(folder_ / "best-2.pt"));
@@ -276,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(One, BestByError,
 
 class WithReplay : public Resume {};
 
-TEST_P(WithReplay, KeepsTheReplayOfTheLastCheckpointAlone) {
+TEST_P(WithReplay, KeepsOnlyTheReplayFileOfTheLastCheckpoint) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   EXPECT_TRUE(fs::exists(folder_ / "replay-2.bin"));
   EXPECT_EQ(std::ranges::count_if(fs::directory_iterator(folder_),
@@ -291,7 +291,7 @@ TEST_P(WithReplay, KeepsTheReplayOfTheLastCheckpointAlone) {
 INSTANTIATE_TEST_SUITE_P(Two, WithReplay,
                          testing::Values(std::vector<std::string>{"replay.updates=2"}));
 
-TEST_P(InFolder, BestIsANetworkButNoRunToGoOnWith) {
+TEST_P(InFolder, BestCannotBeResumed) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});
   const Checkpoint best(folder_ / "best.pt");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
@@ -300,7 +300,7 @@ TEST_P(InFolder, BestIsANetworkButNoRunToGoOnWith) {
   EXPECT_EQ(model.iterations(), best.iterations());
 }
 
-TEST_P(InFolder, ATrainedNetworkCanBeginAnotherRun) {
+TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   const RunSummary first = RunInterrupted(-1, [](TrainRun&) {});
   TrainConfig config = Config();
   config.network.init_from = folder_.string();
@@ -340,7 +340,7 @@ TensorDict Inside(TensorDict dict, const std::vector<std::string>& path) {
   return dict;
 }
 
-TEST_P(InFolder, AMalformedCheckpointIsNamedWithTheEntry) {
+TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const fs::path file = folder_ / "checkpoint.pt";
   const TensorDict whole = ReadTensorFile(file);
@@ -380,7 +380,7 @@ TEST_P(InFolder, AMalformedCheckpointIsNamedWithTheEntry) {
   }
 }
 
-TEST_P(InFolder, AnAlteredStateIsNotGoneOnWith) {
+TEST_P(InFolder, ResumeRejectsAnAlteredState) {
   RunInterrupted(13, [](TrainRun& run) { run.RequestStop(); });
   const fs::path file = folder_ / "checkpoint.pt";
   const std::string before = ReadFile(file);
@@ -402,7 +402,7 @@ TEST_P(InFolder, AnAlteredStateIsNotGoneOnWith) {
   ExpectTheSame(GoOn());
 }
 
-TEST_P(InFolder, OnlyOneProgramTrainsInAFolder) {
+TEST_P(InFolder, FolderLockAdmitsOneProgram) {
   RunInterrupted(3, [&](TrainRun& run) {
     EXPECT_THROW(RunDirectory::Reopen(folder_), InputError);
     run.RequestStop();

@@ -68,7 +68,7 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
   const StopSignal never_;
 };
 
-TEST_P(Rewind, EndsInTheWeightsOfARunThatWentStraight) {
+TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   TrainRun run(Config(), device_, directory, never_);
   for (int update = 0; update < 2; ++update) run.RunUpdate();
@@ -93,7 +93,7 @@ TEST_P(Rewind, EndsInTheWeightsOfARunThatWentStraight) {
   EXPECT_EQ(update, 7);
 }
 
-TEST_P(Rewind, AnEndedRunCanGoBackAndEndAgain) {
+TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   TrainRun run(Config(), device_, directory, never_);
   run.RunUpdate();
@@ -104,7 +104,7 @@ TEST_P(Rewind, AnEndedRunCanGoBackAndEndAgain) {
   EXPECT_EQ(ToTheEnd(run).weights_sha256, first.weights_sha256);
 }
 
-TEST_P(Rewind, ACheckpointOfAnotherNetworkIsRefused) {
+TEST_P(Rewind, RejectsACheckpointOfAnotherNetwork) {
   const fs::path other = temp_.path() / "other";
   TrainRun wide(Config({"network.width=48"}), device_, RunDirectory::Create(other), never_);
   wide.RunUpdate();
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Sets{"train.batch_doubles_every=3"}));
 
 // Which weights a search meets is a matter of timing, so what can be held is that it ends.
-TEST(RewindSyncMain, StopsASearchThatWaitsForAnAnswer) {
+TEST(RewindSyncMain, StopsASearchThatWaitsForTheInferenceQueue) {
   const TempFolder temp;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
@@ -141,7 +141,7 @@ TEST(RewindSyncMain, StopsASearchThatWaitsForAnAnswer) {
   EXPECT_EQ(run.Finish().updates, 7);
 }
 
-TEST(RewindWithoutFolder, RefusesToReadReplayThatIsNowhere) {
+TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
   const TempFolder temp;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
@@ -181,7 +181,7 @@ class CountExamples final : public TrainObserver {
   std::vector<std::int64_t> of_updates, lags;
 };
 
-TEST_F(BatchSchedule, DoublesBatchesAndLosesNoRow) {
+TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
   std::string sha256;
   for (const char* mode : {"pipeline.mode=async", "pipeline.mode=sequential"}) {
     const bool async = std::string(mode) == "pipeline.mode=async";

@@ -84,7 +84,7 @@ TEST_F(FromShards, TwoRunsEndInEqualWeights) {
   EXPECT_LT(summary.final_loss, Run({"train.max_updates=1"}).final_loss);
 }
 
-TEST_F(FromShards, GoesOnInTheMiddleOfAnEpochToTheSameWeights) {
+TEST_F(FromShards, ResumeInTheMiddleOfAnEpochGivesSameWeights) {
   const std::vector<std::vector<std::string>> kinds = {
       {},
       {"data.live_share=0.25"},
@@ -101,7 +101,7 @@ TEST_F(FromShards, GoesOnInTheMiddleOfAnEpochToTheSameWeights) {
   }
 }
 
-TEST_F(FromShards, TheSummaryTellsWhatEachStageDid) {
+TEST_F(FromShards, SummaryReportsEachStage) {
   RunStopped(1'000'000, {});
   const auto summary = nlohmann::json::parse(ReadFile(folder_ / "summary.json"));
   const auto& data = summary["data"];
@@ -115,7 +115,7 @@ TEST_F(FromShards, TheSummaryTellsWhatEachStageDid) {
   EXPECT_GT(summary["time"]["disk"]["phases"]["disk_load"].get<double>(), 0);
 }
 
-TEST_F(FromShards, ExamplesOfAnotherPuzzleAreRefused) {
+TEST_F(FromShards, RejectsShardsOfAnotherPuzzle) {
   try {
     Run({"domain.size=4"});
     FAIL() << "nothing was thrown";
@@ -124,7 +124,7 @@ TEST_F(FromShards, ExamplesOfAnotherPuzzleAreRefused) {
   }
 }
 
-TEST_F(FromShards, WhatIsAllocatedMappedAndPinnedIsKnownBefore) {
+TEST_F(FromShards, MemoryPlanMatchesAllocatedMappedAndPinnedMemory) {
   const MemoryPlan plan = PlanMemory(Config());
   const std::int64_t chunk = 128 * 9 + 128 * 4;  // both columns are multiples of 64 bytes
   EXPECT_EQ(plan.shards, 5 * (chunk + 128 * 4));
@@ -139,7 +139,7 @@ TEST_F(FromShards, WhatIsAllocatedMappedAndPinnedIsKnownBefore) {
   EXPECT_EQ(PlanMemory(on_gpu).pinned, plan.shards + 4 * 30 * 13);
 }
 
-TEST_F(FromShards, ALimitOfMemoryIsHeldTo) {
+TEST_F(FromShards, RejectsARunThatExceedsAMemoryLimit) {
   const TrainConfig config = Config({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
   try {
     CheckLimits(PlanMemory(config), config);

@@ -18,7 +18,7 @@ std::vector<Problem> Read(const char* domain, const char* text,
   return ReadStates(file, *MakeDomain(domain), limit);
 }
 
-TEST(StatesFile, BlankLinesPartLevels) {
+TEST(StatesFile, BlankLinesSeparateLevels) {
   const auto lines = Read("sokoban:5",
                           "; the first\n#####\n#@$.#\r\n#####\n\n\n#####\n#.$@#\n#####\n"
                           "{\"id\": \"x\", \"state\": \"#@$.#\", \"optimal\": 1}\n\n#@.#\n");
@@ -32,7 +32,7 @@ TEST(StatesFile, BlankLinesPartLevels) {
   EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
 }
 
-TEST(StatesFile, JsonThatNestsTooDeeplyIsAnErrorOfItsLine) {
+TEST(StatesFile, DeeplyNestedJsonIsAnErrorOfItsLine) {
   const std::string nested = R"({"id": 1, "x": )" + std::string(200'000, '[') +
                              std::string(200'000, ']') + R"(, "state": "1"})";
   const auto lines = Read("npuzzle:3", nested.c_str());
@@ -40,7 +40,7 @@ TEST(StatesFile, JsonThatNestsTooDeeplyIsAnErrorOfItsLine) {
   EXPECT_NE(lines[0].error.find("states.txt:1: not a JSON object"), std::string::npos);
 }
 
-TEST(StatesFile, OtherPuzzlesHaveAStateALine) {
+TEST(StatesFile, PuzzlesWithOneLineStatesHaveOneStatePerLine) {
   const auto lines = Read("npuzzle:3", "# a comment\n 1 2 3 4 5 6 7 0 8 \n\n1 2 3\n");
   ASSERT_EQ(lines.size(), 2);
   EXPECT_EQ(lines[0].text, "1 2 3 4 5 6 7 0 8");

@@ -66,7 +66,7 @@ std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets)
   return outside.all();
 }
 
-TEST(Streams, EveryOperatorOfARunIsOnAStream) {
+TEST(Streams, EveryOperatorOfARunIsOnAStreamOfTheRun) {
   const std::vector<std::string> none;
   EXPECT_EQ(OpsOutsideStreams({"pipeline.mode=async"}), none);
   EXPECT_EQ(OpsOutsideStreams({"pipeline.mode=sync_main", "generate.search=greedy",

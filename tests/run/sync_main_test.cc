@@ -59,7 +59,7 @@ class SyncMain : public testing::Test {
   const StopSignal never_;
 };
 
-TEST_F(SyncMain, LearnsAndTellsWhereTheTimeWent) {
+TEST_F(SyncMain, LearnsAndReportsItsTime) {
   const RunSummary summary = RunInFolder({"validation.every_updates=30"});
   EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
   EXPECT_EQ(summary.examples, 30'000);
@@ -75,7 +75,7 @@ TEST_F(SyncMain, LearnsAndTellsWhereTheTimeWent) {
   }
 }
 
-TEST_F(SyncMain, GoesWithAQNetAndAStar) {
+TEST_F(SyncMain, WorksWithAQNetAndAStar) {
   const RunSummary summary =
       RunInFolder({"network.head=q", "generate.search=astar", "generate.target=value_iteration",
                    "train.max_updates=5", "pipeline.loss_thresh=0"});
@@ -84,7 +84,7 @@ TEST_F(SyncMain, GoesWithAQNetAndAStar) {
   EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);
 }
 
-TEST_F(SyncMain, AStoppedRunGoesOn) {
+TEST_F(SyncMain, StoppedRunCanBeResumed) {
   {
     TrainRun run(Config({}), device_, RunDirectory::Create(folder_), never_);
     const StopAfter stop(run, 123);
@@ -106,7 +106,7 @@ TEST_F(SyncMain, AStoppedRunGoesOn) {
   EXPECT_TRUE(fs::exists(folder_ / "replay-30.bin"));
 }
 
-TEST_F(SyncMain, ALossThatIsNotFiniteEndsTheRunWithItsOwnMessage) {
+TEST_F(SyncMain, NonFiniteLossEndsTheRunWithItsOwnError) {
   try {
     RunInFolder({"optimizer.learning_rate=10", "optimizer.weight_decay=10", "network.norm=none",
                  "train.max_updates=200"});
@@ -116,7 +116,7 @@ TEST_F(SyncMain, ALossThatIsNotFiniteEndsTheRunWithItsOwnMessage) {
   }
 }
 
-TEST_F(SyncMain, UpdatesThatFitAreMeasuredAsInOtherModes) {
+TEST_F(SyncMain, AutoMaxUpdatesWorksAsInOtherModes) {
   TrainConfig config = Config({"train.max_updates=auto", "train.max_seconds=2"});
   config = ResolveMaxUpdates(config, device_, Stopwatch(), never_);
   EXPECT_GE(config.train.max_updates, 1);

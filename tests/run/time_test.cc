@@ -54,7 +54,7 @@ class Accounts : public testing::TestWithParam<const char*> {
   const TempFolder temp_;
 };
 
-TEST_P(Accounts, ThePartsOfEachThreadMakeItsWallTime) {
+TEST_P(Accounts, PhasesOfEachThreadAddUpToItsWallTime) {
   for (const char* mode : {"async", "sequential"}) {
     const auto [summary, config] =
         RunToTheEnd({std::string("generate.target=") + GetParam(),
@@ -83,7 +83,7 @@ TEST_P(Accounts, ThePartsOfEachThreadMakeItsWallTime) {
   }
 }
 
-TEST_P(Accounts, TheCriticalTimesLeaveTheColdStartAndWaitsOut) {
+TEST_P(Accounts, CriticalTimesLeaveOutTheColdStartAndWaits) {
   const RunSummary summary = RunToTheEnd({std::string("generate.target=") + GetParam()}).summary;
   const TimeReport& time = summary.time;
   const PhaseTimes& main = time.threads.main;
@@ -98,7 +98,7 @@ TEST_P(Accounts, TheCriticalTimesLeaveTheColdStartAndWaitsOut) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Accounts, testing::Values("walk_length", "value_iteration"));
 
-TEST(Accounts, AreInTheFilesOfTheRun) {
+TEST(Accounts, AreWrittenToTheFilesOfTheRun) {
   const TempFolder temp;
   RunToTheEnd({}, RunDirectory::Create(temp.path() / "run"));
   const auto summary = nlohmann::json::parse(ReadFile(temp.path() / "run/summary.json"));
@@ -120,7 +120,7 @@ TEST(Accounts, AreInTheFilesOfTheRun) {
   EXPECT_NEAR(forward, double(summary["time"]["main"]["phases"]["forward"]), 8 * 0.0005);
 }
 
-TEST(Trace, ThatCannotBeWrittenDoesNotEndTheRun) {
+TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
   const TempFolder temp;
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   std::filesystem::create_directories(directory.trace() / "in the way");
@@ -132,7 +132,7 @@ TEST(Trace, ThatCannotBeWrittenDoesNotEndTheRun) {
   EXPECT_EQ(summary.updates, 8);
 }
 
-TEST(Accounts, LoseNoThread) {
+TEST(Accounts, UnknownThreadIsAnError) {
   RunProfile books{Stopwatch()};
   const Attach attach(books.main());
   const Worker known("prefetch");
@@ -142,7 +142,7 @@ TEST(Accounts, LoseNoThread) {
 }
 
 // Else the more a checkpoint took of a run, the less modes would seem to differ.
-TEST(RunProfile, TrainingIsOverWithTheLastUpdate) {
+TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   using std::chrono::milliseconds;
   RunProfile books{Stopwatch()};
   const Attach attach(books.main());
@@ -163,7 +163,7 @@ TEST(RunProfile, TrainingIsOverWithTheLastUpdate) {
   EXPECT_LE(report.wall_s, report.threads.main.wall_s - 0.03);
 }
 
-TEST(TimingBreakdown, ChangesNoWeight) {
+TEST(TimingBreakdown, DoesNotChangeTheWeights) {
   for (const char* target : {"walk_length", "value_iteration"}) {
     const std::string generate = std::string("generate.target=") + target;
     const Finished exact = RunToTheEnd({generate, "profile.timing_breakdown=true"});
@@ -176,7 +176,7 @@ TEST(TimingBreakdown, ChangesNoWeight) {
   }
 }
 
-TEST(TimingBreakdown, SharesForwardAndBackwardAmongMicroSteps) {
+TEST(TimingBreakdown, ShowsForwardAndBackwardPerMicroStep) {
   PhaseTimes times;
   times[Phase::kForward] = 0.8;
   times[Phase::kOptimizer] = 0.2;
@@ -203,7 +203,7 @@ TrainConfig Resolved(const std::vector<std::string>& sets) {
   return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *OpenDevice("cpu"));
 }
 
-TEST(Bottleneck, NamesTheSideTheIdealAndTheSetting) {
+TEST(Bottleneck, NamesTheSlowerSideTheIdealTimeAndTheSetting) {
   const TrainConfig config = Resolved({});
   EXPECT_EQ(
       DescribeBottleneck(Report(30, 20, 11), config, 4),
@@ -215,7 +215,7 @@ TEST(Bottleneck, NamesTheSideTheIdealAndTheSetting) {
             "cores)");
 }
 
-TEST(Bottleneck, ComparesCpuTimeWithWallTimeBeforeItAsksForThreads) {
+TEST(Bottleneck, AdvisesFewerThreadsIfCoresAreShared) {
   const TrainConfig one = Resolved({"train.threads=1"}), two = Resolved({"train.threads=2"});
   TimeReport report = Report(10, 20, 0);
   report.wall_s = 20;
@@ -237,13 +237,13 @@ TEST(Bottleneck, ComparesCpuTimeWithWallTimeBeforeItAsksForThreads) {
             "cores      1.3 of 2 used: 26.0 s of CPU time in 20.0 s; the main thread 60 %");
 }
 
-TEST(Bottleneck, AsksForOverlapWhereThereIsNone) {
+TEST(Bottleneck, AdvisesAsyncForSequentialRuns) {
   EXPECT_EQ(DescribeBottleneck(Report(10, 20, 11), Resolved({"pipeline.mode=sequential"}), 2),
             "generation (10.0 s) and training (20.0 s) took turns; the ideal overlap would take "
             "20.0 s of these 31.0 s: set pipeline.mode to async");
 }
 
-TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
+TEST(Bottleneck, AdviceDependsOnTheLongestPhaseOfTheSlowerSide) {
   TimeReport evaluating = Report(30, 20, 11);
   evaluating.threads.generator[Phase::kEvaluate] = 40;
   EXPECT_TRUE(DescribeBottleneck(evaluating, Resolved({"inference.threads=1"}), 2)
@@ -269,7 +269,7 @@ TEST(Bottleneck, LooksWhereTheTimeOfTheSlowerSideWent) {
               std::string::npos);
 }
 
-TEST(Bottleneck, IsNeitherDiskNorCopiesWhereBothAreIdle) {
+TEST(Bottleneck, IsTheHandOverOfChunksIfDiskAndCopiesAreIdle) {
   TimeReport report = Report(0, 20, 0);
   report.wall_s = report.threads.main.wall_s = 20;
   report.threads.main[Phase::kGpuQueueWait] = 5;
@@ -279,17 +279,17 @@ TEST(Bottleneck, IsNeitherDiskNorCopiesWhereBothAreIdle) {
   EXPECT_TRUE(DescribeBottleneck(report, Resolved({}), 2).starts_with("handing over chunks"));
 }
 
-TEST(Bottleneck, IsNoneWhereNothingWasTrained) {
+TEST(Bottleneck, SaysThatNothingWasTrained) {
   EXPECT_EQ(DescribeBottleneck(Report(10, 0, 0), Resolved({}), 2), "nothing was trained");
 }
 
-TEST(Bottleneck, HasNothingToCompareAfterOneUpdate) {
+TEST(Bottleneck, SaysThatASingleUpdateHasNoOverlap) {
   EXPECT_EQ(
       DescribeBottleneck(Report(0, 20, 0), Resolved({"train.max_updates=1"}), 4),
       "with a single update there is nothing to overlap: its rows took 1.0 s, training 20.0 s");
 }
 
-TEST(TimesOfGpu, CountsTimeOnceHoweverManyStreamsWork) {
+TEST(TimesOfGpu, CountsOverlappingStreamsOnceInBusyTime) {
   const auto kineto = nlohmann::json::parse(R"({"traceEvents": [
       {"ph": "X", "cat": "kernel", "name": "late", "ts": 9e6, "dur": 1e6, "pid": 0, "tid": 7},
       {"ph": "X", "cat": "kernel", "name": "long", "ts": 1e6, "dur": 4e6, "pid": 0, "tid": 7},
@@ -305,7 +305,7 @@ TEST(TimesOfGpu, CountsTimeOnceHoweverManyStreamsWork) {
 }
 
 // As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
-TEST(AddKernels, PutsStreamsOnTheClockOfTheTrace) {
+TEST(AddKernels, ShiftsStreamsToTheClockOfTheTrace) {
   const auto kineto = nlohmann::json::parse(R"({
     "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [
       {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 77, "tid": 77, "ts": 1, "dur": 1},

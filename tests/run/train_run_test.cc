@@ -95,7 +95,7 @@ class InFolder : public testing::Test {
   const fs::path folder_ = temp_.path() / "run";
 };
 
-TEST_F(InFolder, LeavesEverythingThatTheRunWas) {
+TEST_F(InFolder, WritesEveryFileOfTheRun) {
   const RunSummary summary =
       RunToTheEnd({"generate.target=value_iteration"}, RunDirectory::Create(folder_));
   EXPECT_EQ(summary.end, RunEnd::kAllUpdates);
@@ -124,7 +124,7 @@ TEST_F(InFolder, LeavesEverythingThatTheRunWas) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);
 }
 
-TEST_F(InFolder, TheLinesOfMetricsAreShortAndFlat) {
+TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
   RunToTheEnd({"generate.target=value_iteration", "validation.every_updates=0"},
               RunDirectory::Create(folder_));
   std::ifstream metrics(folder_ / "metrics.jsonl");
@@ -135,7 +135,7 @@ TEST_F(InFolder, TheLinesOfMetricsAreShortAndFlat) {
   }
 }
 
-TEST_F(InFolder, TheLastLineOfMetricsHoldsTheLastValidation) {
+TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
   const RunSummary summary = RunToTheEnd({"validation.every_updates=4", "validation.states=20"},
                                          RunDirectory::Create(folder_));
   std::ifstream metrics(folder_ / "metrics.jsonl");
@@ -149,7 +149,7 @@ TEST_F(InFolder, TheLastLineOfMetricsHoldsTheLastValidation) {
   EXPECT_FALSE(lines[4].contains("solve_rate"));
 }
 
-TEST_F(InFolder, AGarbageLineCostsNoOtherLineOfTheMetrics) {
+TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {
   const RunDirectory run = RunDirectory::Create(folder_);
   WriteFileAtomically(run.metrics(),
                       "{\"update\": 0}\n\1garbage\n{\"update\": 1}\n{\"update\": \"x\"}\n[]\n"
@@ -161,7 +161,7 @@ TEST_F(InFolder, AGarbageLineCostsNoOtherLineOfTheMetrics) {
   EXPECT_EQ(ReadFile(run.metrics()), "{\"update\": 0}\n{\"update\": 1}\n{\"update\": 2}\n");
 }
 
-TEST_F(InFolder, AClaimThatAKilledProgramLeftIsTakenOver) {
+TEST_F(InFolder, TakesOverTheClaimOfAKilledProgram) {
   fs::create_directories(folder_);
   WriteFileAtomically(folder_ / "config.yaml", "");
   WriteFileAtomically(folder_ / "checkpoint.pt.4711.partial", "torn");
@@ -171,7 +171,7 @@ TEST_F(InFolder, AClaimThatAKilledProgramLeftIsTakenOver) {
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
 }
 
-TEST_F(InFolder, TheSavedConfigGivesTheSameRunAgain) {
+TEST_F(InFolder, SavedConfigRepeatsTheRun) {
   const RunSummary first = RunToTheEnd({"seed=9"}, RunDirectory::Create(folder_));
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal stop;
@@ -181,7 +181,7 @@ TEST_F(InFolder, TheSavedConfigGivesTheSameRunAgain) {
   EXPECT_EQ(again.Finish().weights_sha256, first.weights_sha256);
 }
 
-TEST_F(InFolder, RefusesAFolderThatHoldsSomething) {
+TEST_F(InFolder, RejectsAFolderThatIsNotEmpty) {
   fs::create_directories(folder_);
   WriteFileAtomically(folder_ / "precious.txt", "x");
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
@@ -189,7 +189,7 @@ TEST_F(InFolder, RefusesAFolderThatHoldsSomething) {
   EXPECT_THROW(RunDirectory::Open(folder_), InputError);
 }
 
-TEST_F(InFolder, AClaimedFolderIsTakenUntilItIsGivenUp) {
+TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
   fs::create_directories(folder_);
   const RunDirectory first = RunDirectory::Create(folder_);
   EXPECT_THROW(RunDirectory::Create(folder_), InputError);
@@ -198,7 +198,7 @@ TEST_F(InFolder, AClaimedFolderIsTakenUntilItIsGivenUp) {
   RunDirectory::Create(folder_);
 }
 
-TEST_F(InFolder, WhatAKilledProgramHadBegunToWriteGoes) {
+TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
                            "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
@@ -219,7 +219,7 @@ TEST_F(InFolder, WhatAKilledProgramHadBegunToWriteGoes) {
                                    "notes.txt.4711.partial", "replay-7.txt", "summary.json"}));
 }
 
-TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
+TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   const RunDirectory run = RunDirectory::Open(folder_);
   TrainConfig config = LoadConfig(run.config());
@@ -235,7 +235,7 @@ TEST_F(InFolder, AModelIsTheNetworkOfTheCheckpoint) {
   EXPECT_THROW(Model(run.checkpoint(), config, OpenDevice("cpu")), InputError);
 }
 
-TEST_F(InFolder, AStopKeepsWhatWasLearned) {
+TEST_F(InFolder, StopSavesTheTrainedWeights) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   TrainRun run(Config({"train.max_updates=1000"}, *device), device, RunDirectory::Create(folder_),
@@ -249,7 +249,7 @@ TEST_F(InFolder, AStopKeepsWhatWasLearned) {
   EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["ended_by"], "stopped");
 }
 
-TEST_F(InFolder, AFailedValidationLosesNothing) {
+TEST_F(InFolder, FailedValidationLosesNoTraining) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   // What was validated on was in one case the first update, which is to be done again.
@@ -270,7 +270,7 @@ TEST_F(InFolder, AFailedValidationLosesNothing) {
   }
 }
 
-TEST_F(InFolder, AStopInTheLastValidationLeavesARunThatIsDone) {
+TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   const TrainConfig config = Config({}, *device);
@@ -287,7 +287,7 @@ TEST_F(InFolder, AStopInTheLastValidationLeavesARunThatIsDone) {
   EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, *config.train.max_updates);
 }
 
-TEST(TrainRun, AnUpdateThatWasCutShortIsNotCounted) {
+TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
   TrainRun run(Config({}, *device), device, std::nullopt, never);
@@ -300,7 +300,7 @@ TEST(TrainRun, AnUpdateThatWasCutShortIsNotCounted) {
   EXPECT_EQ(summary.iterations, 13);
 }
 
-TEST(TrainRun, ATimeLimitEndsTheRun) {
+TEST(TrainRun, TimeLimitEndsTheRun) {
   const RunSummary summary = RunToTheEnd({"train.max_updates=100000000", "train.max_seconds=0.5"});
   EXPECT_EQ(summary.end, RunEnd::kTimeLimit);
 }
@@ -316,12 +316,12 @@ class Calibrate : public testing::Test {
   StopSignal stop_;
 };
 
-TEST_F(Calibrate, LeavesConfigsWithANumberAlone) {
+TEST_F(Calibrate, KeepsAConfigThatSetsMaxUpdates) {
   EXPECT_EQ(ResolveMaxUpdates(Config({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
             6);
 }
 
-TEST(IterationsPerUpdate, AreFewerWhereTooFewUpdatesFit) {
+TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
   const auto device = OpenDevice("cpu");
   const TrainConfig config = Config({"train.iterations_per_update=100"}, *device);
   EXPECT_EQ(IterationsPerUpdate(config, 1e6), 100);
@@ -338,14 +338,14 @@ TEST(IterationsPerUpdate, AreFewerWhereTooFewUpdatesFit) {
   EXPECT_EQ(IterationsPerUpdate(walks, 3), 4);  // and so does a walk
 }
 
-TEST(FastestThreads, AreAsFewAsGiveAboutTheBestRate) {
+TEST(FastestThreads, AreTheFewestWithAboutTheBestRate) {
   EXPECT_EQ(FastestThreads({{2, 61}, {1, 49}}), 2);
   EXPECT_EQ(FastestThreads({{2, 25}, {1, 47}}), 1);
   EXPECT_EQ(FastestThreads({{4, 100}, {2, 99}, {1, 50}}), 2);
   EXPECT_EQ(FastestThreads({{2, 0}, {1, 0}}), 1);
 }
 
-TEST_F(Calibrate, LeavesThreadsOfShortRunsAndChosenOnesAlone) {
+TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
   const TrainConfig shortly = Config({}, *device_);
   EXPECT_EQ(MeasureThreads(shortly, ParseConfig("", "my.yaml"), device_, stop_).train.threads,
             shortly.train.threads);
@@ -353,13 +353,13 @@ TEST_F(Calibrate, LeavesThreadsOfShortRunsAndChosenOnesAlone) {
   EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
 }
 
-TEST_F(Calibrate, HasTheRunFollowTheClock) {
+TEST_F(Calibrate, MakesTheRunFollowTheClock) {
   const TrainConfig config = Resolve({"train.max_seconds=2"}, stop_);
   EXPECT_TRUE(config.train.follows_clock);
   EXPECT_EQ(config.train.plan, "");  // not yet revised
 }
 
-TEST(TrainRun, ARunThatRevisedItsPlanIsGivenAgainByItsConfig) {
+TEST(TrainRun, SavedConfigRepeatsARunThatRevisedItsPlan) {
   const auto device = std::shared_ptr(OpenDevice("cpu"));
   const TempFolder temp;
   const StopSignal stop;
@@ -383,23 +383,23 @@ TEST(TrainRun, ARunThatRevisedItsPlanIsGivenAgainByItsConfig) {
   EXPECT_EQ(run_to_the_end(saved, "second").weights_sha256, first.weights_sha256);
 }
 
-TEST_F(Calibrate, PlansFromWhatItMeasures) {
+TEST_F(Calibrate, PlansUpdatesFromTheMeasuredRate) {
   const std::int64_t updates = *Resolve({"train.max_seconds=2"}, stop_).train.max_updates;
   EXPECT_GE(updates, 1);
   EXPECT_LT(updates, 1'000'000);
 }
 
-TEST_F(Calibrate, PlansOneUpdateWhereNotEvenAnIterationFits) {
+TEST_F(Calibrate, PlansOneUpdateIfNoIterationFits) {
   EXPECT_EQ(Resolve({"train.max_seconds=0.001"}, stop_).train.max_updates, 1);
 }
 
-TEST_F(Calibrate, AllocatesNothingThatExceedsALimit) {
+TEST_F(Calibrate, ChecksMemoryLimitsBeforeMeasuring) {
   stop_.Request();  // whoever does not see the limit first, sees this
   EXPECT_THROW(Resolve({"train.max_seconds=4", "memory.allocated_limit_gib=0.0001"}, stop_),
                InputError);
 }
 
-TEST_F(Calibrate, StopsWhenAsked) {
+TEST_F(Calibrate, StopsOnRequest) {
   stop_.Request();
   EXPECT_THROW(Resolve({"train.max_seconds=4"}, stop_), Stopped);
 }

@@ -54,7 +54,7 @@ class Validation : public testing::Test {
   const std::shared_ptr<Device> device_ = OpenDevice("cpu");
 };
 
-TEST_F(Validation, TellsTheErrorsOfEachLength) {
+TEST_F(Validation, ReportsTheErrorOfEachLength) {
   const ValidationReport report = Validate({});
   ASSERT_EQ(report.by_length.size(), 7);  // 50 states: 8 of length 1 and 7 of each other
   double sum = 8 * std::pow(report.by_length[0].value_error, 2);
@@ -67,14 +67,14 @@ TEST_F(Validation, TellsTheErrorsOfEachLength) {
   EXPECT_LT(report.solve_rate, 1);
 }
 
-TEST_F(Validation, OfFewStatesIsOfLengthsUpToTheLast) {
+TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
   const ValidationReport report = Validate({"generate.max_scramble=26", "validation.states=5"});
   std::vector<std::int64_t> lengths;
   for (const LengthError& each : report.by_length) lengths.push_back(each.length);
   EXPECT_THAT(lengths, ElementsAre(5, 10, 15, 20, 26));
 }
 
-TEST_F(Validation, DoesNotDependOnHowBatchesCome) {
+TEST_F(Validation, DoesNotDependOnPrefetchOrBatchSize) {
   const ValidationReport report = Validate({});
   for (const char* set : {"validation.prefetch=false", "validation.batch_size=50",
                           "validation.prefetch_depth=5", "validation.metrics=device"}) {
@@ -84,7 +84,7 @@ TEST_F(Validation, DoesNotDependOnHowBatchesCome) {
   }
 }
 
-TEST_F(Validation, TakesStatesFromAFile) {
+TEST_F(Validation, ReadsStatesFromAFile) {
   const std::string file = Write(
       "{\"id\": 1, \"state\": \"1 2 3 4 5 6 7 0 8\", \"optimal\": 1}\n"
       "{\"id\": 2, \"state\": \"8 6 7 2 5 4 3 0 1\", \"optimal\": 31}\n");
@@ -94,7 +94,7 @@ TEST_F(Validation, TakesStatesFromAFile) {
   EXPECT_EQ(report.by_length[1].length, 31);
 }
 
-TEST_F(Validation, SaysWhatAFileLacks) {
+TEST_F(Validation, ErrorNamesWhatTheFileLacks) {
   const auto expect = [&](const std::string& text, const char* message) {
     const std::string file = Write(text);
     EXPECT_THAT([&] { Validate({"validation.file=" + file}); },
@@ -104,7 +104,7 @@ TEST_F(Validation, SaysWhatAFileLacks) {
   expect("{\"state\": \"1 2 3\", \"optimal\": 1}\n", "states.jsonl:1: ");
 }
 
-TEST(SquaredErrors, AreTheSameOnTheCpuAndOnTheDevice) {
+TEST(SquaredErrors, AreEqualOnTheCpuAndOnTheDevice) {
   const at::Tensor estimates = at::tensor({1.5F, 2.0F, 0.0F});
   const at::Tensor groups = at::tensor({0.0F, 1.0F, 1.0F}).view({3, 1});
   for (const MetricsPlace place : {MetricsPlace::kCpu, MetricsPlace::kDevice}) {

@@ -40,7 +40,7 @@ TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
               StartsWith("the network solves about as many states as before"));
 }
 
-TEST(Verdict, CountsALowerErrorWhereWalkLengthsAreTheTarget) {
+TEST(Verdict, LowerErrorCountsAsLearningForWalkLengths) {
   RunCounters run = Rates(0.04, 0.05, 0.05);
   run.validation->value_error = 3;
   EXPECT_THAT(DescribeLearning(run, Config()),
@@ -49,13 +49,13 @@ TEST(Verdict, CountsALowerErrorWhereWalkLengthsAreTheTarget) {
               HasSubstr("no sign of learning"));
 }
 
-TEST(Verdict, SaysWhenNothingIsKnown) {
+TEST(Verdict, SaysThatLearningIsUnknownWithoutValidation) {
   EXPECT_THAT(DescribeLearning({}, Config("validation: {every_updates: 0}\n")),
               HasSubstr("unknown, because validation.every_updates is 0"));
   EXPECT_THAT(DescribeLearning({}, Config()), HasSubstr("before its first validation"));
 }
 
-TEST(Verdict, NamesTheErrorByWhatItIsMeasuredAgainst) {
+TEST(Verdict, NameOfTheErrorDependsOnTheReference) {
   EXPECT_EQ(DescribeError(2.488, Config()), ", error against walk lengths 2.49");
   EXPECT_EQ(DescribeError(2.488, Config("generate: {target: value_iteration}\n")), "");
   const TrainConfig file = Config("validation: {file: states.jsonl}\n");
@@ -64,7 +64,7 @@ TEST(Verdict, NamesTheErrorByWhatItIsMeasuredAgainst) {
   EXPECT_EQ(ErrorKey(Config()), "walk_length_error");
 }
 
-TEST(Verdict, KnowsWhoseTargetsGrow) {
+TEST(Verdict, TargetsGrowOnlyIfANetworkLabels) {
   EXPECT_FALSE(HasGrowingTargets(Config()));
   EXPECT_TRUE(HasGrowingTargets(Config("generate: {target: capped_value_iteration}\n")));
   EXPECT_FALSE(HasGrowingTargets(
