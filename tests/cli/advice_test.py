@@ -7,7 +7,7 @@ import unittest
 
 from harness import AFTER_R, SMALL, TANDEM, CliTest
 
-# Enough for a net to know its way from two moves off.
+# Enough training for the network to find the goal from two moves away.
 LEARNS = """\
 domain: {name: npuzzle, size: 3}
 network: {width: 64, blocks: 1}
@@ -77,7 +77,7 @@ class Advice(CliTest):
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         program.stdin.write("solve\n")
         program.stdin.flush()
-        self.assertIn("A*: ", program.stderr.readline())  # now the search begins
+        self.assertIn("A*: ", program.stderr.readline())  # the search starts after this line
         program.send_signal(signal.SIGINT)
         out, _ = program.communicate("U\n", timeout=60)
         self.assertRegex(out, r"(?s)stopped\n.*\n1 move, cost 1\n$")

@@ -1,5 +1,5 @@
-"""The bundle for other machines, and the suite that runs there: in small and on the CPU, and with
-programs that stand in for Tandem's."""
+"""Tests the bundle for other machines and the suite that runs there. They run on the CPU with small
+settings, and with stub programs in place of Tandem's."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ from importlib.util import module_from_spec, spec_from_loader
 
 from harness import SOURCE, TANDEM, CliTest
 
-# What the other machine has of its own, or its LibTorch.
+# Libraries that the other machine or its LibTorch provides.
 ELSEWHERE = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so.*"
                        r"|lib(torch|c10|cudart|gomp).*)$")
 
@@ -101,7 +101,7 @@ class Bundle(CliTest):
 
 
 class Suite(CliTest):
-    """The suite beside programs of a few lines each."""
+    """The suite with stub programs of a few lines each."""
 
     def setUp(self):
         super().setUp()
@@ -178,7 +178,7 @@ class Suite(CliTest):
         self.assertEqual(steps["net benchmark"]["outcome"], "passed, 1 skipped")
         self.run_suite("tests,benchmarks", "--device", "cpu", code=0)
 
-    # A comparison with one run done, whose second run goes on for ever.
+    # A stub comparison: one run is done, and the second run never ends.
     COMPARE = """while [ "$1" != --out ]; do shift; done
         mkdir -p "$2/async-seed1" "$2/sequential-seed1"
         echo "$2" > FOLDER/out; echo weights > "$2/async-seed1/checkpoint.pt"

@@ -1,4 +1,4 @@
-"""The command line itself: help, usage, `tandem domains` and `tandem config`."""
+"""Tests help, usage errors, `tandem domains` and `tandem config`."""
 
 import subprocess
 import sys

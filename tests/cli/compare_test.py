@@ -1,4 +1,4 @@
-"""tandem compare: what it runs, says and leaves."""
+"""Tests `tandem compare`: its runs, its report and its files."""
 
 import json
 import signal
@@ -48,7 +48,8 @@ class Compare(CliTest):
             self.assertGreater(row["product_share"]["least"], 0)
         run = json.loads((self.folder / "all/async-seed1/summary.json").read_text())
         warm = run["after_cold_start"]
-        # One-hot 324, 32, two layers of a block, and the output; 3 of 4 updates' labels.
+        # Layers: one-hot input 324 to 32, the two layers of the block, and the output. Labels are
+        # evaluated for 3 of the 4 updates.
         weights = 324 * 32 + 2 * 32 * 32 + 32
         trained = run["examples"] * 2 * (3 * weights - 324 * 32)
         labels = warm["product_flop"] - trained
@@ -62,7 +63,8 @@ class Compare(CliTest):
         self.assertEqual(sum(title.startswith("update ") for title in titles), 2 * 4)
 
     def test_async_fills_while_it_trains(self):
-        # Long enough for the thread that fills to come up beside the training, also where many run.
+        # Updates are long enough for the generator thread to start during training, even on a busy
+        # machine.
         self.compare("--out", "all", "--set", "train.iterations_per_update=40")
 
         def stretches(mode):

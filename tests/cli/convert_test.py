@@ -1,4 +1,4 @@
-"""`tandem convert`: cubes as DeepCubeA and DeepXube write them."""
+"""Tests `tandem convert`: cubes in the formats of DeepCubeA and DeepXube."""
 
 import importlib.util
 import json
@@ -8,8 +8,8 @@ import unittest
 
 from harness import AFTER_R, SOLVED, SOURCE, CliTest
 
-# What their simulators do: a clockwise quarter turn takes the sticker at each position of a cycle
-# to the next. Worked out from DeepCubeA's environments/cube3.py; DeepXube's are the same.
+# The turns of their simulators: a clockwise quarter turn moves the sticker at each position of a
+# cycle to the next. Derived from DeepCubeA's environments/cube3.py; DeepXube's turns are the same.
 THEIR_TURNS = {
     "U": [(0, 2, 8, 6), (1, 5, 7, 3), (20, 38, 29, 47), (23, 41, 32, 50), (26, 44, 35, 53)],
     "D": [(9, 11, 17, 15), (10, 14, 16, 12), (18, 45, 27, 36), (21, 48, 30, 39), (24, 51, 33, 42)],
@@ -22,7 +22,7 @@ MOVES = [face + back for face in THEIR_TURNS for back in ("", "'")]
 
 
 def theirs_after(moves, state=range(54)):
-    """The numbers of the stickers, by their simulator."""
+    """Returns the sticker numbers after these moves, in their simulator."""
     state = list(state)
     for move in moves:
         before = list(state)
@@ -39,7 +39,7 @@ def text_of(numbers):
 
 
 def scrambles():
-    """Each move, and longer sequences."""
+    """Yields each single move, and longer sequences."""
     rng = random.Random(7)
     return [[move] for move in MOVES] + [rng.choices(MOVES, k=30) for _ in range(8)]
 
@@ -68,7 +68,7 @@ class Convert(CliTest):
         self.assertEqual(self.convert_lines(colours, "--from", "deepxube", "--to", "deepcubea"),
                          stickers)
 
-    def test_converts_the_solved_state(self):
+    def test_converts_known_states(self):
         self.assertEqual(self.convert(SOLVED, "--to", "deepcubea"), text_of(range(54)))
         self.assertEqual(self.convert(text_of(i // 9 for i in range(54)), "--from", "deepxube"),
                          SOLVED)
@@ -125,7 +125,7 @@ def rows_of(path):
 
 
 class TwoPhase(CliTest):
-    """Our facelets and turns against an independent solver: PyPI's kociemba, 1.2.1."""
+    """Checks our facelets and turns against an independent solver: PyPI's kociemba, 1.2.1."""
 
     def check(self, cube, moves):
         after = self.run_tandem("apply", "cube3_htm", "--state", cube["state"], "--moves", moves)[0]

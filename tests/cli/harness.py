@@ -1,4 +1,4 @@
-"""What the tests of the command line share: the program, a folder that goes, and a small run."""
+"""Shared by the command-line tests: the program, a temporary folder, and a small run."""
 
 import os
 import pathlib
@@ -30,8 +30,8 @@ class CliTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def run_tandem(self, *args, code=0, memory=None):
-        """Runs the program, in so many bytes of address space, expects the exit code (None: any),
-        returns (stdout, stderr)."""
+        """Runs the program with a limit on its address space, in bytes. Expects the exit code
+        (None: any). Returns (stdout, stderr)."""
         limit = memory and (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory)))
         result = subprocess.run([TANDEM, *map(str, args)], capture_output=True, text=True,
                                 cwd=self.folder, timeout=120, preexec_fn=limit)
@@ -40,7 +40,8 @@ class CliTest(unittest.TestCase):
         return result.stdout, result.stderr
 
     def python_with_torch(self):
-        """The Python for which set-up installed LibTorch, or ours; skips the test if it has none."""
+        """Returns a Python that has torch: that of the set-up, or this one. Skips the test if
+        neither has it."""
         installed = SOURCE / ".venv" / "bin" / "python"
         python = installed if installed.exists() else pathlib.Path(sys.executable)
         if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:
@@ -48,7 +49,7 @@ class CliTest(unittest.TestCase):
         return python
 
     def run_python_with_torch(self, code, *args):
-        """What the code prints."""
+        """Runs the code and returns its output."""
         python = self.python_with_torch()
         result = subprocess.run([python, "-c", textwrap.dedent(code), *map(str, args)],
                                 capture_output=True, text=True, timeout=120)

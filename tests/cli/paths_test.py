@@ -1,4 +1,4 @@
-"""Runs can be used from another folder than they were made in, and puzzles' files may move."""
+"""Tests that runs can be used from any folder, and that the files of puzzles may move."""
 
 import os
 import sys

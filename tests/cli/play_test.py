@@ -1,4 +1,4 @@
-"""tandem play, without a network: driven by a pipe, and by a terminal."""
+"""Tests `tandem play` without a network, through a pipe and through a terminal."""
 
 import os
 import pty
@@ -13,7 +13,7 @@ from harness import AFTER_R, SOLVED, TANDEM, CliTest
 
 class Play(CliTest):
     def play(self, lines, *args, code=0):
-        """What comes after the head, up to and with the first picture's status line."""
+        """Returns the output after the header, up to the status line of the first picture."""
         result = subprocess.run([TANDEM, "play", *map(str, args)], input=lines, timeout=120,
                                 capture_output=True, text=True, cwd=self.folder)
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)

@@ -1,5 +1,5 @@
-"""A puzzle of someone else's: installs Tandem into a temporary folder, builds examples/pancake
-against it, and checks, trains and solves it."""
+"""Tests plug-ins: installs Tandem into a temporary folder, builds examples/pancake against it, and
+checks, trains and solves the puzzle."""
 
 import json
 import re
@@ -26,10 +26,10 @@ class Guide(unittest.TestCase):
 
 
 class Members(CliTest):
-    """A member of a puzzle's struct that Tandem cannot call stops the compiler."""
+    """A member of a puzzle's struct that Tandem cannot call is a compile error."""
 
     def compile(self, *puzzles):
-        """What the compiler says of structs with these members besides what they must have."""
+        """Returns the compiler's output for structs with the required members and these."""
         source = ["#include <tandem/puzzle.h>"]
         for number, members in enumerate(puzzles):
             apply = "" if " Apply(" in members else "static void Apply(State& s, int) { s[0] ^= 1; }"
@@ -62,7 +62,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                std::string Format(State) const { return ""; }
                static State Parse(std::string_view) { return {}; }
                tandem::Picture Draw(const State&) const { return {}; }""",
-            # Helpers may have any name where the member itself is there.
+            # Helpers may have any name if the member itself exists.
             """static float Cost(int action) { return Costs()[action]; }
                static std::array<float, 1> Costs() { return {2}; }
                static State Goal(std::uint64_t seed) { return DrawGoal(seed); }
@@ -162,8 +162,8 @@ class Plugin(CliTest):
         self.assertIn("For a puzzle from a plug-in, add --plugin FILE",
                       self.run_installed("check-domain", "pancake", code=2)[1])
 
-    def rejects_another_interface_version(self):
-        """Returns the version that is accepted."""
+    def refuses_another_version(self):
+        """Returns the version that the program accepts."""
         content = self.plugin.read_bytes()
         mark = b"tandem plug-in interface "
         at = content.index(mark) + len(mark)
@@ -175,7 +175,7 @@ class Plugin(CliTest):
         return content[at:content.index(b";", at)].decode()
 
     def compile(self, name, source, *flags):
-        """A plug-in of one source file."""
+        """Builds a plug-in from one source file."""
         file = self.folder / f"lib{name}.so"
         self.run_tool("c++", "-std=c++20", "-shared", "-fPIC", *flags, "-I",
                       self.prefix / "include", self.write(f"{name}.cc", source), "-o", file)
@@ -236,7 +236,7 @@ train: {batch_size: 1000, iterations_per_update: 2, max_updates: 4}
         if not (TANDEM.parent / "libtandem_torch.so").exists():
             self.skipTest("built without LibTorch")
         config = self.write("lamps.yaml", self.LAMPS)
-        # The quick check takes fewer calls, and 200 updates take 400,000.
+        # The quick check makes fewer calls, and 200 updates make 400,000.
         breaks = ("static std::atomic<int> calls = 0;"
                   "if (calls++ > 150'000) throw std::out_of_range(\"a lamp is broken\");")
         broken = self.compile("broken", self.PUZZLE % (breaks, ""))

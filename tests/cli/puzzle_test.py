@@ -1,4 +1,4 @@
-"""The subcommands that show puzzles, which need no network: show, apply, domains, check-domain."""
+"""Tests the subcommands that need no network: show, apply, domains and check-domain."""
 
 import json
 import sys

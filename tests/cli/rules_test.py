@@ -1,4 +1,4 @@
-"""A puzzle whose rules are in a file: what one version of it made is not taken for another's."""
+"""Tests that runs and shards of a puzzle file are rejected after its rules change."""
 
 import sys
 import unittest

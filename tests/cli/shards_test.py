@@ -1,4 +1,4 @@
-"""Examples on disk: `tandem generate`, `tandem shards`, and training from what they leave."""
+"""Tests examples on disk: `tandem generate`, `tandem shards`, and training from shards."""
 
 import json
 import os

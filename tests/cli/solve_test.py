@@ -1,4 +1,4 @@
-"""`tandem solve`: solutions, limits, and what is wrong with states and runs."""
+"""Tests `tandem solve`: solutions, limits, and errors about states and runs."""
 
 import json
 import os
@@ -271,7 +271,7 @@ class Solve(CliTest):
         _, error = self.run_tandem("solve", "--model", run, "--states", states, code=2)
         self.assertIn("checkpoint.pt", error)
 
-    def test_a_solved_state_has_no_error_at_any_limit(self):
+    def test_error_is_null_exactly_if_solved(self):
         run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3")
         states = self.write("two_moves.txt", "1 2 3 4 0 6 7 5 8\n")
         solved = 0

@@ -1,4 +1,4 @@
-"""trace.json, read as a viewer reads it."""
+"""Tests trace.json, read as a viewer reads it."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ def overlap(one, other):
     return min(end(one), end(other)) - max(one["ts"], other["ts"])
 
 
-# Times are whole nanoseconds that are written as microseconds.
+# Times are whole nanoseconds, written as microseconds.
 ROUNDING = 0.002
 
 
@@ -105,7 +105,7 @@ class TraceTest(CliTest):
         fills = trace.numbered("generator", "fill")
         trainings = trace.numbered("main", "train")
         for k in range(3):
-            # Not the fill's end: the buffer is handed over a moment before.
+            # Do not compare with the end of the fill, because the buffer is handed over slightly earlier.
             self.assertLessEqual(trace.starts[k]["ts"], trainings[k]["ts"])
             self.assertLessEqual(end(trainings[k]), fills[k + 1]["ts"])
 

@@ -1,4 +1,4 @@
-"""`tandem train`: what a run leaves, how it ends, and how it goes on."""
+"""Tests `tandem train`: the files of a run, its ends, and resuming."""
 
 import json
 import os
@@ -206,7 +206,7 @@ class OpenMp(CliTest):
         self.assertIsNotNone(expected, log)
         for setting in self.SETTINGS:
             name, value = setting.split("=")
-            # OpenMP has read its settings before the program can remove them.
+            # OpenMP reads its settings before the program can remove them.
             weights, log = self.train_with(setting, LD_PRELOAD=library, **{name: value})
             if weights is None:
                 self.assertIn("matrix products are wrong on cpu with 2 CPU threads", log)

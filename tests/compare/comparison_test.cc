@@ -9,8 +9,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A run of 10 updates that took `seconds` after a cold start of 1 s, validated at its middle and
-// its end.
+// Returns a run of 10 updates that took `seconds` after a cold start of 1 s, with validations in
+// the middle and at the end.
 RunRecord RunOf(double seconds, double solved_midway, double solved, const std::string& weights) {
   RunRecord run{.updates = 10,
                 .examples = 1000,
@@ -83,7 +83,7 @@ TEST(Compare, NamesTheBoundOfEachSeed) {
   EXPECT_EQ(Compare(variants)[1].ideal_bound_by, "training, cores");
 }
 
-// A run that keeps a GPU busy leaves nothing to overlap, and its busy share alone would praise it.
+// A run with slow kernels keeps the GPU busy: its busy share is 1, but its product share is low.
 TEST(Compare, SlowKernelsDoNotImproveTheFigures) {
   RunRecord sequential = RunOf(10, 0, 0, "a");
   sequential.cores = 16;
@@ -114,7 +114,7 @@ TEST(Compare, BusyShareUsesOnlyTimesOfTheRunItself) {
 
 TEST(Compare, BusyShareIsAtMostOne) {
   RunRecord run = RunOf(8, 0, 0, "a");
-  run.core_s = 16.1;  // clocks differ by a little
+  run.core_s = 16.1;  // slightly more than 2 cores x 8 s, because clocks differ
   EXPECT_DOUBLE_EQ(BusyOf(run).share, 1);
 }
 
@@ -169,7 +169,7 @@ TEST(Compare, WithoutValidationThereIsNoSolveRate) {
   EXPECT_FALSE(Compare(variants).front().solve_rate);
 }
 
-// Runs of as many seeds as there are solve rates. The first variant takes 10 s.
+// Returns two variants with one run per solve rate. The first variant takes 10 s.
 VariantRuns Seeds(const std::string& mode, const std::vector<double>& seconds,
                   const std::vector<double>& solved) {
   std::vector<RunRecord> runs;
@@ -186,7 +186,7 @@ TEST(ChanceOf, CountsTheSignsOfPairs) {
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.3, 0.1}), 0.5);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{-0.3, -0.1, -0.2}), 0.25);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 1.0, 1.0, 1.0, 1.0}), 2.0 / 32);
-  // Turning the last sign alone leaves the sum as far from 0 as 4 of the 8 choices do.
+  // In 4 of the 8 choices of signs the sum is at least as far from 0.
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{1.0, 2.0, -0.5}), 0.5);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.0, 0.0, 0.0}), 1);
   EXPECT_DOUBLE_EQ(ChanceOf(std::vector{0.1, -0.1}), 1);

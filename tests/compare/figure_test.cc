@@ -49,18 +49,18 @@ TEST(Figure, DrawsEveryRunTwiceAndTheFirstSeedsFillsAndTrainings) {
       {.variant = {.name = "sequential", .mode = "sequential", .varied = {}}, .runs = {run, run}},
       {.variant = {.name = "async", .mode = "async", .varied = {}}, .runs = {run, run}}};
   const std::string figure = Figure(variants, "a < b");
-  EXPECT_EQ(Count(figure, "<polyline"), 2 * 2 * 2 + 2);  // and two in the legend
+  EXPECT_EQ(Count(figure, "<polyline"), 2 * 2 * 2 + 2);  // plus two in the legend
   EXPECT_EQ(Count(figure, "<title>fill "), 2 * 2);
   EXPECT_EQ(Count(figure, "<title>update "), 2 * 2);
   EXPECT_NE(figure.find("a &lt; b"), std::string::npos);
   EXPECT_EQ(Count(figure, "<title>fill 1: 1.00 s to 2.00 s"), 2);
   EXPECT_EQ(Count(figure, "<title>update 1: 2.00 s to 3.00 s"), 2);
-  for (const char* colour : {"#0072b2", "#d55e00"}) {  // a variant's, whatever the seed
+  for (const char* colour : {"#0072b2", "#d55e00"}) {  // one colour per variant, for all seeds
     EXPECT_EQ(Count(figure, std::string("fill=\"none\" stroke=\"") + colour), 2 * 2 + 1);
   }
   // Half of the iterations at the loss on top, and all at the one at the bottom.
   EXPECT_EQ(Count(figure, "points=\"265.0,65.0 470.0,355.0 \""), 2 * 2);
-  // A third of what there is from 240 to 980 pixels.
+  // A third of the width from 240 to 980 pixels.
   EXPECT_EQ(Count(figure, "width=\"246.7\" height=\"14.0\""), 2 * 2 * 2);
 }
 
@@ -82,7 +82,7 @@ TEST(Figure, ShowsTheSolveRateOfRunsThatWereValidated) {
   EXPECT_EQ(Count(figure, ">loss"), 0);
   // 20 and 30 of 30 iterations, at half of the highest rate and at the highest.
   EXPECT_EQ(Count(figure, "points=\"333.3,210.0 470.0,65.0 \""), 2 * 2);
-  EXPECT_EQ(Count(figure, "<circle"), 2 * 2 * 2);  // each validation of the first seeds
+  EXPECT_EQ(Count(figure, "<circle"), 2 * 2 * 2);  // one for each validation of the first seeds
 }
 
 TEST(Figure, ShowsTheLossOfRunsWithoutValidation) {

@@ -1,4 +1,4 @@
-// Which figure stands where: in the rows, in the table and in JSON.
+// Tests that each figure appears in its place: in the rows, in the table and in JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,8 @@
 namespace tandem {
 namespace {
 
-// All figures are different, and those of seed 2 are twice those of seed 1 where they can be.
+// Returns a run whose figures all differ. Where possible, those of seed 2 are twice those of
+// seed 1.
 RunRecord RunOfSeed(int seed) {
   return {
       .updates = 10,
@@ -48,7 +49,7 @@ std::vector<Row> Rows() {
   return Compare(variants);
 }
 
-// The cells of a line of the table, in lines without the variants' names.
+// Returns the cells of a line of the table.
 std::string LineOf(const std::string& name) {
   std::istringstream lines(TableText(Rows()));
   for (std::string line; std::getline(lines, line);) {
@@ -115,14 +116,14 @@ TEST(Report, JsonHasTheFiguresOfTheTable) {
   EXPECT_NEAR(first["idle_gpu"]["median"].get<double>(), 0.3, 1e-12);
 }
 
-// Seeds that end at different times are each looked at when the fastest run of that seed was done.
+// For each seed, solve rates are taken at the end of its fastest run.
 TEST(Report, EqualSecondsAreTakenSeedBySeed) {
   const RunRecord quick = RunOfSeed(1), slow = RunOfSeed(2);
   const std::vector<VariantRuns> variants = {
       {.variant = {.name = "a", .mode = "async", .varied = {}}, .runs = {quick, slow}},
       {.variant = {.name = "b", .mode = "async", .varied = {}}, .runs = {quick, slow}}};
   for (const Row& row : Compare(variants)) {
-    EXPECT_EQ(row.solve_rate_equal_time->least, 0.5);  // each as the other, at its own end
+    EXPECT_EQ(row.solve_rate_equal_time->least, 0.5);  // both seeds, each at its own end
   }
 }
 

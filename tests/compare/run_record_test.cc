@@ -1,4 +1,4 @@
-// What is read of a run's folder.
+// Tests reading the results of a run from its folder.
 #include "compare/run_record.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-// Every number is another, so that none can be taken for another.
+// All numbers differ, so that a mix-up of two entries fails the test.
 json Summary() {
   return {{"updates", 2},
           {"examples", 6000},
@@ -106,7 +106,7 @@ TEST_F(RunRecordTest, ReadsSolveRatesOfValidatedUpdates) {
   validated["validation"] = {{"solve_rate", 0.75}};
   const RunRecord run = Read(validated, {first, Update(1)});
   EXPECT_EQ(run.curve[0].solve_rate, 0.25);
-  EXPECT_EQ(run.curve[1].solve_rate, 0.75);  // at the end
+  EXPECT_EQ(run.curve[1].solve_rate, 0.75);  // the validation at the end
 }
 
 TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {

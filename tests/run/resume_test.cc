@@ -1,5 +1,4 @@
-// Runs that are stopped, killed or fail, and go on.
-#include <ATen/ops/zeros.h>
+// Tests that runs which are stopped, are killed or fail can be resumed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -30,7 +29,7 @@ std::vector<std::string> g_synced;  // names of the files that were synced, in o
 
 }  // namespace
 
-// Stands in for the C library's, whose calls nothing else can see.
+// Replaces the C library's fsync, to record which files are synced and in which order.
 extern "C" int fsync(int descriptor) {
   std::error_code unknown;
   const auto file =
@@ -59,7 +58,7 @@ constexpr const char* kSmall =
     "validation: {every_updates: 2, states: 16}\n"
     "checkpoint: {every_updates: 3}\n";
 
-// Does to a run, after an iteration, what interrupts it.
+// Calls `act` after the given number of iterations.
 class After final : public TrainObserver {
  public:
   After(std::int64_t iterations, std::function<void()> act)
@@ -81,7 +80,7 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
   }
 
-  // Throws what `act` throws.
+  // Runs to the end, and calls `act` after `iterations` iterations. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(Config(), device_, RunDirectory::Create(folder_), never_);
     After after(iterations, [&] { act(run); });
@@ -322,7 +321,7 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
 }
 
-// Asks a checkpoint for all that a run takes from it, into a network that it does not know.
+// Reads from a checkpoint everything that a run reads, into a network of another shape.
 void ReadAll(const fs::path& file, const TrainConfig& config) {
   const auto domain = MakeDomain(config.domain.full_name());
   ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);

@@ -1,4 +1,4 @@
-// Runs whose batch sources and generators are shut down and made anew on the way.
+// Tests runs that rebuild their loaders and generators: rewound runs, and runs whose batches grow.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,7 +46,8 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
     return ToTheEnd(run);
   }
 
-  // Copies what is needed to come back here, since later checkpoints replace it.
+  // Copies the files that a later rewind to this point needs, because later checkpoints replace
+  // them.
   Checkpoint Keep(const RunDirectory& directory) const {
     for (const fs::directory_entry& entry : fs::directory_iterator(directory.path())) {
       fs::copy(entry, kept_ / entry.path().filename());
@@ -121,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Sets{"generate.search=astar", "generate.search_iterations=10"},
                     Sets{"train.batch_doubles_every=3"}));
 
-// Which weights a search meets is a matter of timing, so what can be held is that it ends.
+// The weights that a search uses depend on timing, so the test checks only that the run ends.
 TEST(RewindSyncMain, StopsASearchThatWaitsForTheInferenceQueue) {
   const TempFolder temp;
   const std::shared_ptr<Device> device = OpenDevice("cpu");

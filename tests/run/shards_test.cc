@@ -1,4 +1,4 @@
-// Runs that train from shards.
+// Tests runs that train from shards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// 300 rows an update, so that epochs of 1,000 end within updates.
+// An update has 300 rows, so epochs of 1,000 rows end in the middle of updates.
 constexpr const char* kSmall =
     "domain: {name: npuzzle, size: 3}\n"
     "network: {width: 32, blocks: 1}\n"

@@ -1,4 +1,4 @@
-// Work on a GPU is ordered by streams, so every operator of a run must be on a stream of the run's.
+// Streams order the work on a GPU, so every operator of a run must be on one of the run's streams.
 #include <gtest/gtest.h>
 
 #include "config/load.h"
@@ -23,7 +23,7 @@ class CountedStream final : public Stream {
   std::unique_ptr<StreamScope> Enter() override { return std::make_unique<CountedScope>(); }
 };
 
-// The CPU with streams that know when a thread is on them.
+// A CPU device whose streams count the scopes that the calling thread is in.
 class StreamCountingDevice final : public Device {
  public:
   c10::Device torch() const override { return cpu_->torch(); }

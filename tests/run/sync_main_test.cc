@@ -1,5 +1,5 @@
-// Whole runs in sync_main, small. Which weights a search meets is a matter of timing, so none of
-// these compares weights.
+// Tests small whole runs in sync_main. The weights that a search uses depend on timing, so no test
+// compares final weights.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -80,7 +80,7 @@ TEST_F(SyncMain, WorksWithAQNetAndAStar) {
       RunInFolder({"network.head=q", "generate.search=astar", "generate.target=value_iteration",
                    "train.max_updates=5", "pipeline.loss_thresh=0"});
   EXPECT_EQ(summary.updates, 5);
-  // No update's loss is 0, so the target network stays the first.
+  // The loss of an update is never 0, so the target network is never refreshed.
   EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);
 }
 

@@ -1,4 +1,4 @@
-// Where the time of a run goes.
+// Tests the accounting of a run's time: phases, reports, traces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -133,30 +133,30 @@ TEST(Trace, FailureToWriteItDoesNotEndTheRun) {
 }
 
 TEST(Accounts, UnknownThreadIsAnError) {
-  RunProfile books{Stopwatch()};
-  const Attach attach(books.main());
+  RunProfile profile{Stopwatch()};
+  const Attach attach(profile.main());
   const Worker known("prefetch");
-  EXPECT_GT(books.TakeTimes().main.wall_s, 0.0);
+  EXPECT_GT(profile.TakeTimes().main.wall_s, 0.0);
   const Worker stranger("stranger");
-  EXPECT_THROW(books.TakeTimes(), Error);
+  EXPECT_THROW(profile.TakeTimes(), Error);
 }
 
-// Else the more a checkpoint took of a run, the less modes would seem to differ.
+// Otherwise a slow last checkpoint would make modes look more alike than they are.
 TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   using std::chrono::milliseconds;
-  RunProfile books{Stopwatch()};
-  const Attach attach(books.main());
-  books.TrainingStarts();
+  RunProfile profile{Stopwatch()};
+  const Attach attach(profile.main());
+  profile.TrainingStarts();
   {
     const Span span(Phase::kForward);
     std::this_thread::sleep_for(milliseconds(5));
   }
-  books.TrainingEnds();
+  profile.TrainingEnds();
   {
     const Span span(Phase::kCheckpoint);
     std::this_thread::sleep_for(milliseconds(30));
   }
-  const TimeReport report = books.Report();
+  const TimeReport report = profile.Report();
   EXPECT_GE(report.threads.main[Phase::kCheckpoint], 0.03);
   EXPECT_GE(report.train_critical_s, 0.005);
   EXPECT_LE(report.train_critical_s, report.wall_s);
@@ -170,7 +170,7 @@ TEST(TimingBreakdown, DoesNotChangeTheWeights) {
     EXPECT_EQ(exact.summary.weights_sha256, RunToTheEnd({generate}).summary.weights_sha256);
     const ThreadTimes& threads = exact.summary.time.threads;
     ExpectCovered("main", threads.main);
-    EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // there is no such thread
+    EXPECT_EQ(threads.prefetch.wall_s, 0.0);  // no such thread exists
     EXPECT_EQ(threads.validation_prefetch.wall_s, 0.0);
     EXPECT_GT(threads.main[Phase::kGather], 0.0);
   }
@@ -304,7 +304,7 @@ TEST(TimesOfGpu, CountsOverlappingStreamsOnceInBusyTime) {
   EXPECT_DOUBLE_EQ(TimesOfGpu(nlohmann::json::parse(R"({"traceEvents": []})"), 10).busy_s, 0.0);
 }
 
-// As LibTorch 2.11 writes it: microseconds after a base in nanoseconds since 1970.
+// The format of LibTorch 2.11: microseconds after a base in nanoseconds since 1970.
 TEST(AddKernels, ShiftsStreamsToTheClockOfTheTrace) {
   const auto kineto = nlohmann::json::parse(R"({
     "schemaVersion": 1, "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [

@@ -1,4 +1,4 @@
-// Whole runs on the cube, small.
+// Tests small whole runs on the cube.
 #include "run/train_run.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ RunSummary RunToTheEnd(const std::vector<std::string>& sets,
   return run.Finish();
 }
 
-// How examples come about.
+// The config keys that select how examples are generated.
 struct Source {
   std::string name;
   bool needs_network;
@@ -252,7 +252,8 @@ TEST_F(InFolder, StopSavesTheTrainedWeights) {
 TEST_F(InFolder, FailedValidationLosesNoTraining) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  // What was validated on was in one case the first update, which is to be done again.
+  // In the first case the validation follows update 0, which is then repeated. In the second case
+  // all updates are done.
   const std::int64_t all = *Config({}, *device).train.max_updates;
   for (const auto& [every, kept] : {std::pair{"validation.every_updates=1", std::int64_t{0}},
                                     {"validation.every_updates=100", all}}) {
@@ -394,7 +395,7 @@ TEST_F(Calibrate, PlansOneUpdateIfNoIterationFits) {
 }
 
 TEST_F(Calibrate, ChecksMemoryLimitsBeforeMeasuring) {
-  stop_.Request();  // whoever does not see the limit first, sees this
+  stop_.Request();  // code that checks the limit too late throws Stopped instead
   EXPECT_THROW(Resolve({"train.max_seconds=4", "memory.allocated_limit_gib=0.0001"}, stop_),
                InputError);
 }

@@ -1,4 +1,4 @@
-// What a run says about whether it learns.
+// Tests the sentence that says whether the network is learning.
 #include "run/verdict.h"
 
 #include <gmock/gmock.h>
