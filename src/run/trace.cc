@@ -178,7 +178,7 @@ void Tracer::Finish() {
   } else if (state_ == State::kWaiting && !std::filesystem::exists(path_)) {
     LogWarning(fmt::format(
         "no trace: the run {} {}, `profile.trace_from`",
-        passed_ ? fmt::format("went on after the {} from update", Counted(end_ - first_, "update"))
+        passed_ ? fmt::format("resumed after the {} from update", Counted(end_ - first_, "update"))
                 : "ended before update",
         first_));
   }

@@ -127,7 +127,7 @@ class TraceTest(CliTest):
         run = self.train_small()
         _, log = self.run_tandem("train", "--resume", run, "--set", "train.max_updates=9", "--set",
                                  "profile.trace=true", "--set", "profile.trace_updates=2")
-        self.assertEqual(log.count("no trace: the run went on after the 2 updates from update 0"), 1)
+        self.assertEqual(log.count("no trace: the run resumed after the 2 updates from update 0"), 1)
         self.assertFalse((run / "trace.json").exists())
 
     def test_reports_the_size(self):

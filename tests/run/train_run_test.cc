@@ -208,7 +208,8 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
                               "checkpoint.pt.mine.partial"}) {
     WriteFileAtomically(folder_ / foreign, "precious");
   }
-  RunDirectory::Open(folder_);  // to read: whoever trains there may be writing them
+  RunDirectory::Open(
+      folder_);  // opening for reading keeps partial files, which a running program may be writing
   EXPECT_TRUE(fs::exists(folder_ / "checkpoint.pt.4711.partial"));
   RunDirectory::Reopen(folder_);
   std::set<std::string> left;
