@@ -25,17 +25,14 @@ void AddTrain(CLI::App& app, TrainArgs& args) {
   AddKeyOption(train, args.overrides, "seed", "seed", "Seed of every random number");
   train.footer(
       "Workers generate examples into one buffer while the network trains on the other.\n"
-      "Ctrl-C ends the run after the current step and saves its state. --resume continues it; on "
-      "a\n"
-      "CPU it ends with the same weights as a run that was never stopped.\n\n"
+      "Ctrl-C ends the run after the current step and saves its state. --resume continues it;\n"
+      "on a CPU it ends with the same weights as a run that was never stopped.\n\n"
       "  tandem train configs/quickstart.yaml\n"
       "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
       "  tandem train --resume runs/my-run\n\n"
-      "The folder receives config.yaml (every key, with `auto` replaced), metrics.jsonl (a line "
-      "per\n"
-      "update), checkpoint.pt (for `tandem solve`, and for Python's torch.load), best.pt (the "
-      "best\n"
-      "validated weights) and summary.json.\n" +
+      "The folder receives config.yaml (every key, with `auto` replaced), metrics.jsonl (a line\n"
+      "per update), checkpoint.pt (for `tandem solve`, and for Python's torch.load), best.pt\n"
+      "(the best validated weights) and summary.json.\n" +
       std::string(kExitCodes));
 }
 
@@ -61,8 +58,8 @@ void AddSolve(CLI::App& app, SolveArgs& args) {
   solve.footer(
       "Every solution is replayed from its state to check that it reaches the goal.\n\n"
       "Beam search is the default. A wider beam takes longer and finds shorter solutions.\n"
-      "A* first expands the states with the least weight * (cost so far) + (estimate of the "
-      "rest).\n"
+      "A* first expands the states with the least\n"
+      "    weight * (cost so far) + (estimate of the remaining cost).\n"
       "A greater weight takes longer and finds shorter solutions; from weight 1 on they are the\n"
       "shortest if the network's estimates are never too high. A* stores every state, up to\n"
       "search.max_nodes. search.max_seconds limits both searches. If no solution is found, the\n"
@@ -85,9 +82,8 @@ void AddConfig(CLI::App& app, ConfigArgs& args) {
       "The output is itself a config, with every key.\n\n"
       "  tandem config --reference > my.yaml\n"
       "  tandem config configs/quickstart.yaml --set train.batch_size=1000\n\n"
-      "An error names the line of a mistake. `auto` is printed as it is, because its value depends "
-      "on\n"
-      "the machine.");
+      "An error names the line of a mistake. `auto` is printed as it is, because its value\n"
+      "depends on the machine.");
 }
 
 void AddCompare(CLI::App& app, CompareArgs& args) {
@@ -120,9 +116,8 @@ void AddCompare(CLI::App& app, CompareArgs& args) {
       "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
       "between the validations before and after that moment.\n\n"
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
-      "side is the generator, the main thread, the cores or the GPU, in each run. The product "
-      "rate\n"
-      "is that of large matrix products, measured at the end of each run.\n\n"
+      "side is the generator, the main thread, the cores or the GPU, in each run. The product\n"
+      "rate is that of large matrix products, measured at the end of each run.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
       "The folder receives the runs, compare.json and compare.svg.");

@@ -29,10 +29,9 @@ void AddPlay(CLI::App& app, PlayArgs& args) {
   AddStartOptions(play, args.start);
   AddModelOptions(play, args.model);
   play.footer(
-      "Each input line is moves or a command; `help` lists the commands. With a network "
-      "(--model),\n"
-      "`hint` shows the estimated distance to the goal and the best move, and `solve` solves the\n"
-      "puzzle.\n\n"
+      "Each input line is moves or a command; `help` lists the commands. With a network\n"
+      "(--model), `hint` shows the estimated cost to the goal and the best move, and `solve`\n"
+      "shows a solution.\n\n"
       "  tandem play npuzzle:4 --random 100\n"
       "  tandem play cube3 --model runs/my-run --scramble \"R U R' U'\"\n"
       "  printf 'R U\\nundo\\nstate\\n' | tandem play cube3");

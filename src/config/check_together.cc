@@ -82,9 +82,9 @@ void CheckExamples(const TrainConfig& c, const Contradiction& contradiction) {
 void CheckData(const TrainConfig& c, const Contradiction& contradiction) {
   if (c.data.source == DataSource::kLive) {
     if (!c.data.path.empty()) {
-      contradiction("data.path", "data.source",
-                    "only shards are read from a folder. Set "
-                    "data.source to shards, or remove data.path.");
+      contradiction(
+          "data.path", "data.source",
+          "only shards are read from a folder. Set data.source to shards, or remove data.path.");
     }
     return;
   }
@@ -108,8 +108,8 @@ void CheckData(const TrainConfig& c, const Contradiction& contradiction) {
   if (c.live_part_of(c.train.batch_size) > 0) return;
   if (c.data.live_share > 0) {
     contradiction("data.live_share", "train.batch_size",
-                  "the share is less than one row of a batch. Raise "
-                  "data.live_share or train.batch_size, or set data.live_share to 0.");
+                  "the share is less than one row of a batch. Raise data.live_share or "
+                  "train.batch_size, or set data.live_share to 0.");
   }
   if (c.replay.updates > 0) {
     contradiction(
@@ -129,8 +129,7 @@ void CheckPlan(const TrainConfig& c, const Contradiction& contradiction) {
   if (c.train.plan.empty()) return;
   if (!c.train.max_updates) {
     contradiction("train.plan", "train.max_updates",
-                  "with auto the run makes its own plan. Set "
-                  "train.plan to null.");
+                  "with auto the run makes its own plan. Set train.plan to null.");
   }
   try {
     const std::int64_t planned = UpdatePlan::Parse(c.train.plan).updates();
