@@ -26,8 +26,8 @@ class Compare(CliTest):
             self.assertIn(measure, out)
         self.assertRegex(out, r"weights as the first's +equal +equal\n")
         self.assertRegex(out, r"async against sequential: .*as fast .*2 seeds; such a difference "
-                              r"arises by chance in (50|100)\.0 % of cases.*; no verdict, which "
-                              r"takes at least 5 seeds")
+                              r"arises by chance in (50|100)\.0 % of cases.*; no verdict, because "
+                              r"it takes at least 5 seeds")
 
         figures = json.loads((self.folder / "figures.json").read_text())
         self.assertEqual(figures, json.loads((self.folder / "all/compare.json").read_text()))

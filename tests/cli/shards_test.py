@@ -303,7 +303,7 @@ class Training(Shards):
         self.assertIn(f"`data.reading: map`: {self.shards} is compressed (zstd)", error)
         self.assertFalse((self.folder / "mapped").exists())
         for sets, message in [(("replay.updates=2",), "replay keeps rows that are generated"),
-                              (("data.live_share=1",), "no row would come from the shards"),
+                              (("data.live_share=1",), "no row of a batch would come from the shards"),
                               (("domain.size=4",), "expected npuzzle:4"),
                               (("memory.allocated_limit_gib=0.00001",), "would allocate")]:
             self.assertIn(message, self.train("refused", *sets, code=2)[1])

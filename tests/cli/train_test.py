@@ -104,9 +104,9 @@ class Train(CliTest):
                                  "--set", "train.max_seconds=2", "--set",
                                  "profile.timing_breakdown=true")
         self.assertIn("measuring how many updates fit", log)
-        self.assertEqual(log.count("timing: the device is waited for"), 1)
+        self.assertEqual(log.count("timing: the run waits for the device"), 1)
         self.assertEqual(log.count("timing: iteration 0, ms:"), 1)
-        self.assertLess(log.index("measuring how many"), log.index("timing: the device"))
+        self.assertLess(log.index("measuring how many"), log.index("timing: the run waits"))
 
     def test_timing_reports_iterations_and_does_not_change_the_config(self):
         run = self.folder / "run"

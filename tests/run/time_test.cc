@@ -251,8 +251,8 @@ TEST(Bottleneck, AdviceDependsOnTheLongestPhaseOfTheSlowerSide) {
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({}), 2)
                   .ends_with("all 2 cores generate: lower generate.max_scramble (now 8)"));
   EXPECT_TRUE(DescribeBottleneck(Report(30, 20, 11), Resolved({"generate.chunk_rows=4000"}), 2)
-                  .ends_with("lower generate.chunk_rows (now 4000), so that every worker has a "
-                             "share"));
+                  .ends_with("lower generate.chunk_rows (now 4000), so that every worker gets "
+                             "chunks"));
   TimeReport starving = Report(10, 20, 0);
   starving.threads.main[Phase::kWaitForBatch] = 5;
   EXPECT_TRUE(DescribeBottleneck(starving, Resolved({}), 4)
