@@ -30,7 +30,7 @@ struct Pancake {
 
   static std::string ActionName(int action) { return "f" + std::to_string(action + 2); }
 
-  static std::string Fault(const State& state) {
+  static std::string Validate(const State& state) {
     State sorted = state;
     std::ranges::sort(sorted);
     return sorted == Goal() ? "" : "expected each number from 0 to 7 once";

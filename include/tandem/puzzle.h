@@ -27,7 +27,7 @@
 //                                                     states near the goal and on random walks
 //     std::optional<int> StepBack(State&, std::uint64_t random)
 //                                                     if actions have no inverses: see Domain
-//     std::string Fault(const State&)                 why the state cannot be solved, or ""
+//     std::string Validate(const State&)              why the state cannot be solved, or ""
 //     std::string Format(const State&), State Parse(std::string_view)
 //                                                     default: numbers separated by spaces
 //     Picture Draw(const State&)                      default: the text that Format writes
@@ -148,9 +148,9 @@ class PuzzleDomain final : public Domain {
     } else {
       ParseNumbers(text, P::kDepth, state);
     }
-    if constexpr (requires(State s) { kPuzzle.Fault(s); }) {
-      const std::string fault = kPuzzle.Fault(Read(state));
-      if (!fault.empty()) throw InputError(fault);
+    if constexpr (requires(State s) { kPuzzle.Validate(s); }) {
+      const std::string problem = kPuzzle.Validate(Read(state));
+      if (!problem.empty()) throw InputError(problem);
     }
   }
 

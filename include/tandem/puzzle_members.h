@@ -19,14 +19,14 @@ namespace tandem::puzzle_members {
 /// The names of the optional members, of methods of Domain that a struct must not have, and of
 /// common misspellings of the optional members.
 struct Names {
-  void ActionName(), Cost(), Inverse(), StepBack(), Fault(), Format(), Parse(), Draw();
+  void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
   void kSummary(), kVersion();
   void Encode(), Expand(), Mask();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
   void inverse(), Inverses(), InverseAction(), InverseOf();
   void stepBack(), step_back(), Stepback(), StepsBack(), StepBackward(), StepBackwards();
-  void fault(), Faults(), FaultOf();
+  void validate(), Fault(), IsValid(), kRules();
   void format(), FormatState(), ToString();
   void parse(), ParseState(), FromString();
   void draw(), DrawState();
@@ -112,7 +112,7 @@ struct Checked {
   TANDEM_PUZZLE_MEMBER(int, Inverse, "(int action)", std::declval<int>());
   TANDEM_PUZZLE_MEMBER(std::optional<int>, StepBack, "(State& state, std::uint64_t random)",
                        std::declval<State&>(), std::declval<std::uint64_t>());
-  TANDEM_PUZZLE_MEMBER(std::string, Fault, "(const State& state)", std::declval<const State&>());
+  TANDEM_PUZZLE_MEMBER(std::string, Validate, "(const State& state)", std::declval<const State&>());
   TANDEM_PUZZLE_MEMBER(std::string, Format, "(const State& state)", std::declval<const State&>());
   TANDEM_PUZZLE_MEMBER(State, Parse, "(std::string_view text)", std::string_view());
   TANDEM_PUZZLE_MEMBER(Picture, Draw, "(const State& state)", std::declval<const State&>());
@@ -157,9 +157,9 @@ struct Checked {
   TANDEM_PUZZLE_MISSPELLING(StepsBack, StepBack);
   TANDEM_PUZZLE_MISSPELLING(StepBackward, StepBack);
   TANDEM_PUZZLE_MISSPELLING(StepBackwards, StepBack);
-  TANDEM_PUZZLE_MISSPELLING(fault, Fault);
-  TANDEM_PUZZLE_MISSPELLING(Faults, Fault);
-  TANDEM_PUZZLE_MISSPELLING(FaultOf, Fault);
+  TANDEM_PUZZLE_MISSPELLING(validate, Validate);
+  TANDEM_PUZZLE_MISSPELLING(Fault, Validate);
+  TANDEM_PUZZLE_MISSPELLING(IsValid, Validate);
   TANDEM_PUZZLE_MISSPELLING(format, Format);
   TANDEM_PUZZLE_MISSPELLING(FormatState, Format);
   TANDEM_PUZZLE_MISSPELLING(ToString, Format);
@@ -172,6 +172,7 @@ struct Checked {
   TANDEM_PUZZLE_MISSPELLING(summary, kSummary);
   TANDEM_PUZZLE_MISSPELLING(kSumary, kSummary);
   TANDEM_PUZZLE_MISSPELLING(kSummery, kSummary);
+  TANDEM_PUZZLE_MISSPELLING(kRules, kVersion);
   TANDEM_PUZZLE_MISSPELLING(Rules, kVersion);
   TANDEM_PUZZLE_MISSPELLING(rules, kVersion);
   TANDEM_PUZZLE_MISSPELLING(kRule, kVersion);

@@ -58,7 +58,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
                double Cost(int) const { return 2; }
                static const char* ActionName(int) { return "x"; }
                static int StepBack(State&, std::uint64_t) { return 0; }
-               static const char* Fault(const State&) { return ""; }
+               static const char* Validate(const State&) { return ""; }
                std::string Format(State) const { return ""; }
                static State Parse(std::string_view) { return {}; }
                tandem::Picture Draw(const State&) const { return {}; }""",
@@ -82,8 +82,8 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static int StepBack(State&) { return 0; }": "StepBack" + otherwise,
             "static int StepBack(State, std::uint64_t) { return 0; }":
                 "StepBack takes the state by value",
-            "std::string Fault(const State&) { return {}; }": "Fault" + neither,
-            "static bool Fault(const State&) { return true; }": "Fault" + otherwise,
+            "std::string Validate(const State&) { return {}; }": "Validate" + neither,
+            "static bool Validate(const State&) { return true; }": "Validate" + otherwise,
             "std::string Format(const State&) { return {}; }": "Format" + neither,
             "static std::string Format(State&) { return {}; }": "Format" + otherwise,
             "static bool Parse(std::string_view, State&) { return true; }": "Parse" + otherwise,
@@ -101,7 +101,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static std::string action_name(int) { return {}; }": "expected ActionName",
             "static int InverseAction(int) { return 0; }": "expected Inverse ",
             "static int Stepback(State&, std::uint64_t) { return 0; }": "expected StepBack",
-            "static std::string Faults(const State&) { return {}; }": "expected Fault",
+            "static std::string Fault(const State&) { return {}; }": "expected Validate",
             "static std::string ToString(const State&) { return {}; }": "expected Format",
             "static State FromString(std::string_view) { return {}; }": "expected Parse",
             "static tandem::Picture draw(const State&) { return {}; }": "expected Draw",
@@ -158,11 +158,11 @@ class Plugin(CliTest):
         self.assertIn("--plugin FILE", self.run_installed(
             "solve", "--model", "run", "--states", "states.txt", code=2)[1])
 
-    def refuses_without_the_plugin(self):
+    def rejects_the_run_without_the_plugin(self):
         self.assertIn("--plugin FILE",
                       self.run_installed("check-domain", "pancake", code=2)[1])
 
-    def refuses_another_version(self):
+    def rejects_another_interface_version(self):
         """Returns the version that the program accepts."""
         content = self.plugin.read_bytes()
         mark = b"tandem plug-in interface "

@@ -1,4 +1,5 @@
 // Tests that runs which are stopped, are killed or fail can be resumed.
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
