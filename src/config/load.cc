@@ -25,8 +25,11 @@ namespace {
 
 // Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
 // states the new one.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kRenamedKeys = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kRenamedKeys = {{
+    {"evaluate", "inference"},
+    {"diagnose", "profile"},
     {"evaluate.batch_rows", "inference.batch_size"},
+    {"inference.batch_rows", "inference.batch_size"},
     {"evaluate.precision", "inference.precision"},
     {"evaluate.threads", "inference.threads"},
     {"prefetch.pinned", "prefetch.pin_memory"},

@@ -97,7 +97,7 @@ class Config(CliTest):
         for text in "", "# seed: 1\n":
             _, warning = self.run_tandem("config", self.write("empty.yaml", text))
             self.assertIn("empty.yaml: the config is empty, so every key has its default; the puzzle "
-                          "is cube3. To silence this warning, write {} into the file", warning)
+                          "is cube3:stickers. To silence this warning, write {} into the file", warning)
         self.assertEqual("", self.run_tandem("config", self.write("meant.yaml", "{}"))[1])
         self.assertIn("byte 1 is NUL", self.run_tandem("config", self.write("nul.yaml", "\0" * 9),
                                                        code=2)[1])

@@ -312,9 +312,11 @@ TEST(Config, WrongParameterErrorNamesKeyAndExpectedValues) {
 }
 
 TEST(Config, RenamedKeyErrorStatesTheNewName) {
+  EXPECT_EQ(ErrorFor("evaluate: {batch_rows: 5}\n"),
+            "my.yaml:1: unknown key `evaluate`; it was renamed to `inference`");
   EXPECT_EQ(
-      ErrorFor("evaluate: {batch_rows: 5}\n"),
-      "my.yaml:1: unknown key `evaluate.batch_rows`; it was renamed to `inference.batch_size`");
+      ErrorFor("inference: {batch_rows: 5}\n"),
+      "my.yaml:1: unknown key `inference.batch_rows`; it was renamed to `inference.batch_size`");
   EXPECT_EQ(ErrorFor("", {"diagnose.trace=true"}),
             "--set diagnose.trace=true: unknown key `diagnose.trace`; it was renamed to "
             "`profile.trace`");

@@ -351,7 +351,7 @@ TEST(CheckProducts, ErrorNamesTheTypeWhoseProductIsWrong) {
     } catch (const Error& error) {
       const std::string message = error.what();
       const std::string type = wrong == at::kFloat ? "in fp32" : "in bf16";
-      EXPECT_NE(message.find("wrong on cpu with 2 CPU threads: " + type), message.npos) << message;
+      EXPECT_NE(message.find("wrong on cpu with 2 CPU threads: a product " + type), message.npos) << message;
     }
   }
 }
@@ -467,7 +467,7 @@ TEST_F(TensorFile, ErrorNamesTheFileWhicheverByteIsDamaged) {
     std::string changed = whole;
     changed[i] = static_cast<char>(changed[i] ^ 0x40);
     WriteFileAtomically(path_, changed);
-    EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt is "), std::string::npos) << i;
+    EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: "), std::string::npos) << i;
   }
 }
 
@@ -505,7 +505,7 @@ TEST_F(TensorFile, RejectsPipesAndSizesBeyondMemory) {
   std::filesystem::remove(path_);
   WriteFileAtomically(path_, "PK\3\4");
   std::filesystem::resize_file(path_, std::uintmax_t{1} << 37);
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: it has 128.0 GiB, expected at"),
+  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: its size is 128.0 GiB, expected at"),
             std::string::npos);
 }
 

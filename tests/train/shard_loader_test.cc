@@ -152,7 +152,7 @@ TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
                 AllOf(HasSubstr(compressed.path().string()), HasSubstr("`data.reading: map`"),
-                      HasSubstr("set it to read"), HasSubstr("--compression none")));
+                      HasSubstr("set `data.reading: read`"), HasSubstr("--compression none")));
   }
 }
 
