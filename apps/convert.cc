@@ -48,7 +48,7 @@ std::string StateOf(const ordered_json& object) {
 // Converts the state of a line. Other entries of a JSON object stay as they are.
 std::string ConvertLine(std::string_view line, const Change& change) {
   if (line.front() != '{') return change(line);
-  ordered_json object = ParseJsonOrDiscard<ordered_json>(line);
+  auto object = ParseJsonOrDiscard<ordered_json>(line);
   object["state"] = change(StateOf(object));
   return DumpJson(object);
 }
@@ -66,9 +66,10 @@ std::string ConvertFile(const std::string& path, const Change& change) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }
   }
-  if (converted.empty())
+  if (converted.empty()) {
     throw InputError(fmt::format(
         "{}: no state found; expected one state per line, or JSON lines with `state`", path));
+  }
   return converted;
 }
 

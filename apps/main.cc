@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -25,8 +26,8 @@ namespace {
 // opens would get the stream's number and receive what is printed. Standard input then reads as
 // empty, and writing to standard output still fails.
 void ReplaceClosedStreams() {
-  constexpr std::pair<int, int> kStreams[] = {
-      {STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}};
+  constexpr std::array<std::pair<int, int>, 3> kStreams = {
+      {{STDIN_FILENO, O_RDONLY}, {STDOUT_FILENO, O_RDONLY}, {STDERR_FILENO, O_WRONLY}}};
   for (const auto& [number, flags] : kStreams) {
     if (::fcntl(number, F_GETFD) >= 0) continue;
     if (::open("/dev/null", flags) != number) std::abort();

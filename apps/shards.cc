@@ -77,8 +77,9 @@ void PrintSet(const ShardSet& set) {
              WithThousands(spec.examples), spec.domain, spec.target);
   fmt::print("  columns   {}\n", DescribeSchema(spec.schema));
   std::string provenance;
-  for (const auto& [key, value] : spec.provenance)
+  for (const auto& [key, value] : spec.provenance) {
     provenance += fmt::format("  {}: {}", key, value);
+  }
   fmt::print("  made by {}\n", provenance);
   fmt::print("  chunks    of {} rows, compression {}\n\n", WithThousands(spec.chunk_rows),
              NameOf(spec.compression));

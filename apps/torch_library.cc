@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -23,13 +24,17 @@ namespace {
 // oneDNN change the last bits. A run must depend only on its config, so only variables that change
 // neither results nor the number of threads are kept.
 bool MayStay(std::string_view name) {
-  constexpr std::string_view kLibraries[] = {"OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_"};
-  constexpr std::string_view kHarmless[] = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "OMP_STACKSIZE",
-                                            "GOMP_STACKSIZE"};
+  constexpr std::array<std::string_view, 6> kLibraries = {"OMP_", "GOMP_", "KMP_",
+                                                          "MKL_", "DNNL_", "ONEDNN_"};
+  constexpr std::array<std::string_view, 4> kHarmless = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT",
+                                                         "OMP_STACKSIZE", "GOMP_STACKSIZE"};
   const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (std::ranges::none_of(kLibraries, starts)) return true;
-  return std::ranges::find(kHarmless, name) != std::end(kHarmless) ||
-         name.find("VERBOSE") != name.npos || name.find("DISPLAY") != name.npos;
+  const auto contains = [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  return std::ranges::find(kHarmless, name) != kHarmless.end() || contains("VERBOSE") ||
+         contains("DISPLAY");
 }
 
 void IgnoreSettingsOfMathLibraries() {

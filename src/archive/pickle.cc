@@ -364,8 +364,9 @@ class PickleReader {
   // ("storage", torch.FloatStorage, "0", "cpu", 12)
   Storage StorageOf(const Item& id) const {
     const auto* tuple = std::get_if<std::shared_ptr<const Tuple>>(&id.value);
-    if (tuple == nullptr || (*tuple)->items.size() != 5)
+    if (tuple == nullptr || (*tuple)->items.size() != 5) {
       Fail("expected the five parts of a storage");
+    }
     const std::vector<Item>& parts = (*tuple)->items;
     const auto* kind = std::get_if<Text>(&parts[0].value);
     const auto* type = std::get_if<StoredType>(&parts[1].value);

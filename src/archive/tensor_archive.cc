@@ -42,8 +42,9 @@ PickledDict ReadTensorArchive(std::span<const std::byte> file) {
     return records.Find(records.folder() + std::string(name));
   };
   const auto byte_order = find("byteorder");
-  if (byte_order && TextOf(*byte_order) != "little")
+  if (byte_order && TextOf(*byte_order) != "little") {
     throw Error("its numbers are not little-endian");
+  }
   const PickleLimits limits{.tensor_bytes = kMostUsesOfAByte * file.size()};
   return ReadPickle(
       TextOf(*find("data.pkl")),

@@ -15,15 +15,18 @@ namespace fs = std::filesystem;
 // Reads cpu.max: "150000 100000", or "max 100000" if there is no limit.
 std::optional<double> QuotaInVersion2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
-  double quota = 0, period = 0;
+  double quota = 0;
+  double period = 0;
   if (!(file >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
   return quota / period;
 }
 
 // In version 1, a quota of -1 means no limit.
 std::optional<double> QuotaInVersion1(const fs::path& group) {
-  std::ifstream quota_file(group / "cpu.cfs_quota_us"), period_file(group / "cpu.cfs_period_us");
-  double quota = 0, period = 0;
+  std::ifstream quota_file(group / "cpu.cfs_quota_us");
+  std::ifstream period_file(group / "cpu.cfs_period_us");
+  double quota = 0;
+  double period = 0;
   if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0) {
     return std::nullopt;
   }

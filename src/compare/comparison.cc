@@ -120,7 +120,8 @@ SolveRates SolveRatesOf(std::span<const VariantRuns> variants, const std::vector
 
 void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& of, Row& row) {
   const std::vector<RunRecord>& first = variants.front().runs;
-  std::vector<double> speed_up, log_speed_up;
+  std::vector<double> speed_up;
+  std::vector<double> log_speed_up;
   row.weights_equal_first = true;
   for (std::size_t seed = 0; seed < of.runs.size(); ++seed) {
     speed_up.push_back(first[seed].seconds / of.runs[seed].seconds);

@@ -77,6 +77,27 @@ Quantity QuantityFor(std::span<const VariantRuns> variants) {
           .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
 }
 
+// Draws the grid of a panel whose left edge is at `left`, with numbers along both axes.
+void DrawGrid(Svg& svg, double left, const Axis& to_x, const Axis& to_y) {
+  const double bottom = kPanelTop + kPanelHeight;
+  for (const double tick : to_x.Ticks(5)) {
+    svg.Line({to_x(tick), kPanelTop}, {to_x(tick), bottom}, kGrid);
+    svg.Text({to_x(tick), bottom + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
+  }
+  for (const double tick : to_y.Ticks(6)) {
+    svg.Line({left, to_y(tick)}, {left + kPanelWidth, to_y(tick)}, kGrid);
+    svg.Text({left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
+  }
+}
+
+// Draws one run: a thick line with dots if it is the first seed of its variant, else a pale line.
+void DrawCurve(Svg& svg, const std::vector<Point>& points, std::size_t variant, bool first_seed) {
+  const double opacity = first_seed ? 0.9 : 0.4;
+  svg.Polyline(points, ColourOf(variant), first_seed ? 2.5 : 1, opacity, DashesOf(variant));
+  if (!first_seed || points.size() > kMostDots) return;
+  for (const Point& point : points) svg.Dot(point, ColourOf(variant), 3, opacity);
+}
+
 // Draws a curve for every run, in a panel whose left edge is at `left`.
 void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity& quantity,
                 double left, const Coordinate& x, const std::string& x_name) {
@@ -94,27 +115,16 @@ void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity&
   const double bottom = kPanelTop + kPanelHeight;
   const Axis to_x(across.least, across.most, left, left + kPanelWidth);
   const Axis to_y(up.least, up.most, bottom - 5, kPanelTop + 5);
-  for (const double tick : to_x.Ticks(5)) {
-    svg.Line({to_x(tick), kPanelTop}, {to_x(tick), bottom}, kGrid);
-    svg.Text({to_x(tick), bottom + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
-  }
-  for (const double tick : to_y.Ticks(6)) {
-    svg.Line({left, to_y(tick)}, {left + kPanelWidth, to_y(tick)}, kGrid);
-    svg.Text({left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
-  }
+  DrawGrid(svg, left, to_x, to_y);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    for (std::size_t seed = variants[i].runs.size();
-         seed-- > 0;) {  // draw the thick line last, on top
-      const double opacity = seed == 0 ? 0.9 : 0.4;
+    // The first seed comes last, so that its thick line is on top.
+    for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {
       std::vector<Point> points;
       for (const UpdatePoint& point : variants[i].runs[seed].curve) {
         const std::optional<double> y = quantity.y(point);
         if (y) points.push_back({to_x(x(point)), to_y(*y)});
       }
-      svg.Polyline(points, ColourOf(i), seed == 0 ? 2.5 : 1, opacity, DashesOf(i));
-      if (seed == 0 && points.size() <= kMostDots) {
-        for (const Point& point : points) svg.Dot(point, ColourOf(i), 3, opacity);
-      }
+      DrawCurve(svg, points, i, seed == 0);
     }
   }
   svg.Text({left + kPanelWidth / 2, bottom + 36}, x_name, Anchor::kMiddle);

@@ -58,7 +58,7 @@ std::string ByChance(double chance) {
 }
 
 std::string Faster(const Row& row, std::size_t seeds) {
-  const std::string figures = fmt::format("{:.3f}x as fast", row.speed_up.median);
+  std::string figures = fmt::format("{:.3f}x as fast", row.speed_up.median);
   if (seeds == 1) return figures;
   const std::string range =
       fmt::format("{:.3f} to {:.3f} over {} seeds; {}", row.speed_up.least, row.speed_up.most,

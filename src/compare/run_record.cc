@@ -16,8 +16,9 @@ using Json = nlohmann::json;
 
 Json JsonOf(const std::string& text, const std::string& where) {
   Json json = ParseJsonOrDiscard(text);
-  if (json.is_discarded())
+  if (json.is_discarded()) {
     throw InputError(where + ": not JSON. Expected the file of a finished run; run it again.");
+  }
   return json;
 }
 
@@ -86,8 +87,9 @@ RunRecord ReadRun(const std::filesystem::path& folder) {
     const std::string where = fmt::format("{}:{}", metrics, record.curve.size() + 1);
     ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
-  if (record.curve.empty())
+  if (record.curve.empty()) {
     throw InputError(metrics + ": no updates found; expected one line per update");
+  }
   record.lag_updates /= static_cast<double>(record.curve.size());
   if (final_solve_rate) record.curve.back().solve_rate = final_solve_rate;
   return record;

@@ -121,7 +121,7 @@ UpdatePlan UpdatePacer::Revised(UpdatePlan plan, double limit_s) const {
   const double update_s = (began_s_.back() - began_s_[done - recent]) / static_cast<double>(recent);
   const std::int64_t update = first_update_ + static_cast<std::int64_t>(done);
   const std::int64_t updates = update + UpdatesThatFit(limit_s, began_s_.back(), update_s);
-  const double left = static_cast<double>(plan.updates() - update);
+  const auto left = static_cast<double>(plan.updates() - update);
   const auto wrong_by = static_cast<double>(std::abs(updates - plan.updates()));
   if (updates != plan.updates() && wrong_by >= kTolerance * left) plan.Revise(update, updates);
   return plan;
