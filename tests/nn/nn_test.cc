@@ -351,7 +351,8 @@ TEST(CheckProducts, ErrorNamesTheTypeWhoseProductIsWrong) {
     } catch (const Error& error) {
       const std::string message = error.what();
       const std::string type = wrong == at::kFloat ? "in fp32" : "in bf16";
-      EXPECT_NE(message.find("wrong on cpu with 2 CPU threads: a product " + type), message.npos) << message;
+      EXPECT_NE(message.find("wrong on cpu with 2 CPU threads: a product " + type), message.npos)
+          << message;
     }
   }
 }
@@ -505,8 +506,9 @@ TEST_F(TensorFile, RejectsPipesAndSizesBeyondMemory) {
   std::filesystem::remove(path_);
   WriteFileAtomically(path_, "PK\3\4");
   std::filesystem::resize_file(path_, std::uintmax_t{1} << 37);
-  EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: its size is 128.0 GiB, expected at"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: its size is 128.0 GiB, expected at"),
+      std::string::npos);
 }
 
 TEST(WeightsSha256, HashesTheDocumentedBytes) {
