@@ -345,8 +345,9 @@ class Terminal(CliTest):
         try:  # pty.spawn copies the child's terminal to our standard output
             with open(os.devnull, "wb") as sink:
                 os.dup2(sink.fileno(), 1)
-                status = pty.spawn([str(TANDEM), "train", str(config), "--out",
-                                    str(self.folder / "run")], read)
+                # A terminal that cannot redraw a line (TERM=dumb) gets no bar.
+                status = pty.spawn(["env", "TERM=xterm", str(TANDEM), "train", str(config),
+                                    "--out", str(self.folder / "run")], read)
         finally:
             os.dup2(stdout, 1)
         text = b"".join(shown).decode()
