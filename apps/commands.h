@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/load.h"
-#include "shards/generate_shards.h"
+#include "generate/generate_shards.h"
 
 namespace tandem {
 

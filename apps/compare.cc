@@ -11,7 +11,6 @@
 #include "apps/run_folder.h"
 #include "apps/signals.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/stopwatch.h"

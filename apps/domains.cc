@@ -9,7 +9,7 @@
 
 #include "apps/commands.h"
 #include "base/json.h"
-#include "base/terminal.h"
+#include "base/machine.h"
 #include "tandem/registry.h"
 
 namespace tandem {

@@ -1,13 +1,13 @@
 // tandem generate CONFIG --examples N --out DIR
 #include "apps/generation.h"
 #include "apps/torch_library.h"
-#include "base/cores.h"
+#include "base/machine.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 
 int RunGenerate(const GenerateArgs& args) {
-  TrainConfig config = LoadConfig(args.config, args.overrides);
+  Config config = LoadConfig(args.config, args.overrides);
   if (config.generate.target != Target::kWalkLength) return RunGenerateWithNetwork(args);
   config.generate.workers = config.generate.workers.value_or(NumCores());
   const auto domain = MakeDomain(config.domain.full_name());

@@ -5,17 +5,17 @@
 #include "apps/generation.h"
 #include "apps/plain_errors.h"
 #include "config/fields.h"
-#include "nn/torch_evaluator.h"
-#include "run/checkpoint.h"
-#include "run/resolve.h"
-#include "run/run_directory.h"
+#include "nn/inference_net.h"
 #include "tandem/registry.h"
+#include "train/checkpoint.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
 
 namespace tandem {
 namespace {
 
 int Generate(const GenerateArgs& args) {
-  const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  const Config asked = LoadConfig(args.config, args.overrides);
   if (asked.network.init_from.empty()) {
     throw InputError(fmt::format(
         "{}: `generate.target: {}` needs a network, so `network.init_from` must name a run or a "
@@ -23,7 +23,7 @@ int Generate(const GenerateArgs& args) {
         args.config, ValueText(asked, "generate.target")));
   }
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const TrainConfig config = ResolveAutos(asked, *device);
+  const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
   ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));

@@ -6,7 +6,7 @@
 
 #include "apps/signals.h"
 #include "base/log.h"
-#include "base/peak_memory.h"
+#include "base/machine.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "domain/plugin.h"
@@ -51,7 +51,7 @@ ShardingOptions OptionsOf(const GenerateArgs& args) {
 }
 
 // Row r of walk_length is the state after (r mod max_scramble) + 1 actions of its walk.
-void CheckWholeWalk(const GenerateArgs& args, const TrainConfig& config) {
+void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
   const std::int64_t length = config.generate.max_scramble;
   if (config.generate.target != Target::kWalkLength || args.sharding.examples >= length) return;
   throw InputError(
@@ -114,7 +114,7 @@ class Reporter {
 
 }  // namespace
 
-int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
+int GenerateWith(const GenerateArgs& args, const Config& config, const Domain& domain,
                  AskedNetwork asked, const std::string& weights_sha256,
                  const std::string& instruction_set) {
   CheckPluginDomain(domain);

@@ -4,14 +4,14 @@
 #include <string>
 
 #include "apps/commands.h"
-#include "generate/make_generator.h"
-#include "shards/generate_shards.h"
+#include "generate/generate_shards.h"
+#include "generate/generator.h"
 
 namespace tandem {
 
 /// Writes the shards and returns the exit code. `config` must have no `auto` left. MakeGenerator
 /// says what `asked` must hold, and SpecOfSet describes `weights_sha256` and `instruction_set`.
-int GenerateWith(const GenerateArgs& args, const TrainConfig& config, const Domain& domain,
+int GenerateWith(const GenerateArgs& args, const Config& config, const Domain& domain,
                  AskedNetwork asked, const std::string& weights_sha256,
                  const std::string& instruction_set = "");
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "search/hint.h"
+#include "search/greedy.h"
 #include "search/search.h"
 
 namespace tandem {

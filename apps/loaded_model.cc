@@ -7,18 +7,18 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "run/resolve.h"
-#include "run/run_directory.h"
 #include "search/astar.h"
-#include "search/q_beam_search.h"
+#include "search/beam_search.h"
 #include "tandem/error.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
 
 namespace tandem {
 namespace {
 
 // Returns the run's config with the user's changes. Keys that depend on the machine are reset to
 // auto.
-TrainConfig ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
+Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   std::vector<Override> overrides;
   for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision"}) {
     overrides.push_back({key, "auto", "the default of solving"});
@@ -44,7 +44,7 @@ void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
   LogInfo(text);
 }
 
-std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) {
+std::unique_ptr<Search> MakeBeamSearch(const Config& config, Model& model) {
   const BeamOptions options = {
       .width = static_cast<std::size_t>(config.search.beam_width),
       .max_length = static_cast<std::size_t>(config.search.max_length),
@@ -56,7 +56,7 @@ std::unique_ptr<Search> MakeBeamSearch(const TrainConfig& config, Model& model) 
   return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
 }
 
-std::unique_ptr<Search> MakeAStar(const TrainConfig& config, Model& model) {
+std::unique_ptr<Search> MakeAStar(const Config& config, Model& model) {
   const SearchConfig& search = config.search;
   const AStarOptions options = {
       .weight = static_cast<float>(search.weight),
@@ -104,7 +104,7 @@ std::string FasterAStar(const SearchConfig& config, const SearchResult& result) 
 
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
-  const TrainConfig asked = ConfigForSolving(run, args);
+  const Config asked = ConfigForSolving(run, args);
   std::unique_ptr<Device> device = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device);
   model_ = std::make_unique<Model>(CheckpointOf(run, args.checkpoint), config_, std::move(device));

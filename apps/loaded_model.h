@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "apps/commands.h"
-#include "config/train_config.h"
-#include "run/model.h"
+#include "config/config.h"
 #include "search/search.h"
+#include "train/model.h"
 
 namespace tandem {
 
@@ -18,7 +18,7 @@ class LoadedModel {
   /// Throws InputError that names what is missing or does not match.
   explicit LoadedModel(const ModelArgs& args);
 
-  const TrainConfig& config() const { return config_; }
+  const Config& config() const { return config_; }
   const Domain& domain() const { return model_->domain(); }
   Model& model() { return *model_; }
 
@@ -30,7 +30,7 @@ class LoadedModel {
   std::string Failure(const SearchResult& result) const;
 
  private:
-  TrainConfig config_;
+  Config config_;
   std::unique_ptr<Model> model_;
 };
 

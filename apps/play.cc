@@ -18,7 +18,7 @@
 #include "apps/signals.h"
 #include "apps/start_state.h"
 #include "apps/torch_library.h"
-#include "base/terminal.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

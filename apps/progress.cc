@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "base/log.h"
-#include "base/terminal.h"
+#include "base/machine.h"
 #include "base/text.h"
-#include "run/verdict.h"
+#include "train/report.h"
 
 namespace tandem {
 namespace {
@@ -38,7 +38,7 @@ std::string Describe(const Progress& progress) {
 
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(const TrainConfig& config)
+ProgressDisplay::ProgressDisplay(const Config& config)
     : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
 
 void ProgressDisplay::OnIteration(const Progress& progress) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/stopwatch.h"
-#include "run/train_run.h"
+#include "train/train_run.h"
 
 namespace tandem {
 
@@ -12,7 +12,7 @@ namespace tandem {
 class ProgressDisplay final : public TrainObserver {
  public:
   /// If `config` has `validation.log`, also logs a line for each validation.
-  explicit ProgressDisplay(const TrainConfig& config);
+  explicit ProgressDisplay(const Config& config);
   ~ProgressDisplay() override { Close(); }
 
   void OnIteration(const Progress& progress) override;
@@ -25,7 +25,7 @@ class ProgressDisplay final : public TrainObserver {
   void Show(const Progress& progress);
 
   const bool terminal_;
-  const TrainConfig config_;
+  const Config config_;
   Stopwatch since_shown_;
 };
 

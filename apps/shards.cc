@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
-#include "shards/shard_set.h"
+#include "data/shard_set.h"
 
 namespace tandem {
 namespace {

@@ -4,7 +4,7 @@
 #include "apps/commands.h"
 #include "apps/output_file.h"
 #include "apps/start_state.h"
-#include "base/terminal.h"
+#include "base/machine.h"
 #include "tandem/registry.h"
 
 namespace tandem {

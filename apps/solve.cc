@@ -13,7 +13,7 @@
 #include "apps/solve_report.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
-#include "run/states_file.h"
+#include "train/states_file.h"
 
 namespace tandem {
 namespace {

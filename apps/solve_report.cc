@@ -10,7 +10,7 @@
 
 #include "apps/output_file.h"
 #include "base/json.h"
-#include "base/terminal.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "tandem/error.h"
 

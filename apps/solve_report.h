@@ -9,9 +9,9 @@
 
 #include "apps/commands.h"
 #include "base/file.h"
-#include "run/states_file.h"
 #include "search/search.h"
 #include "tandem/domain.h"
+#include "train/states_file.h"
 
 namespace tandem {
 

@@ -10,21 +10,20 @@
 #include "apps/progress.h"
 #include "apps/run_folder.h"
 #include "apps/signals.h"
-#include "base/cores.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/shard_set.h"
 #include "domain/plugin.h"
-#include "run/bottleneck.h"
-#include "run/calibrate.h"
-#include "run/memory_plan.h"
-#include "run/resolve.h"
-#include "run/resume.h"
-#include "run/train_run.h"
-#include "run/verdict.h"
-#include "shards/shard_set.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/calibrate.h"
+#include "train/memory_plan.h"
+#include "train/report.h"
+#include "train/resume.h"
+#include "train/run_profile.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -39,7 +38,7 @@ std::string DescribeNetwork(const NetworkConfig& network) {
 
 // Warns if the labels of the shards are not those that the config asks for, or if rows generated
 // during the run would differ from the rows of the shards.
-void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
+void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
   const bool mixed = c.live_part_of(c.train.batch_size) > 0;
   const std::string target = ValueText(c, "generate.target");
   if (set.target != target) {
@@ -57,7 +56,7 @@ void WarnOfDifferences(const ShardSetSpec& set, const TrainConfig& c) {
   }
 }
 
-std::string DescribeShards(const TrainConfig& c, const ShardSetSpec& set) {
+std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
   const std::int64_t live = c.live_part_of(c.train.batch_size);
   const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
   return fmt::format(
@@ -68,7 +67,7 @@ std::string DescribeShards(const TrainConfig& c, const ShardSetSpec& set) {
 
 // Logs what the run will do and how much memory it will take, before anything large is allocated.
 // Throws InputError if the run would exceed a memory limit.
-void Announce(const TrainConfig& c, const std::string& device, const fs::path& out) {
+void Announce(const Config& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   const MemoryPlan plan = PlanMemory(c);
   const bool searches = c.generate.search != GenerateSearch::kNone;
@@ -117,7 +116,7 @@ const char* Describe(RunEnd end) {
   return "";
 }
 
-void Report(const RunSummary& summary, const TrainConfig& config, const fs::path& out) {
+void Report(const RunSummary& summary, const Config& config, const fs::path& out) {
   const double rate = static_cast<double>(summary.examples) / summary.wall_s;
   const std::string loss =
       summary.iterations > 0
@@ -162,10 +161,10 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
 }
 
 // Does a whole run in a folder that has been claimed for it.
-int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
+int TrainIn(const RunDirectory& directory, const Config& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
-  TrainConfig config = ResolveAutos(asked, *device);
+  Config config = ResolveAutos(asked, *device);
   config = MeasureThreads(config, asked, device, signals.stop());
   config = ResolveMaxUpdates(config, device, began, signals.stop());
   Announce(config, device->description(), directory.path());
@@ -175,7 +174,7 @@ int TrainIn(const RunDirectory& directory, const TrainConfig& asked,
 
 int TrainNew(const TrainArgs& args) {
   const Stopwatch began;
-  const TrainConfig asked = LoadConfig(args.config, args.overrides);
+  const Config asked = LoadConfig(args.config, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const RunDirectory directory =
@@ -198,12 +197,12 @@ int Resume(const TrainArgs& args) {
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
   const Checkpoint checkpoint(directory.checkpoint());
-  const TrainConfig asked = ConfigToResume(directory, checkpoint, args.overrides);
+  const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const RunCounters done = checkpoint.Counters();
   CheckSomethingIsLeft(asked, done, directory.path());
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const TrainConfig config = ResolveAutos(asked, *device);
+  const Config config = ResolveAutos(asked, *device);
   const StopOnSignals signals(ClosedPipe::kStops);
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);

@@ -8,16 +8,16 @@
 #include <thread>
 
 #include "base/mapped_file.h"
-#include "generate/make_generator.h"
-#include "shards/generate_shards.h"
-#include "shards/shard_set.h"
+#include "data/shard_set.h"
+#include "generate/generate_shards.h"
+#include "generate/generator.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 
-inline TrainConfig CubeConfig() {
-  TrainConfig config;
+inline Config CubeConfig() {
+  Config config;
   config.generate.workers = std::max(1U, std::thread::hardware_concurrency());
   return config;
 }
@@ -52,7 +52,7 @@ class CubeShards {
 
  private:
   explicit CubeShards(std::int64_t examples) {
-    const TrainConfig config = CubeConfig();
+    const Config config = CubeConfig();
     const auto domain = MakeDomain(config.domain.full_name());
     const StopSignal stop;
     GenerateShards(*MakeGenerator(*domain, config, {}),

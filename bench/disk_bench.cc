@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "bench/cube_shards.h"
-#include "train/prefetch_loader.h"
-#include "train/shard_loader.h"
-#include "train/torch_trainer.h"
+#include "data/loader.h"
+#include "data/shard_loader.h"
+#include "train/trainer.h"
 
 namespace tandem {
 namespace {
@@ -34,7 +34,7 @@ void Train(benchmark::State& state, Device& device, DataLoader& loader, const Da
 
 // The first rows of the set: as many as one update needs.
 DataBuffer RowsOfAnUpdate() {
-  const TrainConfig config = CubeConfig();
+  const Config config = CubeConfig();
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer rows(ExampleSchema(domain->spec()), static_cast<std::size_t>(kIterations * kBatch));
   MakeGenerator(*domain, config, {})->Fill({.rows = kIterations * kBatch}, rows, StopSignal());

@@ -7,10 +7,10 @@
 
 #include <map>
 
-#include "nn/product_rate.h"
-#include "nn/torch_evaluator.h"
+#include "nn/inference_net.h"
+#include "nn/products.h"
 #include "tandem/error.h"
-#include "train/torch_trainer.h"
+#include "train/trainer.h"
 
 namespace tandem {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/cube_shards.h"
-#include "shards/epoch_order.h"
-#include "shards/shard_pipeline.h"
+#include "data/epoch_order.h"
+#include "data/shard_pipeline.h"
 
 namespace tandem {
 namespace {

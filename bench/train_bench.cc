@@ -8,10 +8,10 @@
 
 #include <thread>
 
-#include "nn/one_hot.h"
+#include "nn/inference_net.h"
+#include "nn/resnet_fc.h"
 #include "nn/threads.h"
-#include "nn/torch_evaluator.h"
-#include "train/torch_trainer.h"
+#include "train/trainer.h"
 
 namespace tandem {
 namespace {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 namespace tandem {
-
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
 /// symbolic link, its target is replaced. Without Commit, the temporary file is removed and `path`
@@ -60,5 +59,13 @@ std::string ReadText(const std::filesystem::path& path);
 /// Throws InputError that names the path if it is a pipe or a device, because opening a pipe to
 /// read it can block forever. Accepts files, folders and paths that do not exist.
 void RequireNoPipe(const std::filesystem::path& path);
+
+/// Creates the folder, or accepts one that exists and is empty. Throws InputError that asks for
+/// another `--out` if `folder` is a file or a folder that is not empty. Throws InputError with the
+/// system's reason if it cannot be created.
+void MakeEmptyFolder(const std::filesystem::path& folder);
+
+/// Throws the InputError that asks for another `--out`.
+[[noreturn]] void FailForTakenFolder(const std::filesystem::path& folder);
 
 }  // namespace tandem

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/terminal.h"
+#include "base/machine.h"
 
 namespace tandem {
 namespace {

@@ -2,10 +2,73 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <memory>
 #include <numeric>
 #include <utility>
 
 namespace tandem {
+namespace {
+
+constexpr std::array<std::string_view, kNumPhases> kNames = {
+    "unnamed",         "idle",
+    "set_up",          "generate",
+    "scramble",        "expand",
+    "evaluate",        "back_up",
+    "write",           "wait_for_workers",
+    "wait_for_answer", "wait_for_free_slot",
+    "shuffle",         "gather",
+    "host_to_device",  "wait_for_room",
+    "disk_load",       "wait_for_chunk",
+    "gpu_transfer",    "gpu_queue_wait",
+    "wait_for_rows",   "answer",
+    "replay",          "wait_for_batch",
+    "forward",         "backward",
+    "clip_gradients",  "optimizer",
+    "wait_for_device", "publish",
+    "keep_state",      "validation",
+    "checkpoint",      "report"};
+static_assert(!kNames.back().empty(), "a phase has no name");
+
+}  // namespace
+
+std::string_view PhaseName(Phase phase) { return kNames[static_cast<std::size_t>(phase)]; }
+
+bool IsWait(Phase phase) {
+  return phase == Phase::kIdle || phase == Phase::kGpuQueueWait ||
+         PhaseName(phase).starts_with("wait_");
+}
+
+TraceLog::~TraceLog() {
+  for (Block* block = first_.load(); block != nullptr;) {
+    const std::unique_ptr<Block> gone(block);
+    block = gone->next.load();
+  }
+}
+
+void TraceLog::Append(const TraceEvent& event) {
+  if (last_ == nullptr || last_->size.load(std::memory_order_relaxed) == last_->events.size()) {
+    std::atomic<Block*>& link = last_ == nullptr ? first_ : last_->next;
+    last_ = std::make_unique<Block>().release();
+    link.store(last_, std::memory_order_release);
+  }
+  const std::size_t size = last_->size.load(std::memory_order_relaxed);
+  last_->events[size] = event;
+  last_->size.store(size + 1, std::memory_order_release);
+}
+
+std::vector<TraceEvent> TraceLog::Events() const {
+  std::vector<TraceEvent> all;
+  for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;) {
+    // Read `next` before `size`: if there is a next block, this one is full and no event is missed.
+    const Block* next = block->next.load(std::memory_order_acquire);
+    const auto size = static_cast<std::ptrdiff_t>(block->size.load(std::memory_order_acquire));
+    all.insert(all.end(), block->events.begin(), block->events.begin() + size);
+    block = next;
+  }
+  return all;
+}
+
 namespace {
 
 using Clock = Track::Clock;

@@ -1,22 +1,121 @@
-// Accounts for the time of each thread of a run, by phase.
+// The phases into which a run divides the time of its threads.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
-#include "base/phase.h"
-#include "base/trace_log.h"
-
 namespace tandem {
+/// Phase is what a thread spends its time on. The names (PhaseName) appear in files that other
+/// programs read, so add phases but do not rename them.
+enum class Phase : std::uint8_t {
+  kUnnamed,  ///< time outside all spans; never reported, so that missing spans show as missing time
+  kIdle,     ///< between two tasks
+  kSetUp,    ///< choosing the number of updates, creating the network, starting threads
+
+  // Generation.
+  kGenerate,         ///< distributing the work of a fill
+  kScramble,         ///< random walks
+  kExpand,           ///< expanding states and testing the children for goals
+  kEvaluate,         ///< evaluating with the target network
+  kBackUp,           ///< computing labels from the children's estimates
+  kWrite,            ///< encoding states for the buffer or for the target network
+  kWaitForWorkers,   ///< waiting until the workers have finished the work given to them
+  kWaitForAnswer,    ///< waiting until the main thread has evaluated states (sync_main)
+  kWaitForFreeSlot,  ///< waiting until the trainer returns a buffer
+
+  // Making batches.
+  kShuffle,
+  kGather,        ///< copying rows of the buffer into a batch
+  kHostToDevice,  ///< starting the transfer of a batch to the device
+  kWaitForRoom,   ///< waiting until the trainer returns a batch
+
+  // Reading shards.
+  kDiskLoad,      ///< reading a chunk from disk and verifying it
+  kWaitForChunk,  ///< transfer thread: waiting until the next chunk has been read
+  kGpuTransfer,   ///< transferring a chunk to the device, until it has arrived
+  kGpuQueueWait,  ///< training thread: waiting until a chunk is on the device
+
+  // Training.
+  kWaitForRows,   ///< waiting until a buffer is full
+  kAnswer,        ///< evaluating states for the generator (sync_main)
+  kReplay,        ///< storing rows in replay and drawing a sample of them
+  kWaitForBatch,  ///< waiting until the prefetch thread has made a batch
+  kForward,
+  kBackward,
+  kClipGradients,
+  kOptimizer,
+  kWaitForDevice,
+  kPublish,  ///< copying the weights to the target network
+
+  // Between updates.
+  kKeepState,  ///< copying the state that is saved if the next update fails
+  kValidation,
+  kCheckpoint,
+  kReport,  ///< writing metrics and calling observers of the run
+
+  kCount
+};
+
+inline constexpr auto kNumPhases = static_cast<std::size_t>(Phase::kCount);
+
+/// The name of a phase in files, such as "wait_for_rows".
+std::string_view PhaseName(Phase phase);
+
+/// Whether the thread does no work in this phase.
+bool IsWait(Phase phase);
+
+/// Whether nested spans count as this phase instead of their own. Validation also expands and
+/// evaluates states, but its phase should show how long all of it takes.
+constexpr bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
+
+/// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
+struct TraceEvent {
+  enum class Kind : std::uint8_t { kSpan, kArrowStart, kArrowEnd };
+  static constexpr std::int64_t kNoNumber = -1;
+
+  Kind kind = Kind::kSpan;
+  std::string_view name;            ///< must have static storage duration
+  std::int64_t number = kNoNumber;  ///< an update or iteration; for an arrow, the same at both ends
+  std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
+};
+
+/// TraceLog is an append-only log with one writer thread, which never waits. Any thread may read it
+/// at any time.
+class TraceLog {
+ public:
+  TraceLog() = default;
+  ~TraceLog();
+  TraceLog(const TraceLog&) = delete;
+  TraceLog& operator=(const TraceLog&) = delete;
+
+  /// Appends an event. For the writer thread only.
+  void Append(const TraceEvent& event);
+
+  /// All events appended so far, in order.
+  std::vector<TraceEvent> Events() const;
+
+ private:
+  // An event is written before `size` counts it, and a block is full before `next` is set.
+  struct Block {
+    std::array<TraceEvent, 1024> events;
+    std::atomic<std::size_t> size{0};
+    std::atomic<Block*> next{nullptr};  // owned
+  };
+
+  std::atomic<Block*> first_{nullptr};  // owned; null while the log is empty
+  Block* last_ = nullptr;               // used only by the writer
+};
 
 /// PhaseTimes holds the seconds that one or several threads spent in each phase.
 struct PhaseTimes {

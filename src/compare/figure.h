@@ -1,12 +1,56 @@
-// Draws the figure of a comparison.
+// Draws simple SVG pictures: lines, bars and text.
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "compare/comparison.h"
 
 namespace tandem {
+struct Point {
+  double x = 0;
+  double y = 0;
+};
+
+enum class Anchor { kStart, kMiddle, kEnd };
+
+/// `Svg` collects shapes and writes them as an SVG file. Units are pixels; y grows downwards.
+class Svg {
+ public:
+  Svg(double width, double height);
+
+  void Line(Point from, Point to, std::string_view colour, double width = 1);
+  /// `dashes` lists the lengths of dashes and gaps, such as "8 4". "" draws a solid line.
+  void Polyline(std::span<const Point> points, std::string_view colour, double width,
+                double opacity, std::string_view dashes = "");
+  void Dot(Point centre, std::string_view colour, double radius, double opacity);
+  void Bar(Point corner, double width, double height, std::string_view colour,
+           std::string_view tooltip = "");
+  void Text(Point at, std::string_view text, Anchor anchor = Anchor::kStart, double size = 12);
+
+  std::string Finish() const;
+
+ private:
+  double width_, height_;
+  std::string body_;
+};
+
+/// `Axis` maps a range of values to a range of pixels, and chooses round values for ticks.
+class Axis {
+ public:
+  /// If `most` is not above `least`, the range is widened to a width of 1.
+  Axis(double least, double most, double first_pixel, double last_pixel);
+
+  double operator()(double value) const;
+
+  /// Returns about `count` round values in the range, 1, 2 or 5 times a power of ten apart.
+  std::vector<double> Ticks(int count) const;
+
+ private:
+  double least_, most_, first_pixel_, last_pixel_;
+};
 
 /// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
 /// legend, which names curves that coincide; and a timeline of the generator and the main thread in

@@ -3,11 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
-#include "config/device_name.h"
+#include "base/text.h"
 
 namespace tandem {
+std::optional<int> CudaIndex(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) return std::nullopt;
+  name.remove_prefix(5);
+  int index = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
+  return index;
+}
+
+bool IsDeviceName(std::string_view name) {
+  return name == "auto" || name == "cpu" || CudaIndex(name).has_value();
+}
+
 namespace {
 
 template <class Value>
@@ -36,7 +52,7 @@ constexpr bool kTryFirst = true;
 
 }  // namespace
 
-std::vector<Field> FieldsOf(TrainConfig& c) {
+std::vector<Field> FieldsOf(Config& c) {
   std::vector<Field> fields = {
       {"domain.name", "Puzzle to train on. `tandem domains` lists the puzzles.",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
@@ -359,6 +375,142 @@ std::vector<Field> FieldsOf(TrainConfig& c) {
                    ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
   }
   return fields;
+}
+
+namespace {
+
+// Parses the whole of `text` as a number. Returns nothing if any part of it is not.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return number;
+}
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+std::string IntRange(std::int64_t least, std::int64_t most) {
+  if (most == kMany) return fmt::format("a whole number of at least {}", least);
+  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
+}
+
+}  // namespace
+
+std::string Field::section() const {
+  const std::size_t dot = key.find('.');
+  return dot == std::string::npos ? "" : key.substr(0, dot);
+}
+
+std::string Field::name() const { return key.substr(key.find('.') + 1); }
+
+std::string Expected(const Field& field) {
+  return std::visit(
+      Overloaded{
+          [](const IntField& f) { return IntRange(f.least, f.most); },
+          [](const AutoIntField& f) { return IntRange(f.least, f.most) + ", or auto"; },
+          [](const RealField& f) {
+            return fmt::format("a number from {:g} to {:g}", f.least, f.most);
+          },
+          [](const NullRealField& f) {
+            return fmt::format("a number from {:g} to {:g}, or null", f.least, f.most);
+          },
+          [](const TextField& f) { return f.expected; },
+          [](const NullTextField&) { return std::string("a path, or null"); },
+          [](const ArgumentField& f) { return f.parameter.expected; },
+          [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
+      },
+      field.value);
+}
+
+bool SetField(const Field& field, std::string_view text) {
+  const auto set_int = [&](auto& f) {
+    const auto number = ParseNumber<std::int64_t>(text);
+    if (!number || *number < f.least || *number > f.most) return false;
+    *f.value = *number;
+    return true;
+  };
+  const auto set_real = [&](auto& f) {
+    const auto number = ParseNumber<double>(text);
+    if (!number || !(*number >= f.least && *number <= f.most)) return false;
+    *f.value = *number;
+    return true;
+  };
+  return std::visit(Overloaded{
+                        [&](const IntField& f) { return set_int(f); },
+                        [&](const AutoIntField& f) {
+                          if (text != "auto") return set_int(f);
+                          f.value->reset();
+                          return true;
+                        },
+                        [&](const RealField& f) { return set_real(f); },
+                        [&](const NullRealField& f) {
+                          if (text != "null" && !text.empty()) return set_real(f);
+                          f.value->reset();
+                          return true;
+                        },
+                        [&](const TextField& f) {
+                          if (text.empty()) return false;
+                          if (f.accepts != nullptr && !f.accepts(text)) return false;
+                          *f.value = text;
+                          return true;
+                        },
+                        [&](const NullTextField& f) {
+                          *f.value = text == "null" ? "" : text;
+                          return true;
+                        },
+                        [&](const ArgumentField& f) {
+                          if (!AcceptsArgument(f.domain, std::string(text))) return false;
+                          *f.value = text;
+                          return true;
+                        },
+                        [&](const ChoiceField& f) {
+                          const auto found = std::ranges::find(f.names, text);
+                          if (found == f.names.end()) return false;
+                          f.set(static_cast<std::size_t>(found - f.names.begin()));
+                          return true;
+                        },
+                    },
+                    field.value);
+}
+
+std::string FieldText(const Field& field) {
+  return std::visit(
+      Overloaded{
+          [](const IntField& f) { return fmt::format("{}", *f.value); },
+          [](const AutoIntField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("auto");
+          },
+          [](const RealField& f) { return fmt::format("{}", *f.value); },
+          [](const NullRealField& f) {
+            return f.value->has_value() ? fmt::format("{}", **f.value) : std::string("null");
+          },
+          [](const TextField& f) { return *f.value; },
+          [](const NullTextField& f) { return f.value->empty() ? "null" : *f.value; },
+          [](const ArgumentField& f) {
+            return f.value->empty() ? f.parameter.default_value : *f.value;
+          },
+          [](const ChoiceField& f) { return f.names[f.get()]; },
+      },
+      field.value);
+}
+
+std::optional<std::string> FindValueText(const Config& config, std::string_view key) {
+  Config copy = config;
+  const std::vector<Field> fields = FieldsOf(copy);
+  const auto found = std::ranges::find(fields, key, &Field::key);
+  if (found == fields.end()) return std::nullopt;
+  return FieldText(*found);
+}
+
+std::string ValueText(const Config& config, std::string_view key) {
+  return FindValueText(config, key).value();
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// The table of config keys. Reading, writing and documenting a config all use it.
+// Parses the values of the key `device`.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,15 @@
 #include <variant>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "tandem/registry.h"
 
 namespace tandem {
+/// Returns the N of "cuda:N", 0 for "cuda", and nothing for other names.
+std::optional<int> CudaIndex(std::string_view name);
+
+/// Returns whether `name` is "auto", "cpu", "cuda" or "cuda:N". The device need not exist.
+bool IsDeviceName(std::string_view name);
 
 /// Upper bound of a field that has no practical limit.
 inline constexpr std::int64_t kMany = 1'000'000'000'000;
@@ -63,7 +68,7 @@ struct ChoiceField {
 };
 
 /// `Field` describes one key of a config: its name, its documentation, the values that it accepts,
-/// and where in a TrainConfig its value is stored.
+/// and where in a Config its value is stored.
 struct Field {
   std::string key;      ///< with its section: "train.batch_size"
   std::string meaning;  ///< what `tandem config --reference` prints: one or two sentences
@@ -78,7 +83,7 @@ struct Field {
 
 /// Returns every key, in the order in which a config is written. The fields point into `config`,
 /// which must outlive them. The keys under `domain` depend on the puzzle that `config` names.
-std::vector<Field> FieldsOf(TrainConfig& config);
+std::vector<Field> FieldsOf(Config& config);
 
 /// Describes the values that a field accepts: "a whole number from 1 to 64, or auto".
 std::string Expected(const Field& field);
@@ -91,9 +96,9 @@ bool SetField(const Field& field, std::string_view text);
 std::string FieldText(const Field& field);
 
 /// Returns the value of one key of a config as text; nothing if there is no such key.
-std::optional<std::string> FindValueText(const TrainConfig& config, std::string_view key);
+std::optional<std::string> FindValueText(const Config& config, std::string_view key);
 
 /// Returns the value of one key of a config as text. The key must exist.
-std::string ValueText(const TrainConfig& config, std::string_view key);
+std::string ValueText(const Config& config, std::string_view key);
 
 }  // namespace tandem

@@ -1,26 +1,150 @@
 #include "config/load.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/node/node.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "config/check_together.h"
-#include "config/domain_choice.h"
 #include "config/fields.h"
-#include "config/only_document.h"
+#include "config/validate.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
+/// Returns the only document of a YAML text, or a null node if there is none. Throws InputError
+/// that names `file` and the line if a second document begins there (YAML::Load would silently
+/// ignore it) or if the line has a NUL byte. Throws YAML::Exception if the text is not YAML.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& file);
+
+/// Returns the puzzle that `overrides` name, or else the document, or else the default puzzle. Its
+/// argument is the default of its parameter. Call this before reading other keys, because the keys
+/// under `domain` depend on the puzzle. Throws InputError if the puzzle is unknown; the error names
+/// the place, the known puzzles and the nearest one. Messages call the document `file`.
+DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
+                          const std::vector<Override>& overrides);
+
+namespace {
+
+// Records where each document of a YAML text begins.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  std::vector<YAML::Mark> marks;
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+};
+
+// Rejects text with a NUL byte. The parser would end at the first one, so a file whose contents a
+// power cut replaced by NUL bytes would look empty.
+void CheckIsText(const std::string& yaml, const std::string& file) {
+  const std::size_t at = yaml.find('\0');
+  if (at == std::string::npos) return;
+  const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
+  throw InputError(fmt::format(
+      "{}:{}: byte {} is NUL; the file is damaged or is not text. Expected YAML such as "
+      "`seed: 1`.",
+      file, std::count(yaml.begin(), end, '\n') + 1, at + 1));
+}
+
+}  // namespace
+
+// This does not use YAML::LoadAll, which never returns if a document begins with a comma: the
+// parser then reports an empty document before the comma, again and again.
+YAML::Node OnlyDocument(const std::string& yaml, const std::string& file) {
+  CheckIsText(yaml, file);
+  std::istringstream in(yaml);
+  YAML::Parser parser(in);
+  DocumentStarts starts;
+  const std::vector<YAML::Mark>& marks = starts.marks;
+  while (marks.size() < 3 && parser.HandleNextDocument(starts)) {
+    if (marks.size() < 2 || marks.back().pos != marks[marks.size() - 2].pos) continue;
+    throw InputError(fmt::format("{}:{}: not valid YAML: unexpected character in column {}", file,
+                                 marks.back().line + 1, marks.back().column + 1));
+  }
+  if (marks.size() > 1) {
+    throw InputError(fmt::format(
+        "{}:{}: a second YAML document begins here; expected one document. Remove the `---`.", file,
+        marks[1].line + 1));
+  }
+  return YAML::Load(yaml);
+}
+
+namespace {
+
+// Returns the `domain.name` that wins: the last override, or else the document's. Values that are
+// not scalars are skipped here; the reader reports them.
+std::optional<Override> FindDomainName(const YAML::Node& document, const std::string& file,
+                                       const std::vector<Override>& overrides) {
+  const auto named = [](const Override& override) { return override.key == "domain.name"; };
+  const auto last = std::find_if(overrides.rbegin(), overrides.rend(), named);
+  if (last != overrides.rend()) return *last;
+  if (!document.IsMap()) return std::nullopt;
+  const YAML::Node section = document["domain"];
+  if (!section || !section.IsMap()) return std::nullopt;
+  for (const auto& entry : section) {
+    if (entry.first.Scalar() != "name" || !entry.second.IsScalar()) continue;
+    return Override{"domain.name", entry.second.Scalar(),
+                    fmt::format("{}:{}", file, entry.first.Mark().line + 1)};
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void UnknownDomain(const Override& chosen) {
+  const std::vector<std::string> known = DomainNames();
+  const std::size_t colon = chosen.value.find(':');
+  const std::string bare_name = chosen.value.substr(0, colon);
+  const DomainParameter* parameter = ParameterOf(bare_name);
+  std::string hint;
+  if (parameter != nullptr) {  // NAME:ARGUMENT works only on the command line
+    hint = fmt::format(". Did you mean {} with `domain.{}: {}`?", bare_name, parameter->key,
+                       chosen.value.substr(colon + 1));
+  } else if (const std::string_view nearest = Nearest(bare_name, known); !nearest.empty()) {
+    hint =
+        fmt::format(". Did you mean {}? For a puzzle from a plug-in, add --plugin FILE.", nearest);
+  } else {
+    hint = ". For a puzzle from a plug-in, add --plugin FILE.";
+  }
+  throw InputError(fmt::format("{}: `domain.name` is '{}', expected one of {}{}", chosen.origin,
+                               chosen.value, fmt::join(known, ", "), hint));
+}
+
+}  // namespace
+
+DomainConfig ChooseDomain(const YAML::Node& document, const std::string& file,
+                          const std::vector<Override>& overrides) {
+  DomainConfig domain;
+  if (const auto chosen = FindDomainName(document, file, overrides)) {
+    domain.name = chosen->value;
+    if (std::ranges::count(DomainNames(), domain.name) == 0) UnknownDomain(*chosen);
+  }
+  const DomainParameter* parameter = ParameterOf(domain.name);
+  if (parameter != nullptr) domain.argument = parameter->default_value;
+  return domain;
+}
+
 namespace {
 
 // Keys that were renamed before version 0.1.0, as (old name, new name). The error for an old name
@@ -47,11 +171,11 @@ std::string Line(const std::string& file, const YAML::Node& node) {
   return fmt::format("{}:{}", file, node.Mark().line + 1);
 }
 
-// Stores values in a TrainConfig, and remembers for error messages where each one was set.
+// Stores values in a Config, and remembers for error messages where each one was set.
 class Reader {
  public:
   // `config` must already name its puzzle, because the keys under `domain` depend on it.
-  Reader(TrainConfig& config, const std::vector<Override>& overrides)
+  Reader(Config& config, const std::vector<Override>& overrides)
       : config_(config),
         overrides_(overrides),
         domain_(config.domain.name),
@@ -189,7 +313,7 @@ class Reader {
                        origin == origins_.end() ? "the default" : origin->second);
   }
 
-  TrainConfig& config_;
+  Config& config_;
   const std::vector<Override>& overrides_;
   const std::string domain_;
   std::vector<Field> fields_;
@@ -211,9 +335,9 @@ Override ParseOverride(std::string_view text) {
           .origin = fmt::format("--set {}", text)};
 }
 
-TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
-                        const std::vector<Override>& overrides) {
-  TrainConfig config;
+Config ParseConfig(const std::string& yaml, const std::string& name,
+                   const std::vector<Override>& overrides) {
+  Config config;
   try {
     const YAML::Node document = OnlyDocument(yaml, name);
     config.domain = ChooseDomain(document, name, overrides);
@@ -228,9 +352,9 @@ TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
   return config;
 }
 
-TrainConfig LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
+Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
   const std::string yaml = ReadFile(path);
-  TrainConfig config = ParseConfig(yaml, path.string(), overrides);
+  Config config = ParseConfig(yaml, path.string(), overrides);
   if (OnlyDocument(yaml, path.string()).IsNull()) {
     LogWarning(
         fmt::format("{}: the config is empty, so every key has its default; the puzzle is {}. To "
@@ -241,8 +365,8 @@ TrainConfig LoadConfig(const std::filesystem::path& path, const std::vector<Over
   return config;
 }
 
-std::string ToYaml(const TrainConfig& config) {
-  TrainConfig copy = config;
+std::string ToYaml(const Config& config) {
+  Config copy = config;
   YAML::Emitter out;
   out << YAML::BeginMap;
   std::string open;  // the section being written

@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 
 namespace tandem {
-
 /// `Override` is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
 /// key is overridden twice, the later value wins.
 struct Override {
@@ -24,14 +23,13 @@ Override ParseOverride(std::string_view text);
 /// Reads `path`, applies `overrides`, and checks the result. Throws InputError that names the file
 /// and line (or the option), the key, the value found, the values expected and, for an unknown key,
 /// the nearest known one.
-TrainConfig LoadConfig(const std::filesystem::path& path,
-                       const std::vector<Override>& overrides = {});
+Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides = {});
 
 /// Reads a config from YAML text, as LoadConfig does from a file. Messages call the file `name`.
-TrainConfig ParseConfig(const std::string& yaml, const std::string& name,
-                        const std::vector<Override>& overrides = {});
+Config ParseConfig(const std::string& yaml, const std::string& name,
+                   const std::vector<Override>& overrides = {});
 
 /// Returns YAML that sets every key. ParseConfig reads it back to an equal config.
-std::string ToYaml(const TrainConfig& config);
+std::string ToYaml(const Config& config);
 
 }  // namespace tandem

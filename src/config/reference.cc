@@ -109,7 +109,7 @@ std::string SectionText(std::string_view section, const std::vector<Entry>& entr
 }  // namespace
 
 std::string ConfigReference() {
-  TrainConfig defaults;
+  Config defaults;
   const std::vector<Field> fields = FieldsOf(defaults);
   std::string text = Comment(kPreamble, "");
   for (auto begin = fields.begin(); begin != fields.end();) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 
 namespace tandem {
 

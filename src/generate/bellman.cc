@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/parallel.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
-#include "search/estimates.h"
+#include "generate/generator.h"
+#include "search/expander.h"
 
 namespace tandem {
-
 std::int64_t BatchExpander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));
@@ -77,6 +78,85 @@ void BellmanLabels::Write(const ExpandedBatch& batch, std::size_t i, std::span<f
     best = std::min(best, backup(action));
   }
   label[0] = batch.is_goal[i] != 0 ? 0.0F : best;
+}
+
+Schema StateSchema(const DomainSpec& spec) {
+  return {.columns = {{.name = "state",
+                       .type = ElementType::kUint8,
+                       .width = static_cast<std::size_t>(spec.state_size)},
+                      {.name = "bound", .type = ElementType::kFloat32, .width = 1}}};
+}
+
+ExampleWriter::ExampleWriter(const Domain& domain, Head head, bool capped)
+    : domain_(domain),
+      labels_(domain.spec(), head, capped),
+      width_(TargetWidth(domain.spec(), head)) {}
+
+void ExampleWriter::WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                               std::size_t row) const {
+  domain_.Encode(batch.rows().Slice(i, 1), out.column(kInputColumn).Slice(row, 1));
+}
+
+void ExampleWriter::WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                               std::size_t row) const {
+  labels_.Write(batch, i, out.floats(kTargetColumn).subspan(row * width_, width_));
+}
+
+void StateWriter::WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                             std::size_t row) const {
+  std::ranges::copy(batch.rows()[i], out.column(kStateColumn)[row].begin());
+  out.floats(kBoundColumn)[row] = batch.bounds[i];
+}
+
+namespace {
+
+constexpr std::size_t kGrain = 64;  // states per TBB task
+
+}  // namespace
+
+BellmanLabeller::BellmanLabeller(const Domain& domain, Evaluator& target_network,
+                                 LabellerOptions options)
+    : options_(options),
+      lookahead_(domain, target_network),
+      writer_(domain, options.head, options.capped),
+      turns_(options.workers),
+      expanded_{ExpandedBatch(domain), ExpandedBatch(domain)} {}
+
+void BellmanLabeller::Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
+                            const std::function<void()>& between) {
+  const Chunks chunks(static_cast<std::int64_t>(states.rows()), options_.chunk_rows);
+  const auto expand = [&](std::int64_t i) {
+    Expand(states, chunks[i], examples, expanded_[i % 2]);
+  };
+  turns_.Run(chunks.size(), stop, expand, [&](std::int64_t i) {
+    between();
+    lookahead_.Evaluate(expanded_[i % 2]);
+    BackUp(chunks[i], expanded_[i % 2], examples);
+  });
+}
+
+void BellmanLabeller::Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples,
+                             ExpandedBatch& batch) const {
+  const auto rows = static_cast<std::size_t>(chunk.rows);
+  const auto first_row = static_cast<std::size_t>(chunk.first);
+  lookahead_.Resize(batch, rows);
+  ForRanges(rows, kGrain, [&](std::size_t first, std::size_t count) {
+    const ConstRows bytes = states.column(kStateColumn).Slice(first_row + first, count);
+    std::ranges::copy(bytes.bytes(), batch.rows().Slice(first, count).data());
+    std::ranges::copy(states.floats(kBoundColumn).subspan(first_row + first, count),
+                      batch.bounds.begin() + static_cast<std::ptrdiff_t>(first));
+    lookahead_.Expand(batch, first, count);
+    for (std::size_t i = first; i < first + count; ++i) {
+      writer_.WriteState(batch, i, examples, first_row + i);
+    }
+  });
+}
+
+void BellmanLabeller::BackUp(Chunk chunk, const ExpandedBatch& batch, DataBuffer& examples) const {
+  const Span span(Phase::kBackUp);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    writer_.WriteLabel(batch, i, examples, static_cast<std::size_t>(chunk.first) + i);
+  }
 }
 
 }  // namespace tandem

@@ -1,18 +1,22 @@
 // Bellman backups: states, their children, and the network's estimates of the children.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "config/train_config.h"
-#include "search/children.h"
+#include "base/stop_signal.h"
+#include "config/config.h"
+#include "data/data_buffer.h"
+#include "generate/pipelined_loop.h"
+#include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
 /// ExpandedBatch holds a batch of states together with their children and the network's estimates
 /// of the children. Its memory is reused for the next batch.
 struct ExpandedBatch {
@@ -90,6 +94,94 @@ class BellmanLabels {
   const DomainSpec& spec_;
   const Head head_;
   const bool capped_;
+};
+
+/// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
+/// bytes and an upper bound on its cost-to-go (ExpandedBatch::bounds).
+inline constexpr std::size_t kStateColumn = 0;
+inline constexpr std::size_t kBoundColumn = 1;
+Schema StateSchema(const DomainSpec& spec);
+
+/// RowWriter writes state i of a batch to one row of a buffer, in two calls. Several threads may
+/// write different rows at once.
+class RowWriter {
+ public:
+  virtual ~RowWriter() = default;
+  /// Writes the columns that are known before the children are evaluated.
+  virtual void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                          std::size_t row) const = 0;
+  /// Writes the label. Requires that the children of the batch were evaluated.
+  virtual void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                          std::size_t row) const = 0;
+};
+
+/// ExampleWriter writes labelled rows (ExampleSchema).
+class ExampleWriter final : public RowWriter {
+ public:
+  /// `domain` must outlive this.
+  ExampleWriter(const Domain& domain, Head head, bool capped);
+
+  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                  std::size_t row) const override;
+  void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                  std::size_t row) const override;
+
+ private:
+  const Domain& domain_;
+  const BellmanLabels labels_;
+  const std::size_t width_;  // floats per label
+};
+
+/// StateWriter writes unlabelled rows (StateSchema).
+class StateWriter final : public RowWriter {
+ public:
+  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
+                  std::size_t row) const override;
+  void WriteLabel(const ExpandedBatch& /*batch*/, std::size_t /*i*/, DataBuffer& /*out*/,
+                  std::size_t /*row*/) const override {}
+};
+
+/// Labeller turns stored states into training examples with the target network's current weights.
+class Labeller {
+ public:
+  virtual ~Labeller() = default;
+
+  /// Labels row i of `states` (StateSchema) and writes it to row i of `examples` (ExampleSchema).
+  /// Blocks until done. Calls `between` on the calling thread once per chunk, before the chunk is
+  /// evaluated. Throws Stopped once `stop` is reached, and whatever the domain, the network or
+  /// `between` throws.
+  virtual void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
+                     const std::function<void()>& between) = 0;
+};
+
+/// LabellerOptions are the options of BellmanLabeller.
+struct LabellerOptions {
+  Head head = Head::kV;
+  bool capped = false;  ///< cap each label with the row's bound (see BellmanLabels)
+  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
+  int workers = 1;
+};
+
+/// BellmanLabeller labels states with Bellman backups, chunk by chunk. While the target network
+/// evaluates the children of one chunk, the workers expand the next chunk (see PipelinedLoop).
+class BellmanLabeller final : public Labeller {
+ public:
+  /// `domain` and `target_network` must outlive this.
+  BellmanLabeller(const Domain& domain, Evaluator& target_network, LabellerOptions options);
+
+  void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
+             const std::function<void()>& between) override;
+
+ private:
+  void Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples,
+              ExpandedBatch& batch) const;
+  void BackUp(Chunk chunk, const ExpandedBatch& batch, DataBuffer& examples) const;
+
+  const LabellerOptions options_;
+  const BatchExpander lookahead_;
+  const ExampleWriter writer_;
+  PipelinedLoop turns_;
+  std::array<ExpandedBatch, 2> expanded_;  // chunk i uses element i % 2
 };
 
 }  // namespace tandem

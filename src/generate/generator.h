@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "base/stop_signal.h"
-#include "buffer/data_buffer.h"
-#include "config/train_config.h"
+#include "config/config.h"
+#include "data/data_buffer.h"
 #include "tandem/domain.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
-
 /// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
 /// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
 /// goal.
@@ -46,5 +47,16 @@ class Generator {
   /// domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
 };
+
+/// AskedNetwork is the network that a generator queries, and whether its estimates label the rows.
+struct AskedNetwork {
+  Evaluator* network = nullptr;  ///< may be null only if config.generate.target is walk_length
+  bool labels = true;            ///< false: the rows stay unlabelled and have StateSchema
+};
+
+/// Creates the generator for `config`. `config.generate.workers` must be a number, not auto.
+/// `domain` and the network must outlive the result.
+std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
+                                         AskedNetwork asked);
 
 }  // namespace tandem

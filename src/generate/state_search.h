@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/random.h"
-#include "config/train_config.h"
+#include "config/config.h"
 #include "generate/bellman.h"
 #include "tandem/domain.h"
 

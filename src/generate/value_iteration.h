@@ -6,12 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "generate/bellman.h"
-#include "generate/chunks.h"
 #include "generate/generator.h"
 #include "generate/pipelined_loop.h"
-#include "generate/row_writer.h"
 #include "generate/state_search.h"
 #include "tandem/evaluator.h"
 

@@ -3,10 +3,10 @@
 
 #include <oneapi/tbb/task_arena.h>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "domain/random_walk.h"
-#include "generate/chunks.h"
 #include "generate/generator.h"
+#include "generate/pipelined_loop.h"
 
 namespace tandem {
 

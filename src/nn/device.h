@@ -10,12 +10,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/timeline.h"
 
 namespace tandem {
-
 /// TensorSpec is the type and shape of a tensor to allocate.
 struct TensorSpec {
   at::ScalarType type;
@@ -114,5 +114,15 @@ class Device {
 /// library are present, else the CPU. Must be called before any other use of LibTorch. Throws
 /// InputError that says what is missing.
 std::unique_ptr<Device> OpenDevice(const std::string& name);
+
+/// Gpus describes the GPUs of this machine that Tandem can use.
+struct Gpus {
+  int count = 0;
+  std::string missing;  ///< why there are none, if count is 0
+};
+
+/// Returns "" if a machine with these GPUs has device `name` ("auto", "cpu", "cuda" or "cuda:N"),
+/// else an error message that says why not and what can be used instead.
+std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
 
 }  // namespace tandem

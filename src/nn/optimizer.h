@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "nn/resnet_fc.h"
 
 namespace tandem {

@@ -2,7 +2,9 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/eye.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
@@ -13,9 +15,17 @@
 #include <vector>
 
 #include "base/random.h"
-#include "nn/autocast.h"
+#include "nn/threads.h"
 
 namespace tandem {
+OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
+    : features_(std::int64_t{layout.positions} * layout.depth),
+      rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}
+
+at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
+  // On a CPU, gathering rows of a small table is five times as fast as comparing with 0..depth-1.
+  return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
+}
 
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
   return {.input = domain.input,

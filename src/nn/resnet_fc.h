@@ -1,7 +1,8 @@
-// A residual network of fully connected layers, for training.
+// Encodes bytes as the input features of a network, on the device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
 #include <cstdint>
@@ -10,10 +11,23 @@
 #include <utility>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "tandem/domain.h"
 
 namespace tandem {
+/// OneHot encodes each byte of a row as `depth` features, one of which is 1.
+class OneHot {
+ public:
+  OneHot(InputLayout layout, at::ScalarType type, c10::Device device);
+
+  /// Maps (n, positions) uint8, each value below depth, to (n, positions * depth) of the type given
+  /// at construction. A value v at position p sets feature depth * p + v to 1.
+  at::Tensor operator()(const at::Tensor& bytes) const;
+
+ private:
+  std::int64_t features_;
+  at::Tensor rows_;  // (depth, depth); row v is the encoding of v
+};
 
 /// NetworkSpec is the shape of a network.
 struct NetworkSpec {

@@ -1,8 +1,9 @@
 // Sets how many CPU threads LibTorch uses for the calling thread.
 #pragma once
 
-namespace tandem {
+#include <ATen/autocast_mode.h>
 
+namespace tandem {
 /// ScopedThreads makes LibTorch's operators use `threads` CPU threads if they are called from this
 /// thread, until the end of the scope. Other threads keep their own number, so a trainer and an
 /// evaluator can each have a share of the cores; at::set_num_threads would set it for the whole
@@ -18,6 +19,32 @@ class ScopedThreads {
  private:
   int openmp_before_;
   int mkl_before_;
+};
+
+/// ScopedAutocast runs the calling thread's matrix products on `device` in bf16 if `enabled`, and
+/// in the precision of their operands otherwise, until the end of the scope. Run the forward pass
+/// inside the scope and the backward pass outside.
+class ScopedAutocast {
+ public:
+  ScopedAutocast(c10::DeviceType device, bool enabled)
+      : device_(device), before_(at::autocast::is_autocast_enabled(device)) {
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::set_autocast_enabled(device_, enabled);
+  }
+
+  ~ScopedAutocast() {
+    at::autocast::set_autocast_enabled(device_, before_);
+    // The cache holds bf16 copies of weights that the next optimizer step makes out of date. If
+    // autocast was on before, the enclosing scope still uses them.
+    if (!before_) at::autocast::clear_cache();
+  }
+
+  ScopedAutocast(const ScopedAutocast&) = delete;
+  ScopedAutocast& operator=(const ScopedAutocast&) = delete;
+
+ private:
+  c10::DeviceType device_;
+  bool before_;
 };
 
 }  // namespace tandem

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "config/train_config.h"
-#include "search/children.h"
+#include "config/config.h"
+#include "search/expander.h"
 #include "search/node_table.h"
-#include "search/open_list.h"
 #include "search/search.h"
 
 namespace tandem {

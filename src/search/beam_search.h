@@ -9,14 +9,13 @@
 #include <span>
 #include <vector>
 
-#include "config/train_config.h"
+#include "config/config.h"
 #include "search/expander.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
 /// BeamOptions are the options of BeamSearch and QBeamSearch.
 struct BeamOptions {
   std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth
@@ -100,6 +99,21 @@ class BeamSearch : public Search {
 
   Expander expander_;
   absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
+};
+
+/// QBeamSearch is BeamSearch with a Q net: it ranks the children of the frontier by the Q values of
+/// the actions that lead to them. It evaluates once per kept state instead of once per child, so at
+/// the same cost the beam can be wider by about the number of actions.
+class QBeamSearch final : public BeamSearch {
+ public:
+  /// `domain` and `q_net` must outlive this.
+  QBeamSearch(const Domain& domain, QEvaluator& q_net, BeamOptions options)
+      : BeamSearch(domain, q_net, options), q_net_(q_net) {}
+
+ private:
+  std::vector<std::uint32_t> Choose(const StopSignal& stop) override;
+
+  QEvaluator& q_net_;
 };
 
 }  // namespace tandem

@@ -1,17 +1,63 @@
-// Batched expansion and evaluation of states, shared by all searches.
+// Checks the estimates of a network.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/stop_signal.h"
-#include "search/children.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
+/// Throws Error that names the state if an estimate is NaN. Every comparison with a NaN is false,
+/// so min and max would drop it silently. `state_of(i)` must return the state that values[i]
+/// belongs to; the result must stay valid until the next call.
+void CheckEstimates(const Domain& domain, std::span<const float> values,
+                    const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of);
+
+/// The 64-bit hash (XXH3) by which searches look up states.
+std::uint64_t HashState(std::span<const std::uint8_t> state);
+
+/// Children holds the children of a batch of states and what is known about each of them. Its
+/// memory is reused for the next batch.
+///
+/// In every array, element i * num_actions + a is the result of applying action a to state i.
+class Children {
+ public:
+  /// `domain` must outlive this.
+  explicit Children(const Domain& domain) : domain_(domain) {}
+
+  /// The memory, in bytes, for the children of `states` states.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
+
+  /// Makes room for the children of `states` states.
+  void Resize(std::size_t states);
+
+  /// Makes the children of `states`, which are states first, first + 1, ... of the batch. `states`
+  /// must not lie in rows(). Several threads may call this at once for different states.
+  void Expand(ConstRows states, std::size_t first);
+
+  std::size_t size() const { return is_goal_.size(); }
+  ConstRows rows() const;
+  std::span<const std::uint8_t> is_goal() const { return is_goal_; }
+
+  /// 1 where the child equals its parent, for example because the action does not apply. Such a
+  /// child is never worth keeping.
+  std::span<const std::uint8_t> unchanged() const { return unchanged_; }
+
+  /// HashState of each child; unspecified where unchanged() is 1.
+  std::span<const std::uint64_t> hashes() const { return hashes_; }
+
+ private:
+  const Domain& domain_;
+  std::vector<std::uint8_t> rows_;
+  std::vector<std::uint8_t> is_goal_;
+  std::vector<std::uint8_t> unchanged_;
+  std::vector<std::uint64_t> hashes_;
+};
 
 /// Expander expands a batch of states and evaluates the children that a search chooses. A returned
 /// span stays valid until the next call of the same method; the memory is reused.

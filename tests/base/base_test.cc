@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "base/cores.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/machine.h"
 #include "base/random.h"
 #include "base/stop_signal.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-#include "buffer/data_buffer.h"
+#include "data/data_buffer.h"
 
 #include <gtest/gtest.h>
 

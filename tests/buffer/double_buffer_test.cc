@@ -1,4 +1,4 @@
-#include "buffer/double_buffer.h"
+#include "data/double_buffer.h"
 
 #include <gtest/gtest.h>
 

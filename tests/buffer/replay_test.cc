@@ -6,8 +6,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "buffer/replay_buffer.h"
-#include "buffer/replay_file.h"
+#include "data/replay_buffer.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 

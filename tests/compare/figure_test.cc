@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compare/svg.h"
-
 namespace tandem {
 namespace {
 

@@ -27,7 +27,7 @@ std::string ErrorFor(const std::string& yaml, const std::vector<std::string>& se
 }
 
 TEST(Config, ReadsSectionsValuesAndDefaults) {
-  const TrainConfig config = ParseConfig(
+  const Config config = ParseConfig(
       "seed: 7\n"
       "pipeline: {mode: sequential, policy_lag: 1}\n"
       "train:\n"
@@ -43,12 +43,12 @@ TEST(Config, ReadsSectionsValuesAndDefaults) {
   EXPECT_EQ(config.train.max_updates, std::nullopt);
   EXPECT_EQ(config.train.max_seconds, 2.5);
   EXPECT_EQ(config.prefetch.depth, PrefetchConfig{}.depth);
-  const TrainConfig defaults;
+  const Config defaults;
   EXPECT_EQ(ToYaml(ParseConfig("", "empty.yaml")), ToYaml(defaults));
 }
 
 TEST(Config, OverridesReplaceTheFileAndTheLastOneWins) {
-  const TrainConfig config =
+  const Config config =
       ParseConfig("train: {batch_size: 5}\n", "my.yaml",
                   {ParseOverride("train.batch_size=6"), ParseOverride("train.batch_size=7")});
   EXPECT_EQ(config.train.batch_size, 7);
@@ -58,7 +58,7 @@ TEST(Config, OverridesReplaceTheFileAndTheLastOneWins) {
 }
 
 TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
-  TrainConfig config;
+  Config config;
   config.domain = {.name = "npuzzle", .argument = "5"};
   for (const Field& field : FieldsOf(config)) {
     // Set a valid value that differs from the default, for each kind of field.
@@ -77,10 +77,10 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.train.batch_doubles_every = 0;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
-  const TrainConfig defaults;
+  const Config defaults;
   EXPECT_NE(yaml, ToYaml(defaults));
 
-  TrainConfig others;
+  Config others;
   others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
@@ -89,7 +89,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
 }
 
 TEST(Config, DoublingBatchSizesAreCheckedUpToTheLastUpdate) {
-  const TrainConfig config = ParseConfig(
+  const Config config = ParseConfig(
       "train: {batch_size: 10, batch_doubles_every: 3, iterations_per_update: 2, max_updates: 9}\n"
       "generate: {max_scramble: 20}",
       "my.yaml");
@@ -219,7 +219,7 @@ TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
 }
 
 TEST(Config, AdviceOnMemoryNamesKeysThatExist) {
-  TrainConfig config;
+  Config config;
   std::string known;
   for (const Field& field : FieldsOf(config)) known += field.key + " ";
   std::istringstream advice(std::string(kToSpareMemory) + " " + kToSpareGpuMemory);
@@ -268,16 +268,16 @@ TEST(Config, UnknownDomainErrorNamesKnownAndNearest) {
 }
 
 TEST(Config, ParameterOfAPuzzleIsAKey) {
-  const TrainConfig config = ParseConfig("domain: {size: 5, name: npuzzle}\n", "my.yaml");
+  const Config config = ParseConfig("domain: {size: 5, name: npuzzle}\n", "my.yaml");
   EXPECT_EQ(config.domain.full_name(), "npuzzle:5");
   EXPECT_NE(ToYaml(config).find("domain:\n  name: npuzzle\n  size: 5\n"), std::string::npos);
   EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:5");
   EXPECT_EQ(ValueText(config, "domain.size"), "5");
 
-  const TrainConfig smaller = ParseConfig("domain: {name: npuzzle, size: 5}\n", "my.yaml",
-                                          {ParseOverride("domain.size=3")});
+  const Config smaller = ParseConfig("domain: {name: npuzzle, size: 5}\n", "my.yaml",
+                                     {ParseOverride("domain.size=3")});
   EXPECT_EQ(smaller.domain.full_name(), "npuzzle:3");
-  const TrainConfig other =
+  const Config other =
       ParseConfig("domain: {name: cube3}\n", "my.yaml",
                   {ParseOverride("domain.size=6"), ParseOverride("domain.name=npuzzle")});
   EXPECT_EQ(other.domain.full_name(), "npuzzle:6");
@@ -286,7 +286,7 @@ TEST(Config, ParameterOfAPuzzleIsAKey) {
 TEST(Config, ParameterOfAPuzzleHasADefault) {
   EXPECT_EQ(ParseConfig("domain: {name: npuzzle}\n", "my.yaml").domain.full_name(), "npuzzle:4");
   EXPECT_EQ(ParseConfig("domain: {name: cube3}\n", "my.yaml").domain.full_name(), "cube3:stickers");
-  TrainConfig config;
+  Config config;
   config.domain.name = "npuzzle";
   EXPECT_EQ(ParseConfig(ToYaml(config), "my.yaml").domain.full_name(), "npuzzle:4");
 }

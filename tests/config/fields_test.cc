@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "config/device_name.h"
-
 namespace tandem {
 namespace {
 
 TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
-  TrainConfig config;
+  Config config;
   for (const Field& field : FieldsOf(config)) {
     const auto* choice = std::get_if<ChoiceField>(&field.value);
     if (choice == nullptr) continue;
@@ -36,7 +34,7 @@ TEST(DeviceName, ParsesTheIndexOfAGpu) {
 }
 
 TEST(Fields, DeviceMustBeAValidDeviceName) {
-  TrainConfig config;
+  Config config;
   const auto fields = FieldsOf(config);
   const Field& device = *std::ranges::find(fields, "device", &Field::key);
   for (const char* good : {"auto", "cpu", "cuda", "cuda:0", "cuda:12"}) {
@@ -48,17 +46,17 @@ TEST(Fields, DeviceMustBeAValidDeviceName) {
 }
 
 TEST(Fields, UnknownKeyHasNoValue) {
-  EXPECT_EQ(FindValueText(TrainConfig(), "generate.of_another_version"), std::nullopt);
-  EXPECT_EQ(FindValueText(TrainConfig(), "pipeline.mode"), "async");
+  EXPECT_EQ(FindValueText(Config(), "generate.of_another_version"), std::nullopt);
+  EXPECT_EQ(FindValueText(Config(), "pipeline.mode"), "async");
 }
 
 TEST(Fields, TenKeysAreMarkedAsTheOnesToTryFirst) {
-  TrainConfig config;
+  Config config;
   EXPECT_EQ(std::ranges::count(FieldsOf(config), true, &Field::try_first), 10);
 }
 
 TEST(Fields, EveryMeaningIsWrittenInSentences) {
-  TrainConfig config;
+  Config config;
   for (const Field& field : FieldsOf(config)) {
     if (std::holds_alternative<ArgumentField>(field.value)) continue;  // a puzzle's own words
     EXPECT_TRUE(field.meaning.ends_with(".")) << field.key;

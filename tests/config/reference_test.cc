@@ -19,12 +19,12 @@ std::string Unwrapped(const std::string& text) {
 }
 
 TEST(ConfigReference, IsAConfigWithEveryDefault) {
-  const TrainConfig defaults;
+  const Config defaults;
   EXPECT_EQ(ToYaml(ParseConfig(ConfigReference(), "reference")), ToYaml(defaults));
 }
 
 TEST(ConfigReference, SetsEveryKeyWithItsMeaningAndAcceptedValues) {
-  TrainConfig defaults;
+  Config defaults;
   const std::string reference = ConfigReference();
   const std::string unwrapped = Unwrapped(reference);
   for (const Field& field : FieldsOf(defaults)) {
@@ -48,7 +48,7 @@ TEST(ConfigReference, HasCommentedKeysForPuzzlesWithAParameter) {
 }
 
 TEST(ConfigReference, MarksExactlyTheKeysToTryFirst) {
-  TrainConfig defaults;
+  Config defaults;
   const std::string unwrapped = Unwrapped(ConfigReference());
   for (const Field& field : FieldsOf(defaults)) {
     const bool marked = unwrapped.find("[try first] " + field.meaning) != std::string::npos;

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/file.h"
-#include "search/children.h"
+#include "search/expander.h"
 #include "support/breadth_first.h"
 #include "support/small_puzzles.h"
 #include "support/source_folder.h"

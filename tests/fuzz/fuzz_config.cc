@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-std::optional<TrainConfig> Parse(const std::string& text) {
+std::optional<Config> Parse(const std::string& text) {
   try {
     return ParseConfig(text, "fuzz.yaml");
   } catch (const InputError&) {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "shards/shard_header.h"
+#include "data/shard_format.h"
 #include "tandem/error.h"
 
 namespace tandem {

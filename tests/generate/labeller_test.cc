@@ -1,9 +1,8 @@
-#include "generate/labeller.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "generate/bellman.h"
 #include "generate/value_iteration.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"

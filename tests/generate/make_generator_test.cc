@@ -1,11 +1,10 @@
 // Tests that every config key of a generator reaches it.
-#include "generate/make_generator.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "generate/row_writer.h"
+#include "generate/bellman.h"
+#include "generate/generator.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
 
@@ -31,8 +30,8 @@ class Recorder final : public Evaluator {
 
 class MakeGeneratorTest : public testing::Test {
  protected:
-  static TrainConfig Config(Target target, GenerateSearch search = GenerateSearch::kNone) {
-    TrainConfig config;
+  static Config MakeConfig(Target target, GenerateSearch search = GenerateSearch::kNone) {
+    Config config;
     config.seed = 3;
     config.generate = {.target = target,
                        .search = search,
@@ -45,7 +44,7 @@ class MakeGeneratorTest : public testing::Test {
     return config;
   }
 
-  DataBuffer Rows(const TrainConfig& config, bool labels = true) {
+  DataBuffer Rows(const Config& config, bool labels = true) {
     recorder_.sizes.clear();
     DataBuffer rows(
         labels ? ExampleSchema(cube_->spec(), config.network.head) : StateSchema(cube_->spec()),
@@ -55,7 +54,7 @@ class MakeGeneratorTest : public testing::Test {
     return rows;
   }
 
-  void ExpectOtherRows(TrainConfig config, const std::function<void(TrainConfig&)>& change) {
+  void ExpectOtherRows(Config config, const std::function<void(Config&)>& change) {
     const DataBuffer before = Rows(config);
     change(config);
     const DataBuffer after = Rows(config);
@@ -67,15 +66,15 @@ class MakeGeneratorTest : public testing::Test {
 };
 
 TEST_F(MakeGeneratorTest, WalksUseSeedAndLength) {
-  const TrainConfig config = Config(Target::kWalkLength);
-  ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
+  const Config config = MakeConfig(Target::kWalkLength);
+  ExpectOtherRows(config, [](Config& c) { c.seed = 4; });
   const DataBuffer rows = Rows(config);
   EXPECT_EQ(std::ranges::max(rows.floats(kTargetColumn)), 7);
   EXPECT_TRUE(recorder_.sizes.empty());
 }
 
 TEST_F(MakeGeneratorTest, QNetWalksHaveALabelPerAction) {
-  TrainConfig config = Config(Target::kWalkLength);
+  Config config = MakeConfig(Target::kWalkLength);
   config.network.head = Head::kQ;
   for (const float label : Rows(config).floats(kTargetColumn))
     EXPECT_LE(std::abs(label - 4.5), 4.5);
@@ -84,23 +83,23 @@ TEST_F(MakeGeneratorTest, QNetWalksHaveALabelPerAction) {
 }
 
 TEST_F(MakeGeneratorTest, ScramblesUseSeedAndLength) {
-  const TrainConfig config = Config(Target::kValueIteration);
-  ExpectOtherRows(config, [](TrainConfig& c) { c.seed = 4; });
-  ExpectOtherRows(config, [](TrainConfig& c) { c.generate.max_scramble = 8; });
+  const Config config = MakeConfig(Target::kValueIteration);
+  ExpectOtherRows(config, [](Config& c) { c.seed = 4; });
+  ExpectOtherRows(config, [](Config& c) { c.generate.max_scramble = 8; });
 }
 
 TEST_F(MakeGeneratorTest, SearchesUseTheirConfigKeys) {
-  const TrainConfig greedy = Config(Target::kValueIteration, GenerateSearch::kGreedy);
-  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search = GenerateSearch::kAStar; });
-  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search_epsilon = 0.9; });
-  ExpectOtherRows(greedy, [](TrainConfig& c) { c.generate.search_iterations = 6; });
-  const TrainConfig astar = Config(Target::kValueIteration, GenerateSearch::kAStar);
-  ExpectOtherRows(astar, [](TrainConfig& c) { c.generate.search_weight = 4; });
+  const Config greedy = MakeConfig(Target::kValueIteration, GenerateSearch::kGreedy);
+  ExpectOtherRows(greedy, [](Config& c) { c.generate.search = GenerateSearch::kAStar; });
+  ExpectOtherRows(greedy, [](Config& c) { c.generate.search_epsilon = 0.9; });
+  ExpectOtherRows(greedy, [](Config& c) { c.generate.search_iterations = 6; });
+  const Config astar = MakeConfig(Target::kValueIteration, GenerateSearch::kAStar);
+  ExpectOtherRows(astar, [](Config& c) { c.generate.search_weight = 4; });
 }
 
 TEST_F(MakeGeneratorTest, OnlyCappedTargetsAreCapped) {
   const auto most = [&](Target target, Head head) {
-    TrainConfig config = Config(target);
+    Config config = MakeConfig(target);
     config.network.head = head;
     return std::ranges::max(Rows(config).floats(kTargetColumn));
   };
@@ -108,13 +107,13 @@ TEST_F(MakeGeneratorTest, OnlyCappedTargetsAreCapped) {
   EXPECT_LE(most(Target::kCappedValueIteration, Head::kV), 7);
   EXPECT_GT(most(Target::kValueIteration, Head::kQ), 40);
   EXPECT_LE(most(Target::kCappedValueIteration, Head::kQ), 9);
-  TrainConfig config = Config(Target::kValueIteration);
+  Config config = MakeConfig(Target::kValueIteration);
   config.network.head = Head::kQ;
   EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // each action has a label
 }
 
 TEST_F(MakeGeneratorTest, UnlabelledRowsAreStates) {
-  const TrainConfig config = Config(Target::kValueIteration, GenerateSearch::kGreedy);
+  const Config config = MakeConfig(Target::kValueIteration, GenerateSearch::kGreedy);
   const DataBuffer states = Rows(config, /*labels=*/false);
   const DataBuffer examples = Rows(config);
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
@@ -125,7 +124,7 @@ TEST_F(MakeGeneratorTest, UnlabelledRowsAreStates) {
 
 TEST_F(MakeGeneratorTest, EvaluatesOneChunkPerCall) {
   const auto children = static_cast<std::int64_t>(cube_->spec().num_actions());
-  Rows(Config(Target::kValueIteration));  // 300 rows: 18 chunks of 16 and one of 12
+  Rows(MakeConfig(Target::kValueIteration));  // 300 rows: 18 chunks of 16 and one of 12
   std::vector<std::int64_t> expected(18, 16 * children);
   expected.push_back(12 * children);
   EXPECT_EQ(recorder_.sizes, expected);

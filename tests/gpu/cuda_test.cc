@@ -10,15 +10,15 @@
 #include <cstring>
 
 #include "config/load.h"
+#include "data/loader.h"
+#include "data/shard_loader.h"
 #include "generate/generator.h"
-#include "nn/torch_evaluator.h"
-#include "run/resolve.h"
-#include "run/train_run.h"
+#include "nn/inference_net.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/prefetch_loader.h"
-#include "train/shard_loader.h"
+#include "train/resume.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -46,7 +46,7 @@ class Cuda : public testing::Test {
   RunSummary Run(const std::vector<std::string>& sets) const {
     std::vector<Override> overrides;
     for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-    const TrainConfig config = ParseConfig(
+    const Config config = ParseConfig(
         "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 300}\n"
         "network: {width: 64, blocks: 1, norm: batch}\n"
         "train: {batch_size: 100, iterations_per_update: 10, max_updates: 6}\n",

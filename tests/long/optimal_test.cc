@@ -10,16 +10,16 @@
 #include "base/stopwatch.h"
 #include "config/load.h"
 #include "domain/random_walk.h"
-#include "run/calibrate.h"
-#include "run/model.h"
-#include "run/resolve.h"
-#include "run/run_directory.h"
-#include "run/train_run.h"
 #include "search/astar.h"
 #include "search/expander.h"
 #include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
+#include "train/calibrate.h"
+#include "train/model.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -96,7 +96,7 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
   const StopSignal never;
   const fs::path file = SourceFolder() / "configs" / GetParam().config;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
-  TrainConfig config = ResolveAutos(LoadConfig(file), *device);
+  Config config = ResolveAutos(LoadConfig(file), *device);
   ASSERT_LE(config.train.max_seconds, 60);
   ASSERT_GE(config.search.weight, 0.5);
   ASSERT_EQ(config.search.method, SearchMethod::kAStar);

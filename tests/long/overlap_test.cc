@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/stopwatch.h"
-#include "pipeline/pipeline.h"
+#include "train/modes.h"
 
 namespace tandem {
 namespace {

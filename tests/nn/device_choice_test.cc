@@ -1,6 +1,6 @@
-#include "nn/device_choice.h"
-
 #include <gtest/gtest.h>
+
+#include "nn/device.h"
 
 namespace tandem {
 namespace {

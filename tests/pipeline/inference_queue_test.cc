@@ -1,4 +1,4 @@
-#include "pipeline/inference_queue.h"
+#include "train/inference_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,4 @@
 // Tests the modes with a fake generator and a fake trainer whose weights are numbers.
-#include "pipeline/pipeline.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -8,12 +6,11 @@
 #include <thread>
 
 #include "base/stopwatch.h"
-#include "buffer/replay_buffer.h"
-#include "buffer/replay_file.h"
-#include "pipeline/replay_trainer.h"
+#include "data/replay_buffer.h"
 #include "pipeline/stand_ins.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/modes.h"
 
 namespace tandem {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/stopwatch.h"
-#include "buffer/replay_buffer.h"
-#include "pipeline/pipeline.h"
+#include "data/replay_buffer.h"
 #include "tandem/error.h"
+#include "train/modes.h"
 
 namespace tandem {
 

@@ -8,11 +8,11 @@
 #include <set>
 #include <thread>
 
-#include "buffer/replay_buffer.h"
-#include "generate/labeller.h"
-#include "pipeline/inference_queue.h"
-#include "pipeline/pipeline.h"
+#include "data/replay_buffer.h"
+#include "generate/bellman.h"
 #include "tandem/error.h"
+#include "train/inference_queue.h"
+#include "train/modes.h"
 
 namespace tandem {
 namespace {

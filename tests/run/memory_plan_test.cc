@@ -1,11 +1,11 @@
-#include "run/memory_plan.h"
+#include "train/memory_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "config/load.h"
 #include "nn/resnet_fc.h"
-#include "run/resolve.h"
 #include "tandem/registry.h"
+#include "train/resume.h"
 
 namespace tandem {
 namespace {
@@ -18,7 +18,7 @@ TEST(MemoryPlan, CountsTheParametersOfTheNetwork) {
   for (const char* yaml :
        {"network: {norm: none}", "network: {norm: batch, stem_width: 300, head: q}",
         "network: {norm: layer, blocks: 0}"}) {
-    const TrainConfig config = ParseConfig(yaml, "my.yaml");
+    const Config config = ParseConfig(yaml, "my.yaml");
     const ResNetFC net(NetworkFor(config.network, MakeDomain("cube3")->spec()), 1);
     EXPECT_EQ(PlanFor(yaml).parameters, net.NumParameters()) << yaml;
   }
@@ -51,7 +51,7 @@ TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
 }
 
 TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
-  TrainConfig config = ResolveAutos(ParseConfig("", "my.yaml"), *OpenDevice("cpu"));
+  Config config = ResolveAutos(ParseConfig("", "my.yaml"), *OpenDevice("cpu"));
   config.train.max_updates = 1;
   EXPECT_EQ(PlanMemory(config).pinned, 0);
   config.device = "cuda:0";

@@ -1,4 +1,6 @@
 // Tests that runs which are stopped, are killed or fail can be resumed.
+#include "train/resume.h"
+
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,13 +17,12 @@
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
-#include "run/model.h"
-#include "run/resolve.h"
-#include "run/run_directory.h"
-#include "run/train_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/model.h"
+#include "train/run_directory.h"
+#include "train/train_run.h"
 
 namespace {
 
@@ -75,7 +76,7 @@ class After final : public TrainObserver {
 
 class Resume : public testing::TestWithParam<std::vector<std::string>> {
  protected:
-  TrainConfig Config() const {
+  Config MakeConfig() const {
     std::vector<Override> overrides;
     for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
@@ -83,7 +84,7 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
 
   // Runs to the end, and calls `act` after `iterations` iterations. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
-    TrainRun run(Config(), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
     After after(iterations, [&] { act(run); });
     run.AddObserver(after);
     while (run.RunUpdate()) {
@@ -101,7 +102,7 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
   }
 
   RunSummary NeverStopped() {
-    TrainRun run(Config(), device_, std::nullopt, never_);
+    TrainRun run(MakeConfig(), device_, std::nullopt, never_);
     while (run.RunUpdate()) {
     }
     return run.Finish();
@@ -203,7 +204,7 @@ TEST_P(InFolder, ResumeRemovesTheOldSummary) {
 }
 
 TEST_P(InFolder, FailureToAllocateLargerBatchesLosesNoUpdate) {
-  TrainConfig config = Config();
+  Config config = MakeConfig();
   config.train.batch_size = 100'000;  // which the slots of the prefetch ring hold 64 times
   config.train.iterations_per_update = 1;
   config.train.batch_doubles_every = 1;
@@ -302,7 +303,7 @@ TEST_P(InFolder, BestCannotBeResumed) {
 
 TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   const RunSummary first = RunInterrupted(-1, [](TrainRun&) {});
-  TrainConfig config = Config();
+  Config config = MakeConfig();
   config.network.init_from = folder_.string();
   config.optimizer.learning_rate = 0;
   config.optimizer.final_learning_rate = 0;
@@ -314,7 +315,7 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
 
   config.network.width = 33;
   EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
-  config = Config();
+  config = MakeConfig();
   config.network.init_from = (temp_.path() / "nothing.pt").string();
   EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
   config.network.init_from = folder_.string();
@@ -323,13 +324,13 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
 }
 
 // Reads from a checkpoint everything that a run reads, into a network of another shape.
-void ReadAll(const fs::path& file, const TrainConfig& config) {
+void ReadAll(const fs::path& file, const Config& config) {
   const auto domain = MakeDomain(config.domain.full_name());
   ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
   const Checkpoint checkpoint(file);
   checkpoint.LoadModel(net, domain->spec().name);
   checkpoint.Counters();
-  checkpoint.Config();
+  checkpoint.MakeConfig();
   checkpoint.Position();
   checkpoint.Target();
   checkpoint.LoadState({}, {}, {});
@@ -345,7 +346,7 @@ TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {
   const fs::path file = folder_ / "checkpoint.pt";
   const TensorDict whole = ReadTensorFile(file);
   const auto expect_named = [&](const std::string& entry) {
-    EXPECT_THAT([&] { ReadAll(file, Config()); },
+    EXPECT_THAT([&] { ReadAll(file, MakeConfig()); },
                 ThrowsMessage<InputError>(
                     AllOf(HasSubstr("checkpoint.pt: `" + entry + "` is"), HasSubstr("expected"))));
   };

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
-#include "run/memory_plan.h"
-#include "run/resolve.h"
-#include "run/run_directory.h"
-#include "run/train_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/memory_plan.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -28,7 +28,7 @@ constexpr const char* kSmall =
 
 class Rewind : public testing::TestWithParam<std::vector<std::string>> {
  protected:
-  TrainConfig Config(std::vector<std::string> more = {}) const {
+  Config MakeConfig(std::vector<std::string> more = {}) const {
     std::vector<Override> overrides;
     for (const std::string& set : GetParam()) overrides.push_back(ParseOverride(set));
     for (const std::string& set : more) overrides.push_back(ParseOverride(set));
@@ -42,7 +42,7 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
   }
 
   RunSummary Straight() {
-    TrainRun run(Config(), device_, std::nullopt, never_);
+    TrainRun run(MakeConfig(), device_, std::nullopt, never_);
     return ToTheEnd(run);
   }
 
@@ -71,7 +71,7 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
 
 TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
   const RunDirectory directory = RunDirectory::Create(folder_);
-  TrainRun run(Config(), device_, directory, never_);
+  TrainRun run(MakeConfig(), device_, directory, never_);
   for (int update = 0; update < 2; ++update) run.RunUpdate();
   const Checkpoint after_two = Keep(directory);
   for (int update = 2; update < 5; ++update) run.RunUpdate();
@@ -96,7 +96,7 @@ TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
 
 TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
   const RunDirectory directory = RunDirectory::Create(folder_);
-  TrainRun run(Config(), device_, directory, never_);
+  TrainRun run(MakeConfig(), device_, directory, never_);
   run.RunUpdate();
   const Checkpoint after_one = Keep(directory);
   const RunSummary first = ToTheEnd(run);
@@ -107,9 +107,9 @@ TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
 
 TEST_P(Rewind, RejectsACheckpointOfAnotherNetwork) {
   const fs::path other = temp_.path() / "other";
-  TrainRun wide(Config({"network.width=48"}), device_, RunDirectory::Create(other), never_);
+  TrainRun wide(MakeConfig({"network.width=48"}), device_, RunDirectory::Create(other), never_);
   wide.RunUpdate();
-  TrainRun run(Config(), device_, RunDirectory::Create(folder_), never_);
+  TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
   run.RunUpdate();
   EXPECT_THROW(run.RewindTo(Checkpoint(other / "checkpoint.pt")), InputError);
 }
@@ -146,7 +146,7 @@ TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
   const TempFolder temp;
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  const TrainConfig config =
+  const Config config =
       ResolveAutos(ParseConfig(kSmall, "small.yaml", {ParseOverride("replay.updates=2")}), *device);
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   TrainRun kept(config, device, directory, never);
@@ -159,7 +159,7 @@ TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
 
 class BatchSchedule : public testing::Test {
  protected:
-  TrainConfig Config(std::vector<std::string> sets) const {
+  Config MakeConfig(std::vector<std::string> sets) const {
     sets.push_back("train.batch_doubles_every=3");
     std::vector<Override> overrides;
     for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
@@ -186,7 +186,7 @@ TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
   std::string sha256;
   for (const char* mode : {"pipeline.mode=async", "pipeline.mode=sequential"}) {
     const bool async = std::string(mode) == "pipeline.mode=async";
-    TrainRun run(Config(async ? Sets{mode} : Sets{mode, "pipeline.policy_lag=1"}), device_,
+    TrainRun run(MakeConfig(async ? Sets{mode} : Sets{mode, "pipeline.policy_lag=1"}), device_,
                  std::nullopt, never_);
     CountExamples count;
     run.AddObserver(count);
@@ -203,10 +203,10 @@ TEST_F(BatchSchedule, DoublesBatchesAndTrainsOnEveryRow) {
 }
 
 TEST_F(BatchSchedule, PlansMemoryForTheLargestBatches) {
-  TrainConfig large = ParseConfig(kSmall, "small.yaml", {ParseOverride("train.batch_size=160")});
+  Config large = ParseConfig(kSmall, "small.yaml", {ParseOverride("train.batch_size=160")});
   large = ResolveAutos(large, *device_);
-  EXPECT_EQ(PlanMemory(Config({})).buffers, PlanMemory(large).buffers);
-  EXPECT_EQ(PlanMemory(Config({})).batches, PlanMemory(large).batches);
+  EXPECT_EQ(PlanMemory(MakeConfig({})).buffers, PlanMemory(large).buffers);
+  EXPECT_EQ(PlanMemory(MakeConfig({})).batches, PlanMemory(large).batches);
 }
 
 }  // namespace

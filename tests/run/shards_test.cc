@@ -7,13 +7,13 @@
 
 #include "base/file.h"
 #include "config/load.h"
-#include "run/memory_plan.h"
-#include "run/resolve.h"
-#include "run/train_run.h"
 #include "support/example_sets.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/memory_plan.h"
+#include "train/resume.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -33,7 +33,7 @@ class FromShards : public testing::Test {
  protected:
   FromShards() { MakeShards(shards_); }
 
-  TrainConfig Config(const std::vector<std::string>& sets = {}) const {
+  Config MakeConfig(const std::vector<std::string>& sets = {}) const {
     std::vector<Override> overrides = {ParseOverride("data.source=shards"),
                                        ParseOverride("data.path=" + shards_.string())};
     for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
@@ -41,14 +41,14 @@ class FromShards : public testing::Test {
   }
 
   RunSummary Run(const std::vector<std::string>& sets = {}) const {
-    TrainRun run(Config(sets), device_, std::nullopt, never_);
+    TrainRun run(MakeConfig(sets), device_, std::nullopt, never_);
     while (run.RunUpdate()) {
     }
     return run.Finish();
   }
 
   RunSummary RunStopped(std::int64_t iterations, const std::vector<std::string>& sets) const {
-    TrainRun run(Config(sets), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(sets), device_, RunDirectory::Create(folder_), never_);
     const StopAfter stop(run, iterations);
     while (run.RunUpdate()) {
     }
@@ -125,22 +125,22 @@ TEST_F(FromShards, RejectsShardsOfAnotherPuzzle) {
 }
 
 TEST_F(FromShards, MemoryPlanMatchesAllocatedMappedAndPinnedMemory) {
-  const MemoryPlan plan = PlanMemory(Config());
+  const MemoryPlan plan = PlanMemory(MakeConfig());
   const std::int64_t chunk = 128 * 9 + 128 * 4;  // both columns are multiples of 64 bytes
   EXPECT_EQ(plan.shards, 5 * (chunk + 128 * 4));
   EXPECT_EQ(plan.buffers, 0);
   EXPECT_EQ(plan.allocated, plan.shards + plan.network + plan.activations);
   EXPECT_EQ(plan.mapped, 0);
   EXPECT_EQ(plan.pinned, 0);
-  EXPECT_EQ(PlanMemory(Config({"data.reading=map"})).mapped, 3 * chunk);
+  EXPECT_EQ(PlanMemory(MakeConfig({"data.reading=map"})).mapped, 3 * chunk);
 
-  TrainConfig on_gpu = Config({"data.live_share=0.5"});
+  Config on_gpu = MakeConfig({"data.live_share=0.5"});
   on_gpu.device = "cuda:0";
   EXPECT_EQ(PlanMemory(on_gpu).pinned, plan.shards + 4 * 30 * 13);
 }
 
 TEST_F(FromShards, RejectsARunThatExceedsAMemoryLimit) {
-  const TrainConfig config = Config({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
+  const Config config = MakeConfig({"memory.mapped_limit_gib=0.000001", "data.reading=map"});
   try {
     CheckLimits(PlanMemory(config), config);
     FAIL() << "nothing was thrown";
@@ -148,7 +148,7 @@ TEST_F(FromShards, RejectsARunThatExceedsAMemoryLimit) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("memory.mapped_limit_gib: 1e-06"),
                                     HasSubstr("would map 4.9 KiB"), HasSubstr("data.reading")));
   }
-  EXPECT_NO_THROW(CheckLimits(PlanMemory(Config()), Config()));
+  EXPECT_NO_THROW(CheckLimits(PlanMemory(MakeConfig()), MakeConfig()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "run/states_file.h"
+#include "train/states_file.h"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
-#include "run/resolve.h"
-#include "run/train_run.h"
 #include "support/recorded_ops.h"
 #include "support/temp_folder.h"
+#include "train/resume.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> OpsOutsideStreams(const std::vector<std::string>& sets)
   const auto device = std::make_shared<StreamCountingDevice>();
   std::vector<Override> overrides;
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
-  const TrainConfig config =
+  const Config config =
       ResolveAutos(ParseConfig("generate: {target: value_iteration, max_scramble: 8}\n"
                                "network: {width: 16, blocks: 1, norm: batch}\n"
                                "train: {batch_size: 20, iterations_per_update: 3, max_updates: 3}\n"

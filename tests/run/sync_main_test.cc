@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
-#include "run/calibrate.h"
-#include "run/resolve.h"
-#include "run/train_run.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/calibrate.h"
+#include "train/resume.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -31,7 +31,7 @@ constexpr const char* kSmall =
 
 class SyncMain : public testing::Test {
  protected:
-  TrainConfig Config(const std::vector<std::string>& sets) const {
+  Config MakeConfig(const std::vector<std::string>& sets) const {
     std::vector<Override> overrides;
     for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
@@ -47,7 +47,7 @@ class SyncMain : public testing::Test {
   }
 
   RunSummary RunInFolder(const std::vector<std::string>& sets) {
-    TrainRun run(Config(sets), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig(sets), device_, RunDirectory::Create(folder_), never_);
     while (run.RunUpdate()) {
     }
     return run.Finish();
@@ -86,7 +86,7 @@ TEST_F(SyncMain, WorksWithAQNetAndAStar) {
 
 TEST_F(SyncMain, StoppedRunCanBeResumed) {
   {
-    TrainRun run(Config({}), device_, RunDirectory::Create(folder_), never_);
+    TrainRun run(MakeConfig({}), device_, RunDirectory::Create(folder_), never_);
     const StopAfter stop(run, 123);
     while (run.RunUpdate()) {
     }
@@ -117,7 +117,7 @@ TEST_F(SyncMain, NonFiniteLossEndsTheRunWithItsOwnError) {
 }
 
 TEST_F(SyncMain, AutoMaxUpdatesWorksAsInOtherModes) {
-  TrainConfig config = Config({"train.max_updates=auto", "train.max_seconds=2"});
+  Config config = MakeConfig({"train.max_updates=auto", "train.max_seconds=2"});
   config = ResolveMaxUpdates(config, device_, Stopwatch(), never_);
   EXPECT_GE(config.train.max_updates, 1);
   EXPECT_LT(config.train.max_updates, 100'000);

@@ -8,13 +8,13 @@
 #include "base/file.h"
 #include "base/worker.h"
 #include "config/load.h"
-#include "run/bottleneck.h"
-#include "run/resolve.h"
-#include "run/timing_breakdown.h"
-#include "run/trace.h"
-#include "run/train_run.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/resume.h"
+#include "train/run_profile.h"
+#include "train/timing_breakdown.h"
+#include "train/trace.h"
+#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char* kSmall =
 
 struct Finished {
   RunSummary summary;
-  TrainConfig config;
+  Config config;
 };
 
 Finished RunToTheEnd(const std::vector<std::string>& sets,
@@ -36,7 +36,7 @@ Finished RunToTheEnd(const std::vector<std::string>& sets,
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal stop;
-  const TrainConfig config = ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device);
+  const Config config = ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device);
   TrainRun run(config, device, std::move(directory), stop);
   while (run.RunUpdate()) {
   }
@@ -197,14 +197,14 @@ TimeReport Report(double generate, double train, double wait) {
   return report;
 }
 
-TrainConfig Resolved(const std::vector<std::string>& sets) {
+Config Resolved(const std::vector<std::string>& sets) {
   std::vector<Override> overrides;
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
   return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *OpenDevice("cpu"));
 }
 
 TEST(Bottleneck, NamesTheSlowerSideTheIdealTimeAndTheSetting) {
-  const TrainConfig config = Resolved({});
+  const Config config = Resolved({});
   EXPECT_EQ(
       DescribeBottleneck(Report(30, 20, 11), config, 4),
       "generation is the bottleneck: training waited 11.0 s for rows; the ideal overlap would "
@@ -216,7 +216,7 @@ TEST(Bottleneck, NamesTheSlowerSideTheIdealTimeAndTheSetting) {
 }
 
 TEST(Bottleneck, AdvisesFewerThreadsIfCoresAreShared) {
-  const TrainConfig one = Resolved({"train.threads=1"}), two = Resolved({"train.threads=2"});
+  const Config one = Resolved({"train.threads=1"}), two = Resolved({"train.threads=2"});
   TimeReport report = Report(10, 20, 0);
   report.wall_s = 20;
   report.main_core_s = 19;

@@ -1,5 +1,5 @@
 // Tests small whole runs on the cube.
-#include "run/train_run.h"
+#include "train/train_run.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 
 #include "base/file.h"
 #include "config/load.h"
-#include "run/calibrate.h"
-#include "run/model.h"
-#include "run/resolve.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/calibrate.h"
+#include "train/model.h"
+#include "train/resume.h"
 
 namespace tandem {
 namespace {
@@ -27,7 +27,7 @@ constexpr const char* kSmall =
     "generate: {max_scramble: 8, chunk_rows: 300}\n"
     "train: {batch_size: 100, iterations_per_update: 5, max_updates: 6, threads: 2}\n";
 
-TrainConfig Config(const std::vector<std::string>& sets, const Device& device) {
+Config MakeConfig(const std::vector<std::string>& sets, const Device& device) {
   std::vector<Override> overrides;
   for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
   return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), device);
@@ -37,7 +37,7 @@ RunSummary RunToTheEnd(const std::vector<std::string>& sets,
                        std::optional<RunDirectory> directory = std::nullopt) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal stop;
-  TrainRun run(Config(sets, *device), device, directory, stop);
+  TrainRun run(MakeConfig(sets, *device), device, directory, stop);
   while (run.RunUpdate()) {
   }
   return run.Finish();
@@ -223,7 +223,7 @@ TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
 TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   const RunDirectory run = RunDirectory::Open(folder_);
-  TrainConfig config = LoadConfig(run.config());
+  Config config = LoadConfig(run.config());
   Model model(run.checkpoint(), config, OpenDevice("cpu"));
   EXPECT_EQ(model.iterations(), 30);
   std::vector<std::uint8_t> goal(54);
@@ -239,7 +239,7 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
 TEST_F(InFolder, StopSavesTheTrainedWeights) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  TrainRun run(Config({"train.max_updates=1000"}, *device), device, RunDirectory::Create(folder_),
+  TrainRun run(MakeConfig({"train.max_updates=1000"}, *device), device, RunDirectory::Create(folder_),
                never);
   EXPECT_TRUE(run.RunUpdate());
   run.RequestStop();
@@ -255,12 +255,12 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
   const StopSignal never;
   // In the first case the validation follows update 0, which is then repeated. In the second case
   // all updates are done.
-  const std::int64_t all = *Config({}, *device).train.max_updates;
+  const std::int64_t all = *MakeConfig({}, *device).train.max_updates;
   for (const auto& [every, kept] : {std::pair{"validation.every_updates=1", std::int64_t{0}},
                                     {"validation.every_updates=100", all}}) {
     const RunDirectory directory = RunDirectory::Create(folder_);
     fs::create_directories(directory.best() / "in the way");
-    TrainRun run(Config({every}, *device), device, directory, never);
+    TrainRun run(MakeConfig({every}, *device), device, directory, never);
     const auto to_the_end = [&] {
       while (run.RunUpdate()) {
       }
@@ -275,7 +275,7 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
 TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  const TrainConfig config = Config({}, *device);
+  const Config config = MakeConfig({}, *device);
   TrainRun run(config, device, RunDirectory::Create(folder_), never);
   while (run.RunUpdate()) {
   }
@@ -292,7 +292,7 @@ TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
 TEST(TrainRun, IncompleteUpdateIsNotCounted) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  TrainRun run(Config({}, *device), device, std::nullopt, never);
+  TrainRun run(MakeConfig({}, *device), device, std::nullopt, never);
   const StopAfter stop(run, 13);
   while (run.RunUpdate()) {
   }
@@ -309,9 +309,9 @@ TEST(TrainRun, TimeLimitEndsTheRun) {
 
 class Calibrate : public testing::Test {
  protected:
-  TrainConfig Resolve(std::vector<std::string> sets, const StopSignal& stop) {
+  Config Resolve(std::vector<std::string> sets, const StopSignal& stop) {
     sets.push_back("train.max_updates=auto");
-    return ResolveMaxUpdates(Config(sets, *device_), device_, Stopwatch(), stop);
+    return ResolveMaxUpdates(MakeConfig(sets, *device_), device_, Stopwatch(), stop);
   }
 
   const std::shared_ptr<Device> device_ = OpenDevice("cpu");
@@ -319,23 +319,23 @@ class Calibrate : public testing::Test {
 };
 
 TEST_F(Calibrate, KeepsAConfigThatSetsMaxUpdates) {
-  EXPECT_EQ(ResolveMaxUpdates(Config({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
+  EXPECT_EQ(ResolveMaxUpdates(MakeConfig({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
             6);
 }
 
 TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
   const auto device = OpenDevice("cpu");
-  const TrainConfig config = Config({"train.iterations_per_update=100"}, *device);
+  const Config config = MakeConfig({"train.iterations_per_update=100"}, *device);
   EXPECT_EQ(IterationsPerUpdate(config, 1e6), 100);
   EXPECT_EQ(IterationsPerUpdate(config, 200), 5);  // 2 updates of 100
   EXPECT_EQ(IterationsPerUpdate(config, 3), 1);
-  const TrainConfig searches = Config(
+  const Config searches = MakeConfig(
       {"train.iterations_per_update=100", "train.batch_size=20", "generate.target=value_iteration",
        "generate.search=greedy", "generate.search_iterations=50"},
       *device);
   EXPECT_EQ(IterationsPerUpdate(searches, 3), 3);  // a search ends within a buffer
-  const TrainConfig walks =
-      Config({"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=70"},
+  const Config walks =
+      MakeConfig({"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=70"},
              *device);
   EXPECT_EQ(IterationsPerUpdate(walks, 3), 4);  // and so does a walk
 }
@@ -348,15 +348,15 @@ TEST(FastestThreads, AreTheFewestWithAboutTheBestRate) {
 }
 
 TEST_F(Calibrate, KeepsThreadsOfShortRunsAndExplicitNumbers) {
-  const TrainConfig shortly = Config({}, *device_);
+  const Config shortly = MakeConfig({}, *device_);
   EXPECT_EQ(MeasureThreads(shortly, ParseConfig("", "my.yaml"), device_, stop_).train.threads,
             shortly.train.threads);
-  const TrainConfig chosen = Config({"train.threads=3", "train.max_updates=100000"}, *device_);
+  const Config chosen = MakeConfig({"train.threads=3", "train.max_updates=100000"}, *device_);
   EXPECT_EQ(MeasureThreads(chosen, chosen, device_, stop_).train.threads, 3);
 }
 
 TEST_F(Calibrate, MakesTheRunFollowTheClock) {
-  const TrainConfig config = Resolve({"train.max_seconds=2"}, stop_);
+  const Config config = Resolve({"train.max_seconds=2"}, stop_);
   EXPECT_TRUE(config.train.follows_clock);
   EXPECT_EQ(config.train.plan, "");  // not yet revised
 }
@@ -365,18 +365,18 @@ TEST(TrainRun, SavedConfigRepeatsARunThatRevisedItsPlan) {
   const auto device = std::shared_ptr(OpenDevice("cpu"));
   const TempFolder temp;
   const StopSignal stop;
-  TrainConfig config = Config({"train.max_updates=100000000", "train.max_seconds=3",
-                               "optimizer.schedule=linear", "train.threads=1"},
-                              *device);
+  Config config = MakeConfig({"train.max_updates=100000000", "train.max_seconds=3",
+                          "optimizer.schedule=linear", "train.threads=1"},
+                         *device);
   config.train.follows_clock = true;
-  const auto run_to_the_end = [&](const TrainConfig& resolved, const char* name) {
+  const auto run_to_the_end = [&](const Config& resolved, const char* name) {
     TrainRun run(resolved, device, RunDirectory::Create(temp.path() / name), stop);
     while (run.RunUpdate()) {
     }
     return run.Finish();
   };
   const RunSummary first = run_to_the_end(config, "first");
-  TrainConfig saved = LoadConfig(temp.path() / "first" / "config.yaml");
+  Config saved = LoadConfig(temp.path() / "first" / "config.yaml");
   EXPECT_NE(saved.train.plan, "");
   EXPECT_EQ(UpdatePlan(saved.train).revisions().front().updates, 100000000);
   if (first.end != RunEnd::kAllUpdates) GTEST_SKIP() << "the last update took too long";

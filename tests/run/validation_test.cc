@@ -1,4 +1,4 @@
-#include "run/validation.h"
+#include "train/validation.h"
 
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
@@ -8,11 +8,10 @@
 #include <fstream>
 
 #include "config/load.h"
-#include "run/resolve.h"
-#include "run/value_errors.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/resume.h"
 
 namespace tandem {
 namespace {
@@ -24,7 +23,7 @@ using testing::ThrowsMessage;
 
 class Validation : public testing::Test {
  protected:
-  TrainConfig Config(const std::vector<std::string>& sets) const {
+  Config MakeConfig(const std::vector<std::string>& sets) const {
     std::vector<Override> overrides;
     for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
     return ResolveAutos(ParseConfig("domain: {name: npuzzle, size: 3}\n"
@@ -37,7 +36,7 @@ class Validation : public testing::Test {
   }
 
   ValidationReport Validate(const std::vector<std::string>& sets) const {
-    const TrainConfig config = Config(sets);
+    const Config config = MakeConfig(sets);
     const auto domain = MakeDomain(config.domain.full_name());
     const NetworkSpec spec = NetworkFor(config.network, domain->spec());
     Validator validator(*domain, spec, *device_, config);

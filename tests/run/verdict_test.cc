@@ -1,10 +1,9 @@
 // Tests the sentence that says whether the network is learning.
-#include "run/verdict.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "train/report.h"
 
 namespace tandem {
 namespace {
@@ -12,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TrainConfig Config(const std::string& yaml = "validation: {states: 100}\n") {
+Config MakeConfig(const std::string& yaml = "validation: {states: 100}\n") {
   return ParseConfig(yaml, "test.yaml");
 }
 
@@ -26,49 +25,49 @@ RunCounters Rates(double at_start, double now, double best) {
 }
 
 TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
-  EXPECT_EQ(DescribeLearning(Rates(0.04, 0.465, 0.465), Config()),
+  EXPECT_EQ(DescribeLearning(Rates(0.04, 0.465, 0.465), MakeConfig()),
             "the network is learning: greedy descent solves 46.5 % of the validation states, and "
             "solved 4.0 % before training");
-  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.05, 0.05), Config()),
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.05, 0.05), MakeConfig()),
               StartsWith("the network shows no sign of learning yet"));
-  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.1, 0.6), Config()),
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.1, 0.6), MakeConfig()),
               AllOf(StartsWith("the network was learning and has got worse"),
                     HasSubstr("60.0 % after update 7")));
-  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.2, 0.2), Config()),
+  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.2, 0.2), MakeConfig()),
               StartsWith("the network has got worse"));
-  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.9, 0.9), Config()),
+  EXPECT_THAT(DescribeLearning(Rates(0.9, 0.9, 0.9), MakeConfig()),
               StartsWith("the network solves about as many states as before"));
 }
 
 TEST(Verdict, LowerErrorCountsAsLearningForWalkLengths) {
   RunCounters run = Rates(0.04, 0.05, 0.05);
   run.validation->value_error = 3;
-  EXPECT_THAT(DescribeLearning(run, Config()),
+  EXPECT_THAT(DescribeLearning(run, MakeConfig()),
               HasSubstr("the error against walk lengths fell from 10.00 to 3.00"));
-  EXPECT_THAT(DescribeLearning(run, Config("generate: {target: value_iteration}\n")),
+  EXPECT_THAT(DescribeLearning(run, MakeConfig("generate: {target: value_iteration}\n")),
               HasSubstr("no sign of learning"));
 }
 
 TEST(Verdict, SaysThatLearningIsUnknownWithoutValidation) {
-  EXPECT_THAT(DescribeLearning({}, Config("validation: {every_updates: 0}\n")),
+  EXPECT_THAT(DescribeLearning({}, MakeConfig("validation: {every_updates: 0}\n")),
               HasSubstr("unknown, because validation.every_updates is 0"));
-  EXPECT_THAT(DescribeLearning({}, Config()), HasSubstr("before its first validation"));
+  EXPECT_THAT(DescribeLearning({}, MakeConfig()), HasSubstr("before its first validation"));
 }
 
 TEST(Verdict, NameOfTheErrorDependsOnTheReference) {
-  EXPECT_EQ(DescribeError(2.488, Config()), ", error against walk lengths 2.49");
-  EXPECT_EQ(DescribeError(2.488, Config("generate: {target: value_iteration}\n")), "");
-  const TrainConfig file = Config("validation: {file: states.jsonl}\n");
+  EXPECT_EQ(DescribeError(2.488, MakeConfig()), ", error against walk lengths 2.49");
+  EXPECT_EQ(DescribeError(2.488, MakeConfig("generate: {target: value_iteration}\n")), "");
+  const Config file = MakeConfig("validation: {file: states.jsonl}\n");
   EXPECT_EQ(DescribeError(2.488, file), ", error against optimal lengths 2.49");
   EXPECT_EQ(ErrorKey(file), "value_error");
-  EXPECT_EQ(ErrorKey(Config()), "walk_length_error");
+  EXPECT_EQ(ErrorKey(MakeConfig()), "walk_length_error");
 }
 
 TEST(Verdict, TargetsGrowOnlyIfANetworkLabels) {
-  EXPECT_FALSE(HasGrowingTargets(Config()));
-  EXPECT_TRUE(HasGrowingTargets(Config("generate: {target: capped_value_iteration}\n")));
+  EXPECT_FALSE(HasGrowingTargets(MakeConfig()));
+  EXPECT_TRUE(HasGrowingTargets(MakeConfig("generate: {target: capped_value_iteration}\n")));
   EXPECT_FALSE(HasGrowingTargets(
-      Config("generate: {target: value_iteration}\ndata: {source: shards, path: x}\n")));
+      MakeConfig("generate: {target: value_iteration}\ndata: {source: shards, path: x}\n")));
 }
 
 }  // namespace

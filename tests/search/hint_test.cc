@@ -1,10 +1,9 @@
-#include "search/hint.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "search/greedy.h"
 #include "support/path_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"

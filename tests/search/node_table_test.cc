@@ -6,7 +6,6 @@
 
 #include "base/random.h"
 #include "search/expander.h"
-#include "search/open_list.h"
 
 namespace tandem {
 namespace {

@@ -1,7 +1,6 @@
-#include "search/q_beam_search.h"
-
 #include <gtest/gtest.h>
 
+#include "search/beam_search.h"
 #include "support/small_puzzles.h"
 
 namespace tandem {

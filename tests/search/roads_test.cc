@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "search/astar.h"
+#include "search/beam_search.h"
 #include "search/greedy.h"
-#include "search/q_beam_search.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"
 

@@ -7,8 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "shards/chunk_codec.h"
-#include "shards/chunk_hash.h"
+#include "data/shard_format.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -1,5 +1,5 @@
 // Tests of the order in which epochs read chunks and rows.
-#include "shards/epoch_order.h"
+#include "data/epoch_order.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Tests that the files are byte-identical whichever process writes them and however often it stops.
-#include "shards/generate_shards.h"
+#include "generate/generate_shards.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "config/fields.h"
-#include "shards/shard_set.h"
+#include "data/shard_set.h"
 #include "support/example_sets.h"
 #include "support/stand_in_evaluator.h"
 #include "support/temp_folder.h"
@@ -62,7 +62,7 @@ TEST_F(GenerateShardsTest, SharesGiveTheSameFilesAsOneProcess) {
 }
 
 TEST_F(GenerateShardsTest, ResumesAfterAStop) {
-  const TrainConfig config = Puzzle8Config();
+  const Config config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
   const auto generator = MakeGenerator(*domain, config, {});
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "");
@@ -141,7 +141,7 @@ TEST_F(GenerateShardsTest, KeepsFilesThatOnlyLookLikePartialFiles) {
 
 TEST_F(GenerateShardsTest, RejectsAFolderOfAnotherSetAndNamesTheDifference) {
   MakeShards(folder_.path());
-  TrainConfig config = Puzzle8Config();
+  Config config = Puzzle8Config();
   config.generate.max_scramble = 20;
   try {
     MakeShards(folder_.path(), SmallShards(), {}, config);
@@ -152,7 +152,7 @@ TEST_F(GenerateShardsTest, RejectsAFolderOfAnotherSetAndNamesTheDifference) {
 }
 
 TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
-  const TrainConfig config = Puzzle8Config();
+  const Config config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer live(ExampleSchema(domain->spec()), 128);
   const StopSignal stop;
@@ -163,7 +163,7 @@ TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
 }
 
 TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
-  TrainConfig config = Puzzle8Config();
+  Config config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
   StandInEvaluator network([](auto input) { return static_cast<float>(input[0] + input[8]); });
@@ -226,7 +226,7 @@ class SpecOfSetTest : public testing::Test {
  protected:
   // The keys in `provenance` of a set with this target.
   static std::set<std::string> Keys(Target target, const std::string& device = "cpu") {
-    TrainConfig config = Puzzle8Config();
+    Config config = Puzzle8Config();
     config.device = device;
     config.generate.target = target;
     const auto domain = MakeDomain(config.domain.full_name());
@@ -251,7 +251,7 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }
-  TrainConfig config;
+  Config config;
   for (const Field& field : FieldsOf(config)) {
     if (field.section() != "generate" && field.section() != "inference") continue;
     EXPECT_EQ(keys.erase(field.key) + others.erase(field.key), 1) << field.key;
@@ -261,7 +261,7 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
 }
 
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {
-  TrainConfig config = Puzzle8Config();
+  Config config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
   const auto provenance = [&](const char* device) {
@@ -274,14 +274,14 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {
 
 TEST_F(SpecOfSetTest, IsEqualForAllGpus) {
   EXPECT_EQ(Keys(Target::kValueIteration, "cuda:1").count("inference.threads"), 0);
-  const TrainConfig config = [] {
-    TrainConfig made = Puzzle8Config();
+  const Config config = [] {
+    Config made = Puzzle8Config();
     made.generate.target = Target::kValueIteration;
     return made;
   }();
   const auto domain = MakeDomain(config.domain.full_name());
   const auto spec_on = [&](const char* device) {
-    TrainConfig there = config;
+    Config there = config;
     there.device = device;
     return SpecOfSet(there, domain->spec(), SmallShards(), "abc");
   };

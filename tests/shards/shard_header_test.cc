@@ -1,6 +1,4 @@
 // Tests of shard headers: round trips, and rejection of invalid values.
-#include "shards/shard_header.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "data/shard_format.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -1,5 +1,5 @@
 // The three stages: order, bounds, and what happens when one of them fails.
-#include "shards/shard_pipeline.h"
+#include "data/shard_pipeline.h"
 
 #include <gtest/gtest.h>
 

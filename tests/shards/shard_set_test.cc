@@ -1,5 +1,5 @@
 // Tests that shards on disk hold what was generated, and that damage is reported.
-#include "shards/shard_set.h"
+#include "data/shard_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "base/file.h"
-#include "shards/shard_writer.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
 
@@ -43,7 +42,7 @@ DataBuffer Chunk(const ShardSet& set, std::int64_t chunk, bool mapped = false) {
 
 // All rows of a set, generated in one request.
 DataBuffer AllRows(const ShardSetSpec& set) {
-  const TrainConfig config = Puzzle8Config();
+  const Config config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer rows(set.schema, static_cast<std::size_t>(set.examples));
   const StopSignal stop;
@@ -238,7 +237,7 @@ TEST(ShardSet, RejectsAFolderWithoutShards) {
 TEST(ShardSet, RejectsShardsOfTwoSetsAndNamesBoth) {
   const TempFolder folder, other;
   MakeShards(folder.path());
-  TrainConfig config = Puzzle8Config();
+  Config config = Puzzle8Config();
   config.seed = 9;
   MakeShards(other.path(), SmallShards(), {}, config);
   std::filesystem::copy_file(ShardPath(other.path(), 1), ShardPath(folder.path(), 1),

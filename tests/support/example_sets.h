@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <vector>
 
-#include "generate/make_generator.h"
-#include "shards/generate_shards.h"
+#include "generate/generate_shards.h"
+#include "generate/generator.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 
 /// A config for 8-puzzle examples labelled by walk length.
-inline TrainConfig Puzzle8Config() {
-  TrainConfig config;
+inline Config Puzzle8Config() {
+  Config config;
   config.domain = {.name = "npuzzle", .argument = "3"};
   config.generate.max_scramble = 13;
   config.generate.workers = 2;
@@ -28,7 +28,7 @@ inline ShardingOptions SmallShards(Compression compression = Compression::kNone)
 /// Generates the shards of a share and returns the spec of the set.
 inline ShardSetSpec MakeShards(const std::filesystem::path& folder,
                                const ShardingOptions& options = SmallShards(), Share share = {},
-                               const TrainConfig& config = Puzzle8Config()) {
+                               const Config& config = Puzzle8Config()) {
   const auto domain = MakeDomain(config.domain.full_name());
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), options, "");
   const StopSignal stop;

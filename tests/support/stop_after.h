@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "run/train_run.h"
+#include "train/train_run.h"
 
 namespace tandem {
 

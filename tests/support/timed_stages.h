@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/stopwatch.h"
-#include "shards/shard_pipeline.h"
+#include "data/shard_pipeline.h"
 
 namespace tandem {
 

@@ -5,11 +5,10 @@
 #include <set>
 #include <thread>
 
+#include "data/loader.h"
 #include "generate/generator.h"
 #include "support/recording_device.h"
 #include "tandem/error.h"
-#include "train/prefetch_loader.h"
-#include "train/sync_loader.h"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,5 @@
 // Tests batches from shards: their order, and the effects of damage.
-#include "train/shard_loader.h"
+#include "data/shard_loader.h"
 
 #include <ATen/ops/arange.h>
 #include <fmt/format.h>
@@ -11,11 +11,11 @@
 #include <fstream>
 #include <map>
 
+#include "data/loader.h"
 #include "support/example_sets.h"
 #include "support/recording_device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/interleaved_loader.h"
 
 namespace tandem {
 namespace {

@@ -1,16 +1,15 @@
-#include "train/torch_trainer.h"
-
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "data/loader.h"
 #include "generate/generator.h"
+#include "nn/inference_net.h"
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
-#include "train/online_evaluator.h"
-#include "train/prefetch_loader.h"
+#include "train/trainer.h"
 
 namespace tandem {
 namespace {

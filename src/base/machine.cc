@@ -1,0 +1,77 @@
+#include "base/machine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Reads cpu.max: "150000 100000", or "max 100000" if there is no limit.
+std::optional<double> QuotaInVersion2(const fs::path& group) {
+  std::ifstream file(group / "cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+// In version 1, a quota of -1 means no limit.
+std::optional<double> QuotaInVersion1(const fs::path& group) {
+  std::ifstream quota_file(group / "cpu.cfs_quota_us");
+  std::ifstream period_file(group / "cpu.cfs_period_us");
+  double quota = 0;
+  double period = 0;
+  if (!(quota_file >> quota) || !(period_file >> period) || quota <= 0 || period <= 0) {
+    return std::nullopt;
+  }
+  return quota / period;
+}
+
+// Lowers `least` to the least quota of `group` and its parent groups, up to `root`.
+template <class Quota>
+void Lower(std::optional<double>& least, const fs::path& root, fs::path group, const Quota& quota) {
+  for (group = group.relative_path();; group = group.parent_path()) {
+    if (const std::optional<double> found = quota(root / group); found) {
+      least = std::min(least.value_or(*found), *found);
+    }
+    if (group.empty()) return;
+  }
+}
+
+int CoresOfAffinity() {
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof(cpus), &cpus) == 0) return CPU_COUNT(&cpus);
+  return static_cast<int>(std::thread::hardware_concurrency());  // more CPUs than fit in cpu_set_t
+}
+
+}  // namespace
+
+std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
+  std::optional<double> least;
+  std::ifstream lines(process);
+  for (std::string line; std::getline(lines, line);) {  // "4:cpu,cpuacct:/group" or "0::/group"
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const fs::path group = line.substr(second + 1);
+    if (controllers.empty()) Lower(least, root, group, &QuotaInVersion2);
+    if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
+      Lower(least, root / controllers, group, &QuotaInVersion1);
+    }
+  }
+  return least;
+}
+
+int NumCores() {
+  const double quota = CpuQuota("/proc/self/cgroup", "/sys/fs/cgroup").value_or(1e6);
+  return std::max(1, std::min(CoresOfAffinity(), static_cast<int>(quota)));
+}
+
+}  // namespace tandem

@@ -1,0 +1,215 @@
+// The settings of a run. Each default is defined here, next to its field, and nowhere else.
+// fields.cc gives each field its key, its range and its meaning.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tandem {
+/// Largest number of rows in a batch.
+inline constexpr std::int64_t kMostBatchSize = 1 << 24;
+
+/// A whole number; nothing if the config says `auto`. The run then chooses a number before update
+/// 0.
+using AutoInt = std::optional<std::int64_t>;
+
+enum class Mode { kAsync, kSequential, kSyncMain };
+enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
+enum class GenerateSearch { kNone, kGreedy, kAStar };
+enum class Head { kV, kQ };
+enum class Norm { kNone, kBatch, kLayer };
+enum class OptimizerKind { kAdam, kAdamW };
+enum class Schedule { kConstant, kLinear, kCosine, kExponential };
+enum class Loss { kSquared, kHuber };
+enum class Measure { kSolveRate, kValueError };
+enum class SearchMethod { kBeam, kAStar };
+enum class DataSource { kLive, kShards };
+enum class OnDamage { kStop, kSkip };
+enum class ChunkReading { kRead, kMap };
+enum class MetricsPlace { kCpu, kDevice };
+enum class Precision { kAuto, kFp32, kBf16 };
+
+struct DomainConfig {
+  std::string name = "cube3";
+  std::string argument;  ///< of the puzzle's parameter; in a config its key is DomainParameter::key
+
+  /// Returns the name that MakeDomain takes: "cube3", "npuzzle:4".
+  std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
+};
+
+struct PipelineConfig {
+  Mode mode = Mode::kAsync;
+  bool overlap = true;
+  AutoInt policy_lag;
+  std::optional<double> loss_thresh;
+};
+
+struct GenerateConfig {
+  Target target = Target::kWalkLength;
+  GenerateSearch search = GenerateSearch::kNone;
+  std::int64_t search_iterations = 50;
+  double search_epsilon = 0.1;
+  double search_weight = 0.6;
+  std::int64_t max_scramble = 26;
+  AutoInt workers;
+  std::int64_t chunk_rows = 4096;
+};
+
+struct DataConfig {
+  DataSource source = DataSource::kLive;
+  std::string path;
+  double live_share = 0;
+  OnDamage on_damage = OnDamage::kStop;
+  ChunkReading reading = ChunkReading::kRead;
+  std::int64_t cpu_prefetch = 2;
+  std::int64_t gpu_prefetch = 2;
+};
+
+struct ReplayConfig {
+  std::int64_t updates = 0;
+  std::string map_to;
+};
+
+struct MemoryConfig {
+  double allocated_limit_gib = 0;
+  double mapped_limit_gib = 0;
+  double pinned_limit_gib = 0;
+};
+
+struct NetworkConfig {
+  Head head = Head::kV;
+  std::int64_t stem_width = 0;
+  std::int64_t width = 256;
+  std::int64_t blocks = 2;
+  Norm norm = Norm::kLayer;
+  std::string init_from;
+};
+
+struct OptimizerConfig {
+  OptimizerKind name = OptimizerKind::kAdamW;
+  double learning_rate = 1e-3;
+  Schedule schedule = Schedule::kConstant;
+  double final_learning_rate = 2e-5;
+  double decay = 0.9999993;
+  std::int64_t warmup_iterations = 0;
+  double max_grad_norm = 0;
+  double weight_decay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+struct TrainingConfig {
+  std::int64_t batch_size = 1000;
+  std::int64_t batch_doubles_every = 0;
+  std::int64_t iterations_per_update = 100;
+  AutoInt max_updates = 100;
+  std::string plan;  ///< UpdatePlan::text if the run revised its plan, else empty
+  bool follows_clock =
+      false;  ///< has no key; true if max_updates was auto: the run revises its plan
+  double max_seconds = 0;
+  Loss loss = Loss::kSquared;
+  double huber_delta = 1;
+  std::int64_t accumulation_steps = 1;
+  AutoInt threads;
+  Precision precision = Precision::kAuto;
+};
+
+struct PrefetchConfig {
+  bool enabled = true;
+  std::int64_t depth = 2;
+  bool pin_memory = true;
+  bool copy_stream = true;
+};
+
+struct InferenceConfig {
+  std::int64_t batch_size = 4096;
+  AutoInt threads;
+  Precision precision = Precision::kAuto;
+};
+
+struct SearchConfig {
+  SearchMethod method = SearchMethod::kBeam;
+  std::int64_t beam_width = 4096;
+  std::int64_t max_length = 100;
+  double weight = 0.6;
+  std::int64_t batch = 1000;
+  std::int64_t instances = 1;
+  std::int64_t max_nodes = 10'000'000;
+  double max_seconds = 0;
+};
+
+struct ValidationConfig {
+  std::int64_t every_updates = 100;
+  std::int64_t states = 200;
+  std::string file;
+  Measure best_by = Measure::kSolveRate;
+  std::int64_t batch_size = 1000;
+  PrefetchConfig prefetch;
+  MetricsPlace metrics = MetricsPlace::kCpu;
+  bool log = false;
+};
+
+struct CheckpointConfig {
+  std::int64_t every_updates = 100;
+  double every_seconds = 600;
+};
+
+struct ProfileConfig {
+  bool timing_breakdown = false;
+  std::int64_t timing_every = 200;
+  bool trace = false;
+  std::int64_t trace_from = 0;
+  std::int64_t trace_updates = 5;
+  std::int64_t trace_epochs = 5;
+};
+
+struct Config {
+  DomainConfig domain;
+  PipelineConfig pipeline;
+  GenerateConfig generate;
+  DataConfig data;
+  ReplayConfig replay;
+  NetworkConfig network;
+  OptimizerConfig optimizer;
+  TrainingConfig train;
+  PrefetchConfig prefetch;
+  InferenceConfig inference;
+  SearchConfig search;
+  ValidationConfig validation;
+  CheckpointConfig checkpoint;
+  MemoryConfig memory;
+  ProfileConfig profile;
+  std::string device = "auto";
+  std::int64_t seed = 1;
+
+  /// Returns the batch size of an update: train.batch_size, doubled every
+  /// train.batch_doubles_every updates.
+  std::int64_t batch_size_of(std::int64_t update) const {
+    constexpr std::int64_t kMostDoublings =
+        32;  // avoids overflow; CheckTogether rejects such configs
+    const std::int64_t every = train.batch_doubles_every;
+    return train.batch_size << (every > 0 ? std::min(update / every, kMostDoublings) : 0);
+  }
+
+  /// Returns the number of rows in the buffer that an update trains on.
+  std::int64_t rows_of(std::int64_t update) const {
+    return batch_size_of(update) * train.iterations_per_update;
+  }
+
+  /// Returns how many rows of a batch are generated during the run. The rest comes from shards.
+  std::int64_t live_part_of(std::int64_t batch) const {
+    if (data.source == DataSource::kLive) return batch;
+    return std::llround(data.live_share * static_cast<double>(batch));
+  }
+
+  /// Returns how many rows of an update's buffer are generated during the run.
+  std::int64_t live_rows_of(std::int64_t update) const {
+    return live_part_of(batch_size_of(update)) * train.iterations_per_update;
+  }
+};
+
+}  // namespace tandem

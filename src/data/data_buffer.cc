@@ -1,0 +1,126 @@
+#include "data/data_buffer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/text.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+
+std::size_t RoundUp(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+class HostStorage final : public Storage {
+ public:
+  explicit HostStorage(std::size_t bytes)
+      : size_(RoundUp(bytes)), data_(std::aligned_alloc(kAlignment, size_), &std::free) {
+    if (data_ == nullptr) {
+      throw Error(
+          fmt::format("not enough memory for a buffer of {}; lower train.batch_size, "
+                      "train.iterations_per_update or replay.updates",
+                      HumanBytes(static_cast<double>(bytes))));
+    }
+    std::memset(data_.get(), 0, size_);
+  }
+
+  std::span<std::byte> bytes() override { return {static_cast<std::byte*>(data_.get()), size_}; }
+
+ private:
+  std::size_t size_;
+  std::unique_ptr<void, void (*)(void*)> data_;
+};
+
+class MappedStorage final : public Storage {
+ public:
+  MappedStorage(const std::filesystem::path& folder, std::size_t bytes)
+      : file_(folder, RoundUp(bytes)) {}
+
+  std::span<std::byte> bytes() override { return file_.bytes(); }
+
+ private:
+  MappedFile file_;
+};
+
+}  // namespace
+
+std::size_t ElementSize(ElementType type) {
+  return type == ElementType::kUint8 ? sizeof(std::uint8_t) : sizeof(float);
+}
+
+std::string_view NameOf(ElementType type) {
+  return type == ElementType::kUint8 ? "uint8" : "float32";
+}
+
+std::size_t Schema::row_bytes() const {
+  std::size_t bytes = 0;
+  for (const Column& column : columns) bytes += column.row_bytes();
+  return bytes;
+}
+
+std::string DescribeSchema(const Schema& schema) {
+  std::vector<std::string> columns;
+  for (const Column& column : schema.columns) {
+    columns.push_back(fmt::format("{}:{}:{}", column.name, NameOf(column.type), column.width));
+  }
+  return fmt::format("{}", fmt::join(columns, " "));
+}
+
+std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes) {
+  return std::make_unique<HostStorage>(bytes);
+}
+
+std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes) {
+  return std::make_unique<MappedStorage>(folder, bytes);
+}
+
+std::size_t DataBuffer::BytesFor(const Schema& schema, std::size_t rows) {
+  std::size_t bytes = 0;
+  for (const Column& column : schema.columns) bytes += RoundUp(rows * column.row_bytes());
+  return bytes;
+}
+
+DataBuffer::DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage)
+    : schema_(std::move(schema)), rows_(rows), storage_(std::move(storage)) {
+  if (storage_->bytes().size() < BytesFor(schema_, rows_)) {
+    throw Error(fmt::format("a buffer of {} rows needs {} bytes, but its storage has {}", rows_,
+                            BytesFor(schema_, rows_), storage_->bytes().size()));
+  }
+  std::byte* start = storage_->bytes().data();
+  for (const Column& column : schema_.columns) {
+    starts_.push_back(start);
+    start += RoundUp(rows_ * column.row_bytes());
+  }
+}
+
+DataBuffer::DataBuffer(const Schema& schema, std::size_t rows)
+    : DataBuffer(schema, rows, MakeHostStorage(BytesFor(schema, rows))) {}
+
+Rows DataBuffer::column(std::size_t index) {
+  return {reinterpret_cast<std::uint8_t*>(starts_[index]), rows_,
+          schema_.columns[index].row_bytes()};
+}
+
+ConstRows DataBuffer::column(std::size_t index) const {
+  return {reinterpret_cast<const std::uint8_t*>(starts_[index]), rows_,
+          schema_.columns[index].row_bytes()};
+}
+
+std::span<float> DataBuffer::floats(std::size_t index) {
+  return {reinterpret_cast<float*>(starts_[index]), rows_ * schema_.columns[index].width};
+}
+
+std::span<const float> DataBuffer::floats(std::size_t index) const {
+  return {reinterpret_cast<const float*>(starts_[index]), rows_ * schema_.columns[index].width};
+}
+
+}  // namespace tandem

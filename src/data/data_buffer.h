@@ -1,0 +1,106 @@
+// A table of examples: columns of fixed width in memory that its creator provides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/rows.h"
+
+namespace tandem {
+enum class ElementType : std::uint8_t { kUint8, kFloat32 };
+
+/// The size of an element in bytes.
+std::size_t ElementSize(ElementType type);
+
+/// "uint8" or "float32".
+std::string_view NameOf(ElementType type);
+
+/// Column describes one column: each row has `width` elements of `type`.
+struct Column {
+  std::string name;
+  ElementType type = ElementType::kUint8;
+  std::size_t width = 1;
+
+  std::size_t row_bytes() const { return width * ElementSize(type); }
+  bool operator==(const Column&) const = default;
+};
+
+/// Schema lists the columns of a table, in order.
+struct Schema {
+  std::vector<Column> columns;
+
+  std::size_t row_bytes() const;
+  bool operator==(const Schema&) const = default;
+};
+
+/// "input:uint8:54 target:float32:1".
+std::string DescribeSchema(const Schema& schema);
+
+/// Storage is the memory of a buffer's columns. Subclasses decide where it comes from: the heap,
+/// pinned pages, a device or a file.
+class Storage {
+ public:
+  virtual ~Storage() = default;
+  virtual std::span<std::byte> bytes() = 0;
+};
+
+/// Allocates zeroed heap memory, aligned to 64 bytes. Throws Error with the requested size if there
+/// is not enough memory.
+std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes);
+
+/// Creates a file of `bytes` bytes in `folder` and maps it into memory. The system moves pages that
+/// do not fit into memory to the disk and loads them again when they are used. The file has no
+/// name, and its disk space is freed with the storage. Throws Error that names the folder.
+std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes);
+
+/// DataBuffer is a table of `rows` rows. Each column is contiguous and starts at a multiple of 64
+/// bytes.
+///
+/// It has no locks. Threads may write different rows at the same time, and may read rows that no
+/// thread writes. DoubleBuffer keeps writers and readers apart.
+class DataBuffer {
+ public:
+  /// Requires storage->bytes().size() >= BytesFor(schema, rows).
+  DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage);
+
+  /// Allocates the storage on the heap.
+  DataBuffer(const Schema& schema, std::size_t rows);
+
+  /// The size in bytes of the storage that `rows` rows need.
+  static std::size_t BytesFor(const Schema& schema, std::size_t rows);
+
+  const Schema& schema() const { return schema_; }
+  std::size_t rows() const { return rows_; }
+
+  /// All columns, including the padding between them.
+  std::span<const std::byte> bytes() const {
+    return storage_->bytes().first(BytesFor(schema_, rows_));
+  }
+
+  /// The offset of column `index` in bytes().
+  std::size_t offset(std::size_t index) const {
+    return static_cast<std::size_t>(starts_[index] - starts_.front());
+  }
+
+  /// Column `index` as bytes, one row each. Requires index < schema().columns.size().
+  Rows column(std::size_t index);
+  ConstRows column(std::size_t index) const;
+
+  /// Column `index` as floats, `width` per row. Requires type kFloat32.
+  std::span<float> floats(std::size_t index);
+  std::span<const float> floats(std::size_t index) const;
+
+ private:
+  Schema schema_;
+  std::size_t rows_;
+  std::unique_ptr<Storage> storage_;
+  std::vector<std::byte*> starts_;  // one per column
+};
+
+}  // namespace tandem

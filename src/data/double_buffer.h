@@ -1,0 +1,84 @@
+// Two DataBuffers that a writer and a reader take turns with.
+#pragma once
+
+#include <array>
+#include <exception>
+
+#include "base/slot_ring.h"
+#include "data/data_buffer.h"
+
+namespace tandem {
+/// `DoubleBuffer` lets one writer fill a buffer while one reader drains the other.
+///
+/// Buffers are read in the order in which they were written. The writer waits until a buffer is
+/// empty, and the reader until one is full. WriteSlot and ReadSlot hold the right to a buffer. If a
+/// WriteSlot is destroyed before Publish, the DoubleBuffer closes with an error, so a forgotten
+/// hand-over is an exception on the other side and never a deadlock.
+///
+/// One writer thread and one reader thread; Close from any.
+class DoubleBuffer {
+ public:
+  class WriteSlot;
+  class ReadSlot;
+
+  /// Two buffers of `rows` rows on the heap.
+  DoubleBuffer(const Schema& schema, std::size_t rows);
+
+  /// Waits until the next buffer is empty. Throws the reason if the DoubleBuffer is closed.
+  WriteSlot AcquireWrite();
+
+  /// Waits until the next buffer is full. Throws the reason if the DoubleBuffer is closed. Buffers
+  /// are given back in the order in which they were acquired.
+  ReadSlot AcquireRead();
+
+  /// Wakes both sides; from now on both Acquire methods throw `reason`. Only the first call counts.
+  /// Slots that are held stay usable.
+  void Close(std::exception_ptr reason);
+
+ private:
+  // The stages of the ring.
+  static constexpr std::size_t kWrite = 0;
+  static constexpr std::size_t kRead = 1;
+
+  std::array<DataBuffer, 2> buffers_;
+  SlotRing ring_;
+};
+
+/// `WriteSlot` is the right to write one buffer. Move-only.
+class DoubleBuffer::WriteSlot {
+ public:
+  WriteSlot(WriteSlot&& other) noexcept;
+  WriteSlot& operator=(WriteSlot&&) = delete;
+  ~WriteSlot();
+
+  DataBuffer& rows() const { return *rows_; }
+
+  /// Hands the buffer to the reader; rows() may not be used afterwards.
+  void Publish();
+
+ private:
+  friend class DoubleBuffer;
+  WriteSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+
+  DoubleBuffer* owner_;
+  DataBuffer* rows_;  // null once published or moved from
+};
+
+/// `ReadSlot` is the right to read one buffer. Move-only; its destructor gives the buffer back.
+class DoubleBuffer::ReadSlot {
+ public:
+  ReadSlot(ReadSlot&& other) noexcept;
+  ReadSlot& operator=(ReadSlot&&) = delete;
+  ~ReadSlot();
+
+  const DataBuffer& rows() const { return *rows_; }
+
+ private:
+  friend class DoubleBuffer;
+  ReadSlot(DoubleBuffer& owner, DataBuffer& rows) : owner_(&owner), rows_(&rows) {}
+
+  DoubleBuffer* owner_;
+  DataBuffer* rows_;  // null once moved from
+};
+
+}  // namespace tandem

@@ -1,0 +1,180 @@
+#include "data/replay_buffer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/timeline.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Copies the given rows of `from` to rows first, first + 1, ... of `to`.
+void CopyRows(const DataBuffer& from, const std::vector<std::uint32_t>& rows, DataBuffer& to,
+              std::size_t first) {
+  for (std::size_t c = 0; c < from.schema().columns.size(); ++c) {
+    const ConstRows source = from.column(c);
+    const Rows target = to.column(c);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::ranges::copy(source[rows[i]], target[first + i].begin());
+    }
+  }
+}
+
+}  // namespace
+
+ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
+                           std::uint64_t seed, const std::filesystem::path& map_to)
+    : seed_(seed), sample_(schema, rows) {
+  const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
+  for (std::int64_t i = 0; i <= earlier; ++i) {
+    buffers_.emplace_back(
+        schema, rows, map_to.empty() ? MakeHostStorage(bytes) : MakeMappedStorage(map_to, bytes));
+  }
+}
+
+std::size_t ReplayBuffer::BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier) {
+  return (static_cast<std::size_t>(earlier) + 1) * DataBuffer::BytesFor(schema, rows);
+}
+
+void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
+  const Span span(Phase::kReplay);
+  if (first_ != end_ && update != end_) {
+    throw Error(fmt::format("replay got the rows of update {}, expected update {}", update, end_));
+  }
+  if (first_ == end_) first_ = update;
+  for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+    std::ranges::copy(rows.column(c).bytes(), buffers_[SlotOf(update)].column(c).data());
+  }
+  end_ = update + 1;
+  first_ = std::max(first_, end_ - static_cast<std::int64_t>(buffers_.size()));
+}
+
+// Selection sampling (Knuth, The Art of Computer Programming, vol. 2, algorithm S): one pass over
+// all rows takes each row with the probability that makes the sample uniform.
+const DataBuffer& ReplayBuffer::Sample() {
+  const Span span(Phase::kReplay);
+  Random random(seed_, Purpose::kReplay, static_cast<std::uint64_t>(end_ - 1));
+  std::size_t remaining = static_cast<std::size_t>(end_ - first_) * rows();
+  std::size_t wanted = rows();
+  for (std::int64_t update = first_; update < end_; ++update) {
+    picked_.clear();
+    for (std::size_t row = 0; row < rows(); ++row) {
+      if (random.Below(remaining--) >= wanted) continue;
+      picked_.push_back(static_cast<std::uint32_t>(row));
+      --wanted;
+    }
+    CopyRows(BufferOf(update), picked_, sample_, rows() - wanted - picked_.size());
+  }
+  return sample_;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
+
+std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
+  return std::max<std::int64_t>(0, next - replay.earlier());
+}
+
+std::string Header(const ReplayBuffer& replay, std::int64_t next) {
+  return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
+                     DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
+                     next);
+}
+
+// The bytes of a column, as they are written to the file.
+std::string_view TextOf(ConstRows column) {
+  return {reinterpret_cast<const char*>(column.data()), column.bytes().size()};
+}
+
+// Reads a file from front to back and hashes it.
+class Reader {
+ public:
+  explicit Reader(const fs::path& path) : path_(path) {
+    RequireNoPipe(path);
+    in_.open(path, std::ios::binary);
+    if (!in_) {
+      throw InputError(fmt::format("cannot open {}, which is needed to resume with replay: {}",
+                                   path.string(), std::strerror(errno)));
+    }
+  }
+
+  void Read(char* to, std::size_t size) {
+    if (!in_.read(to, static_cast<std::streamsize>(size))) Fail("the file ends too soon");
+    hash_.Add({to, size});
+  }
+
+  std::string Read(std::size_t size) {
+    std::string text(size, '\0');
+    Read(text.data(), size);
+    return text;
+  }
+
+  // Checks that the rest of the file is the hash of everything before it.
+  void ExpectHash() {
+    const std::string expected = hash_.Hex();
+    if (Read(expected.size()) != expected) Fail("its hash does not match its contents");
+    if (in_.peek() != std::ifstream::traits_type::eof()) {
+      Fail("there are extra bytes after its hash");
+    }
+  }
+
+  [[noreturn]] void Fail(std::string_view why) const {
+    throw InputError(fmt::format("{} is damaged: {}", path_.string(), why));
+  }
+
+ private:
+  const fs::path path_;
+  std::ifstream in_;
+  Hash hash_;
+};
+
+}  // namespace
+
+void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next) {
+  AtomicFile file(path);
+  Hash hash;
+  const auto write = [&](std::string_view bytes) {
+    file.Write(bytes);
+    hash.Add(bytes);
+  };
+  write(Header(replay, next));
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+    const DataBuffer& rows = replay.BufferOf(update);
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) write(TextOf(rows.column(c)));
+  }
+  file.Write(hash.Hex());
+  file.Commit();
+}
+
+void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
+  Reader reader(path);
+  const std::string expected = Header(replay, next);
+  if (const std::string header = reader.Read(expected.size()); header != expected) {
+    throw InputError(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
+                                 path.string(), header.substr(0, header.rfind('\n') + 1),
+                                 expected));
+  }
+  DataBuffer rows(replay.schema(), replay.rows());
+  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+      reader.Read(reinterpret_cast<char*>(rows.column(c).data()), rows.column(c).bytes().size());
+    }
+    replay.Add(update, rows);
+  }
+  reader.ExpectHash();
+}
+
+}  // namespace tandem

@@ -1,0 +1,74 @@
+// Keeps the rows of recent updates to train on them again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "data/data_buffer.h"
+
+namespace tandem {
+/// ReplayBuffer holds copies of the buffers of the newest update and of up to `earlier` updates
+/// before it, and draws from them the rows that an update trains on. A sample has as many rows as
+/// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
+/// seed, the update and the rows held. If `earlier` is 0, the sample is the newest buffer itself.
+///
+/// All memory is allocated at construction; that of the buffers may be mapped files. Not
+/// thread-safe.
+class ReplayBuffer {
+ public:
+  /// Each buffer has `rows` rows of `schema`. If `map_to` is set, the buffers are files in that
+  /// folder (MakeMappedStorage), else they are on the heap. The sample is always on the heap.
+  ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
+               const std::filesystem::path& map_to = {});
+
+  /// The size in bytes of all buffers. The sample needs as much again as one of them.
+  static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
+
+  /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
+  /// Updates must be consecutive; the first may have any number. Throws Error if an update is out
+  /// of order.
+  void Add(std::int64_t update, const DataBuffer& rows);
+
+  /// Draws the sample for the update that was added last. Its rows are in the order of the buffers.
+  /// The sample stays valid until the next call.
+  const DataBuffer& Sample();
+
+  /// The updates held: [first, end), empty at first.
+  std::int64_t first() const { return first_; }
+  std::int64_t end() const { return end_; }
+
+  /// The buffer of `update`. Requires first() <= update < end().
+  const DataBuffer& BufferOf(std::int64_t update) const { return buffers_[SlotOf(update)]; }
+
+  const Schema& schema() const { return sample_.schema(); }
+  std::size_t rows() const { return sample_.rows(); }
+  std::int64_t earlier() const { return static_cast<std::int64_t>(buffers_.size()) - 1; }
+
+ private:
+  std::size_t SlotOf(std::int64_t update) const {
+    return static_cast<std::size_t>(update) % buffers_.size();
+  }
+
+  const std::uint64_t seed_;
+  std::vector<DataBuffer> buffers_;  // buffers_[u % size] belongs to update u
+  DataBuffer sample_;
+  std::int64_t first_ = 0;
+  std::int64_t end_ = 0;
+  std::vector<std::uint32_t> picked_;  // drawn rows of one buffer
+};
+
+inline constexpr int kReplaySchema = 1;
+
+/// Writes the buffers that a run needs in order to resume at update `next`: those of the
+/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
+/// names the file.
+void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
+
+/// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that
+/// names the file if it does not exist, is damaged, or was written for another schema, another
+/// number of rows or another update.
+void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next);
+
+}  // namespace tandem

@@ -1,0 +1,241 @@
+#include "data/shard_loader.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/stopwatch.h"
+#include "base/timeline.h"
+#include "generate/generator.h"
+
+namespace tandem {
+namespace {
+
+// The tensors of a slot.
+constexpr std::size_t kChunk = 0;  // a chunk, in the memory layout of a DataBuffer
+constexpr std::size_t kOrder = 1;  // the order of the chunk's rows in this epoch
+
+std::vector<TensorSpec> SlotTensors(const ShardSetSpec& set) {
+  return {{.type = at::kByte, .sizes = {static_cast<std::int64_t>(set.BytesOfChunk(0))}},
+          {.type = at::kInt, .sizes = {set.RowsOfChunk(0)}}};
+}
+
+at::ScalarType TypeOf(ElementType type) {
+  return type == ElementType::kUint8 ? at::kByte : at::kFloat;
+}
+
+// Column `index` of the chunk in `memory`.
+at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
+                    std::int64_t rows) {
+  Schema before;
+  before.columns.assign(schema.columns.begin(),
+                        schema.columns.begin() + static_cast<std::ptrdiff_t>(index));
+  const Column& column = schema.columns[index];
+  const auto first =
+      static_cast<std::int64_t>(DataBuffer::BytesFor(before, static_cast<std::size_t>(rows)));
+  return memory.narrow(0, first, rows * static_cast<std::int64_t>(column.row_bytes()))
+      .view(TypeOf(column.type))
+      .view({rows, static_cast<std::int64_t>(column.width)});
+}
+
+void CheckReadable(const ShardSet& set, ChunkReading reading) {
+  if (reading != ChunkReading::kMap || set.spec().compression == Compression::kNone) return;
+  throw InputError(fmt::format(
+      "`data.reading: map`: {} is compressed ({}), and only uncompressed shards can be mapped; set "
+      "`data.reading: read`, or make the shards with `tandem generate --compression none`",
+      set.folder().string(), NameOf(set.spec().compression)));
+}
+
+Batch Joined(const std::vector<Batch>& parts) {
+  if (parts.size() == 1) return parts.front();
+  std::vector<at::Tensor> inputs, targets;
+  for (const Batch& part : parts) {
+    inputs.push_back(part.inputs);
+    targets.push_back(part.targets);
+  }
+  return {.inputs = at::cat(inputs), .targets = at::cat(targets)};
+}
+
+}  // namespace
+
+QueueDepths DepthsFor(const DataConfig& config) {
+  return {.cpu = static_cast<std::size_t>(config.cpu_prefetch),
+          .gpu = static_cast<std::size_t>(config.gpu_prefetch)};
+}
+
+class ShardLoader::Iterator final : public BatchIterator {
+ public:
+  explicit Iterator(ShardLoader& loader) : loader_(loader) {}
+
+  // A gathered batch has its own memory, so it stays valid when the chunk's slot is reused.
+  Batch Next() override {
+    std::vector<Batch> parts;
+    for (std::int64_t left = loader_.batch_size_; left > 0;) {
+      parts.push_back(loader_.Gather(left));
+      left -= parts.back().targets.size(0);
+    }
+    return Joined(parts);
+  }
+
+ private:
+  ShardLoader& loader_;
+};
+
+ShardLoader::ShardLoader(Device& device, ShardSet set, ShardLoaderOptions options,
+                         const std::optional<ShardPosition>& from)
+    : set_(std::move(set)),
+      options_(options),
+      slots_(device.MakeSlots(options.depths.slots(), SlotTensors(set_.spec()), options.slots)),
+      position_(from.value_or(ShardPosition{.set = set_.spec().Identity()})),
+      order_(set_.spec(), options.seed),
+      disk_order_(set_.spec(), options.seed),
+      transfer_order_(set_.spec(), options.seed) {
+  CheckReadable(set_, options_.reading);
+  if (position_.set != set_.spec().Identity()) {
+    throw InputError(
+        fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
+                    "or start a new run",
+                    set_.folder().string()));
+  }
+  if (options_.on_damage == OnDamage::kStop) set_.CheckComplete();
+  const EpochOrder::Place place = order_.Find(position_.rows);
+  next_step_ = place.step;
+  first_row_ = place.row;
+}
+
+ShardLoader::~ShardLoader() = default;
+
+std::unique_ptr<BatchIterator> ShardLoader::Open(const DataBuffer& /*rows*/,
+                                                 std::int64_t /*update*/) {
+  ChunkStages& work = *this;
+  if (stages_ == nullptr) {
+    stages_ = std::make_unique<ShardPipeline>(work, options_.depths, next_step_,
+                                              set_.spec().num_chunks());
+  }
+  return std::make_unique<Iterator>(*this);
+}
+
+// Gathers the next rows of the sequence from the current chunk: at least 1 and at most `most`.
+Batch ShardLoader::Gather(std::int64_t most) {
+  if (!current_) TakeChunk();
+  const Span span(Phase::kGather);
+  Current& chunk = *current_;
+  const std::int64_t count = std::min(most, chunk.rows - chunk.next);
+  const at::Tensor picked = chunk.order.narrow(0, chunk.next, count);
+  const Batch batch{.inputs = chunk.inputs.index_select(0, picked),
+                    .targets = chunk.targets.index_select(0, picked)};
+  chunk.next += count;
+  position_.rows += count;
+  if (chunk.next == chunk.rows) {
+    slots_[chunk.slot]->Release();
+    current_.reset();
+    stages_->Release();
+  }
+  return batch;
+}
+
+void ShardLoader::TakeChunk() {
+  const ShardPipeline::Item taken = stages_->Take();
+  CountSkipped(taken.step);
+  const ShardSetSpec& spec = set_.spec();
+  const std::int64_t rows = spec.RowsOfChunk(order_.ChunkOf(taken.step));
+  TransferSlot& slot = *slots_[taken.slot];
+  slot.AwaitCopy();
+  current_ = Current{.slot = taken.slot,
+                     .rows = rows,
+                     .next = std::exchange(first_row_, 0),
+                     .inputs = ColumnIn(slot.device(kChunk), spec.schema, kInputColumn, rows),
+                     .targets = ColumnIn(slot.device(kChunk), spec.schema, kTargetColumn, rows),
+                     .order = slot.device(kOrder)};
+  next_step_ = taken.step + 1;
+}
+
+// Counts the chunks of steps [next_step_, end) as skipped.
+void ShardLoader::CountSkipped(std::int64_t end) {
+  for (; next_step_ < end; ++next_step_) {
+    const std::int64_t rows =
+        set_.spec().RowsOfChunk(order_.ChunkOf(next_step_)) - std::exchange(first_row_, 0);
+    position_.rows += rows;
+    position_.skipped_rows += rows;
+    ++position_.skipped_chunks;
+  }
+}
+
+bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
+  const std::int64_t chunk = disk_order_.ChunkOf(step);
+  slots_[slot]->AwaitHost();
+  const Section section("chunk", chunk);
+  const Span span(Phase::kDiskLoad);
+  const Stopwatch watch;
+  try {
+    ReadChunk(chunk, slots_[slot]->host(kChunk));
+  } catch (const DamagedShard& damage) {
+    if (options_.on_damage == OnDamage::kStop) throw;
+    // Report a missing shard once, not for each of its chunks.
+    if (damaged_.insert(chunk).second && told_.insert(damage.what()).second) {
+      LogWarning(fmt::format("skipped: {}", damage.what()));
+    }
+    if (std::ssize(damaged_) == set_.spec().num_chunks()) {
+      throw DamagedShard(
+          fmt::format("{}: every chunk is damaged; make the shards again with `tandem generate`",
+                      set_.folder().string()));
+    }
+    return false;
+  }
+  damaged_.erase(chunk);
+  const std::lock_guard lock(mutex_);
+  disk_.bytes += set_.StoredBytes(chunk);
+  disk_.seconds += watch.Seconds();
+  return true;
+}
+
+void ShardLoader::ReadChunk(std::int64_t chunk, std::span<std::byte> to) const {
+  if (options_.reading == ChunkReading::kMap) {
+    set_.ReadMapped(chunk, to);
+  } else {
+    set_.Read(chunk, to);
+  }
+}
+
+void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
+  const std::int64_t chunk = transfer_order_.ChunkOf(step);
+  TransferSlot& memory = *slots_[slot];
+  {
+    const Span span(Phase::kShuffle);
+    auto* order = reinterpret_cast<std::int32_t*>(memory.host(kOrder).data());
+    ShuffleRows({order, static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk))}, options_.seed,
+                transfer_order_.EpochOf(step), chunk);
+  }
+  {
+    const Span span(Phase::kWaitForDevice);
+    memory.AwaitReleased();
+  }
+  const Span span(Phase::kGpuTransfer);
+  const Stopwatch watch;
+  memory.EnqueueCopy();
+  memory.AwaitHost();
+  const std::lock_guard lock(mutex_);
+  transfer_.bytes += static_cast<std::int64_t>(set_.spec().BytesOfChunk(chunk));
+  transfer_.seconds += watch.Seconds();
+}
+
+StageFigures ShardLoader::disk() const {
+  const std::lock_guard lock(mutex_);
+  return disk_;
+}
+
+StageFigures ShardLoader::transfer() const {
+  const std::lock_guard lock(mutex_);
+  return transfer_;
+}
+
+std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, QueueDepths depths) {
+  const std::size_t order = static_cast<std::size_t>(set.RowsOfChunk(0)) * sizeof(std::int32_t);
+  return static_cast<std::int64_t>(depths.slots() * (set.BytesOfChunk(0) + order));
+}
+
+}  // namespace tandem

@@ -1,0 +1,132 @@
+// A loader that reads batches from shards on disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "data/epoch_order.h"
+#include "data/loader.h"
+#include "data/shard_pipeline.h"
+#include "data/shard_set.h"
+#include "nn/device.h"
+
+namespace tandem {
+struct ShardLoaderOptions {
+  std::uint64_t seed = 0;  ///< determines the order of chunks and rows
+  QueueDepths depths;
+  ChunkReading reading = ChunkReading::kRead;
+  OnDamage on_damage = OnDamage::kStop;
+  SlotOptions slots;
+};
+
+/// The queue depths that the config section `data` selects.
+QueueDepths DepthsFor(const DataConfig& config);
+
+/// ShardPosition says how far training has read a set, so that it can resume from there.
+struct ShardPosition {
+  std::string set;        ///< ShardSetSpec::Identity of the set
+  std::int64_t rows = 0;  ///< rows of the endless sequence (EpochOrder), including skipped ones
+  std::int64_t skipped_chunks = 0;  ///< damaged chunks that were skipped
+  std::int64_t skipped_rows = 0;    ///< rows in those chunks
+};
+
+/// StageFigures is the total work of one stage.
+struct StageFigures {
+  std::int64_t bytes = 0;
+  double seconds = 0;  ///< working time; excludes waiting
+
+  double GbPerSecond() const {
+    return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0;
+  }
+};
+
+/// ShardLoader moves chunks through three stages, each on its own thread (ShardPipeline). The disk
+/// stage reads a chunk into pinned memory, the transfer stage copies it to the device, and the
+/// thread that trains gathers batches from the chunk on the device. The stages keep working between
+/// updates, so the chunks for update k + 1 are loaded while update k trains.
+///
+/// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
+/// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
+/// rows.
+class ShardLoader final : public DataLoader, private ChunkStages {
+ public:
+  /// `device` must outlive this object. If `from` is set, starts at that position. Throws
+  /// InputError if `from` is a position in another set, or if `reading` is kMap and the set is
+  /// compressed. Throws DamagedShard if a shard is missing and `on_damage` is kStop.
+  ShardLoader(Device& device, ShardSet set, ShardLoaderOptions options,
+              const std::optional<ShardPosition>& from);
+  ~ShardLoader() override;
+
+  /// Returns an endless iterator over the next batches; ignores both arguments. The iterator may be
+  /// destroyed at any time, and the next one continues after the last batch that was requested. The
+  /// first call starts the threads, in the calling thread's timeline; no chunk is read before.
+  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
+
+  // Methods for the thread that trains.
+
+  /// Sets the number of rows of all later batches. It is 1 at first.
+  void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
+
+  /// The position of the next batch.
+  ShardPosition position() const { return position_; }
+
+  // Methods for any thread.
+
+  StageFigures disk() const;
+  StageFigures transfer() const;
+  const ShardSet& set() const { return set_; }
+
+  /// The size in bytes of the slots' host memory. A GPU needs as much again on the device.
+  static std::int64_t BytesFor(const ShardSetSpec& set, QueueDepths depths);
+
+ private:
+  class Iterator;
+
+  // The chunk that batches are being gathered from.
+  struct Current {
+    std::size_t slot = 0;
+    std::int64_t rows = 0;
+    std::int64_t next = 0;  // next row, as an index into `order`
+    at::Tensor inputs, targets, order;
+  };
+
+  bool Load(std::int64_t step, std::size_t slot) override;
+  void Transfer(std::int64_t step, std::size_t slot) override;
+  void ReadChunk(std::int64_t chunk, std::span<std::byte> to) const;
+  Batch Gather(std::int64_t most);
+  void TakeChunk();
+  void CountSkipped(std::int64_t end);
+
+  const ShardSet set_;
+  const ShardLoaderOptions options_;
+  std::vector<std::unique_ptr<TransferSlot>> slots_;
+
+  // Used by the thread that trains.
+  std::int64_t batch_size_ = 1;
+  ShardPosition position_;
+  EpochOrder order_;
+  std::int64_t next_step_ = 0;  // step of the next chunk to take
+  std::int64_t first_row_ = 0;  // first row to use of it; not 0 if the run resumed inside a chunk
+  std::optional<Current> current_;
+
+  // Used by the disk thread.
+  EpochOrder disk_order_;
+  std::set<std::int64_t> damaged_;  // chunks that could not be read at the last attempt
+  std::set<std::string> told_;      // damage that was already reported
+
+  EpochOrder transfer_order_;  // used by the transfer thread
+
+  mutable std::mutex mutex_;
+  StageFigures disk_, transfer_;  // guarded by mutex_
+
+  // Declared last, so that its threads end before the members that they use.
+  std::unique_ptr<ShardPipeline> stages_;
+};
+
+}  // namespace tandem

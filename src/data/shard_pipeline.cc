@@ -1,0 +1,83 @@
+#include "data/shard_pipeline.h"
+
+#include <exception>
+
+#include "base/stop_signal.h"
+#include "base/timeline.h"
+
+namespace tandem {
+namespace {
+
+// The stages of the ring.
+constexpr std::size_t kLoad = 0;
+constexpr std::size_t kTransfer = 1;
+constexpr std::size_t kTake = 2;
+
+}  // namespace
+
+ShardPipeline::ShardPipeline(ChunkStages& stages, QueueDepths depths, std::int64_t first,
+                             std::int64_t epoch_steps)
+    : stages_(stages),
+      ring_(depths.slots(), /*stages=*/3, {depths.cpu, depths.gpu}),
+      steps_(depths.slots()),
+      disk_(kDiskThread),
+      transfer_(kTransferThread) {
+  disk_.Post([this, first, epoch_steps] {
+    try {
+      LoadEpochs(first, epoch_steps);
+    } catch (...) {
+      ring_.Fail(kLoad, std::current_exception());
+    }
+  });
+  transfer_.Post([this] {
+    try {
+      TransferAll();
+    } catch (...) {
+      ring_.Fail(kTransfer, std::current_exception());
+    }
+  });
+}
+
+ShardPipeline::~ShardPipeline() { ring_.Close(std::make_exception_ptr(Stopped())); }
+
+void ShardPipeline::LoadEpochs(std::int64_t first, std::int64_t epoch_steps) {
+  std::size_t slot = Begin(kLoad);
+  for (std::int64_t step = first;;) {
+    const std::int64_t epoch = step / epoch_steps;
+    const Section section("epoch", epoch);
+    for (; step < (epoch + 1) * epoch_steps; ++step) {
+      if (!stages_.Load(step, slot)) continue;
+      steps_[slot] = step;
+      ring_.End(kLoad);
+      slot = Begin(kLoad);
+    }
+  }
+}
+
+void ShardPipeline::TransferAll() {
+  for (;;) {
+    const std::size_t slot = Begin(kTransfer);
+    stages_.Transfer(steps_[slot], slot);
+    ring_.End(kTransfer);
+  }
+}
+
+// The slot of the stage's next chunk, for a stage that may have to wait for room behind it.
+std::size_t ShardPipeline::Begin(std::size_t stage) {
+  {
+    const Span span(Phase::kWaitForRoom);
+    ring_.AwaitRoom(stage);
+  }
+  const Span span(Phase::kWaitForChunk);
+  return ring_.SlotOf(ring_.Begin(stage));
+}
+
+ShardPipeline::Item ShardPipeline::Take() {
+  const Span span(Phase::kGpuQueueWait);
+  const std::size_t slot = ring_.SlotOf(ring_.Begin(kTake));
+  return {.step = steps_[slot], .slot = slot};
+}
+
+void ShardPipeline::Release() { ring_.End(kTake); }
+
+}  // namespace tandem

@@ -1,0 +1,81 @@
+// Chunks on their way from disk to the device, with one thread per stage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/slot_ring.h"
+#include "base/worker.h"
+#include "config/config.h"
+
+namespace tandem {
+/// Names of the threads, in traces and in the time report.
+inline constexpr const char* kDiskThread = "disk";
+inline constexpr const char* kTransferThread = "transfer";
+
+/// `ChunkStages` does the work of the stages on a slot of memory. Each method is called only from
+/// its stage's thread, and no two methods run on the same slot at the same time.
+class ChunkStages {
+ public:
+  virtual ~ChunkStages() = default;
+
+  /// Brings the chunk of step `step` into the slot's host memory. Returns false to leave the chunk
+  /// out; the slot then gets the next one.
+  virtual bool Load(std::int64_t step, std::size_t slot) = 0;
+
+  /// Copies the chunk to the device. Returns when it is there.
+  virtual void Transfer(std::int64_t step, std::size_t slot) = 0;
+};
+
+/// How many chunks may wait behind each of the first two stages.
+struct QueueDepths {
+  std::size_t cpu = DataConfig{}.cpu_prefetch;
+  std::size_t gpu = DataConfig{}.gpu_prefetch;
+
+  /// The waiting chunks, including those that are being loaded or copied, and the one in training.
+  std::size_t slots() const { return cpu + gpu + 1; }
+};
+
+/// `ShardPipeline` runs disk -> queue of `cpu` chunks -> transfer -> queue of `gpu` chunks, for one
+/// thread that takes the chunks at the end.
+///
+/// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment at
+/// which the stage before begins to work on it, so QueueDepths::slots() slots are enough.
+class ShardPipeline {
+ public:
+  /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `stages` must outlive
+  /// this.
+  ShardPipeline(ChunkStages& stages, QueueDepths depths, std::int64_t first,
+                std::int64_t epoch_steps);
+
+  /// Waits until both threads have finished the chunks that they are working on.
+  ~ShardPipeline();
+  ShardPipeline(const ShardPipeline&) = delete;
+  ShardPipeline& operator=(const ShardPipeline&) = delete;
+
+  struct Item {
+    std::int64_t step = 0;
+    std::size_t slot = 0;
+  };
+
+  /// Waits for the next chunk. If a stage failed, throws its exception once the chunks before the
+  /// failure are taken. The previous chunk must be released first.
+  Item Take();
+
+  /// Gives back the slot of the chunk that was taken last.
+  void Release();
+
+ private:
+  void LoadEpochs(std::int64_t first, std::int64_t epoch_steps);
+  void TransferAll();
+  std::size_t Begin(std::size_t stage);
+
+  ChunkStages& stages_;
+  SlotRing ring_;
+  std::vector<std::int64_t> steps_;  // by slot; the ring orders the accesses
+
+  Worker disk_, transfer_;  // last: they use everything above
+};
+
+}  // namespace tandem

@@ -1,0 +1,252 @@
+#include "data/shard_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/mapped_file.h"
+#include "base/text.h"
+#include "data/shard_format.h"
+#include "domain/identity.h"
+
+namespace tandem {
+namespace {
+
+std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+ShardWriter::ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set,
+                         std::int64_t shard)
+    : header_{.set = set, .shard = shard}, file_(ShardPath(folder, shard)) {
+  header_.chunks.resize(static_cast<std::size_t>(set.EndChunk(shard) - set.FirstChunk(shard)));
+  const std::string text = FormatHeader(header_);
+  file_.Write(text);
+  end_ = std::ssize(text);
+}
+
+void ShardWriter::Add(const DataBuffer& rows) {
+  std::string compressed;
+  std::string_view stored = TextOf(rows.bytes());
+  if (header_.set.compression == Compression::kZstd) {
+    compressed = Compress(rows.bytes());
+    stored = compressed;
+  }
+  header_.chunks[added_++] = {.offset = end_,
+                              .bytes = std::ssize(stored),
+                              .hash = ChunkHash(std::as_bytes(std::span(stored)))};
+  file_.Write(stored);
+  end_ += std::ssize(stored);
+}
+
+std::int64_t ShardWriter::Commit() {
+  file_.Overwrite(0, FormatHeader(header_));
+  file_.Commit();
+  return end_;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The files in `folder` that are named like shards, sorted. Other files are ignored.
+std::vector<fs::path> FilesIn(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("shard-") && name.ends_with(".tandem")) files.push_back(entry.path());
+  }
+  if (error) {
+    throw InputError(fmt::format("cannot read {}: {}", folder.string(), error.message()));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+struct Found {
+  fs::path path;
+  std::optional<ShardHeader> header;
+  std::string problem;
+};
+
+Found ReadFound(const fs::path& path) {
+  try {
+    return {.path = path, .header = ReadHeader(path)};
+  } catch (const DamagedShard& damage) {
+    return {.path = path, .problem = damage.what()};
+  }
+}
+
+// Throws because none of the shards in `found` has an intact header.
+[[noreturn]] void FailWithoutHeader(const fs::path& folder, const std::vector<Found>& found) {
+  throw InputError(found.empty()
+                       ? fmt::format("{} holds no shards (shard-000000.tandem, ...); create them "
+                                     "with `tandem generate`",
+                                     folder.string())
+                       : fmt::format("{} holds no shard with an intact header: {}", folder.string(),
+                                     found.front().problem));
+}
+
+ShardSet::Shard Missing(const fs::path& path, std::int64_t number) {
+  return {.path = path,
+          .number = number,
+          .missing = true,
+          .problem = fmt::format("{} is missing", path.string())};
+}
+
+// Shard `number`, from the file with its name.
+ShardSet::Shard ShardFrom(Found found, std::int64_t number) {
+  if (found.header && found.header->shard != number) {
+    found.problem =
+        fmt::format("{} holds shard {} of the set", found.path.string(), found.header->shard);
+    found.header.reset();
+  }
+  return {.path = std::move(found.path),
+          .number = number,
+          .header = std::move(found.header),
+          .problem = std::move(found.problem)};
+}
+
+}  // namespace
+
+ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
+  std::vector<Found> found;
+  for (const fs::path& path : FilesIn(folder)) {
+    found.push_back(ReadFound(path));
+    if (found.back().header) return found.back().header->set;
+  }
+  FailWithoutHeader(folder, found);
+}
+
+std::vector<fs::path> StrayFiles(const fs::path& folder, std::int64_t num_shards) {
+  std::unordered_set<std::string> names;
+  for (std::int64_t i = 0; i < num_shards; ++i) names.insert(ShardPath(folder, i).string());
+  std::vector<fs::path> files = FilesIn(folder);
+  std::erase_if(files, [&](const fs::path& path) { return names.contains(path.string()); });
+  return files;
+}
+
+std::string DescribeStray(const fs::path& file, std::int64_t num_shards) {
+  return fmt::format("{} is not one of the set's {} ({:06} to {:06}) and is ignored", file.string(),
+                     Counted(num_shards, "shard"), 0, num_shards - 1);
+}
+
+void WarnOfStrays(const fs::path& folder, std::int64_t num_shards) {
+  for (const fs::path& stray : StrayFiles(folder, num_shards)) {
+    LogWarning(DescribeStray(stray, num_shards));
+  }
+}
+
+ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
+  std::vector<Found> found;
+  for (const fs::path& path : FilesIn(folder_)) found.push_back(ReadFound(path));
+  const auto first =
+      std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
+  if (first == found.end()) FailWithoutHeader(folder_, found);
+  spec_ = first->header->set;
+  std::unordered_map<std::string, Found*> by_path;
+  for (Found& each : found) {
+    if (each.header && each.header->set != spec_) {
+      throw InputError(fmt::format("{} and {} belong to different sets: {}", first->path.string(),
+                                   each.path.string(),
+                                   DescribeDifference(spec_, each.header->set)));
+    }
+    by_path.emplace(each.path.string(), &each);
+  }
+  for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
+    const fs::path path = ShardPath(folder_, i);
+    const auto at = by_path.find(path.string());
+    shards_.push_back(at != by_path.end() ? ShardFrom(std::move(*at->second), i)
+                                          : Missing(path, i));
+  }
+}
+
+void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
+  const bool same = IsSameDomain(spec_.domain, domain.identity());
+  if (same && spec_.schema == schema) return;
+  if (!same && spec_.schema == schema) {
+    throw InputError(fmt::format("{}: {}", folder_.string(),
+                                 DescribeOtherDomain(spec_.domain, domain.identity())));
+  }
+  throw InputError(fmt::format(
+      "{} holds examples of {} with columns {}, expected {} with columns {}", folder_.string(),
+      spec_.domain, DescribeSchema(spec_.schema), domain.identity(), DescribeSchema(schema)));
+}
+
+void ShardSet::CheckComplete() const {
+  for (const Shard& shard : shards_) {
+    if (!shard.header) throw DamagedShard(shard.problem);
+  }
+}
+
+const ShardSet::Shard& ShardSet::ShardOf(std::int64_t chunk) const {
+  return shards_[static_cast<std::size_t>(chunk / spec_.chunks_per_shard)];
+}
+
+const StoredChunk& ShardSet::Stored(std::int64_t chunk) const {
+  const Shard& shard = ShardOf(chunk);
+  if (!shard.header) throw DamagedShard(shard.problem);
+  return shard.header->chunks[static_cast<std::size_t>(chunk % spec_.chunks_per_shard)];
+}
+
+std::int64_t ShardSet::StoredBytes(std::int64_t chunk) const {
+  return ShardOf(chunk).header ? Stored(chunk).bytes : 0;
+}
+
+void ShardSet::Fail(std::int64_t chunk, std::string_view why) const {
+  throw DamagedShard(fmt::format("{}, chunk {}: {}", ShardOf(chunk).path.string(),
+                                 chunk % spec_.chunks_per_shard, why));
+}
+
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
+  const StoredChunk& stored = Stored(chunk);
+  to = to.first(spec_.BytesOfChunk(chunk));
+  const bool compressed = spec_.compression == Compression::kZstd;
+  try {
+    std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
+    const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
+    const OpenFile file(ShardOf(chunk).path);
+    file.WillNeed(stored.offset, stored.bytes);
+    const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
+      file.Read(stored.offset + static_cast<std::int64_t>(done), part);
+    });
+    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
+    if (compressed) Decompress(frame, to);
+  } catch (const SystemError& error) {  // says nothing about the shard
+    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
+  } catch (const Error& error) {
+    Fail(chunk, error.what());
+  }
+}
+
+void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
+  const StoredChunk& stored = Stored(chunk);
+  to = to.first(spec_.BytesOfChunk(chunk));
+  try {
+    if (spec_.compression != Compression::kNone) {
+      throw Error("it is compressed, so it cannot be read through a memory map");
+    }
+    const OpenFile file(ShardOf(chunk).path);
+    file.WillNeed(stored.offset, stored.bytes);
+    const MappedFile map(file);
+    const std::string hash = ChunkHash(to, [&](std::size_t done, std::span<std::byte> part) {
+      map.Copy(static_cast<std::size_t>(stored.offset) + done, part);
+    });
+    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
+  } catch (const SystemError& error) {  // says nothing about the shard
+    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
+  } catch (const Error& error) {
+    Fail(chunk, error.what());
+  }
+}
+
+}  // namespace tandem

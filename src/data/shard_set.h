@@ -1,0 +1,104 @@
+// Writes one shard to disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "data/data_buffer.h"
+#include "data/shard_format.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+/// ShardWriter writes one shard, chunk by chunk. The file appears only at Commit, complete. All
+/// methods throw Error that names the file if writing fails.
+class ShardWriter {
+ public:
+  ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set, std::int64_t shard);
+
+  /// Appends the next chunk. `rows` must have the set's schema and exactly as many rows as the
+  /// chunk.
+  void Add(const DataBuffer& rows);
+
+  /// Makes the file appear. Requires that all chunks were added. Returns the file's size in bytes.
+  std::int64_t Commit();
+
+ private:
+  ShardHeader header_;
+  std::size_t added_ = 0;
+  std::int64_t end_ = 0;  // bytes written so far
+  AtomicFile file_;
+};
+
+/// The files in `folder` that are named like shards but are not among shards 0 to num_shards - 1,
+/// sorted by name. Throws InputError if the folder cannot be read.
+std::vector<std::filesystem::path> StrayFiles(const std::filesystem::path& folder,
+                                              std::int64_t num_shards);
+
+/// Logs a warning for each of StrayFiles.
+void WarnOfStrays(const std::filesystem::path& folder, std::int64_t num_shards);
+
+/// "FILE is not one of the set's 8 shards (000000 to 000007) and is ignored".
+std::string DescribeStray(const std::filesystem::path& file, std::int64_t num_shards);
+
+/// Returns the set's description from the first shard with an intact header. Throws InputError that
+/// names the folder if there is none. Does not check that the other shards belong to the same set.
+ShardSetSpec ReadShardSetSpec(const std::filesystem::path& folder);
+
+/// ShardSet reads and verifies the chunks of a set. Chunks are numbered from 0 over the whole set.
+/// Immutable: methods may be called from any thread, also at the same time.
+class ShardSet {
+ public:
+  /// One file of the set, with either a header or a problem.
+  struct Shard {
+    std::filesystem::path path;
+    std::int64_t number = 0;
+    std::optional<ShardHeader> header;
+    bool missing = false;  ///< the file does not exist
+    std::string problem;   ///< why there is no header, with the file's name; "" if there is one
+  };
+
+  /// Reads the headers of the set's files. Throws InputError if the folder holds no shard with an
+  /// intact header, or shards of different sets. The message then names the folder, or one shard of
+  /// each set and how the sets differ.
+  explicit ShardSet(std::filesystem::path folder);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  const ShardSetSpec& spec() const { return spec_; }
+  /// All shards of the set, also those that are missing or damaged.
+  const std::vector<Shard>& shards() const { return shards_; }
+
+  /// Throws InputError that names both sides if the examples are for another puzzle or schema.
+  void CheckFits(const DomainSpec& domain, const Schema& schema) const;
+
+  /// Throws DamagedShard for the first shard that is missing, or whose header is damaged or belongs
+  /// to another shard.
+  void CheckComplete() const;
+
+  /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
+  /// Throws DamagedShard if the chunk is damaged or missing. Throws Error if the system refuses to
+  /// read the file (for example, too many open files), which says nothing about damage.
+  void Read(std::int64_t chunk, std::span<std::byte> to) const;
+
+  /// Like Read, but through a memory map of the file. The set must not be compressed.
+  void ReadMapped(std::int64_t chunk, std::span<std::byte> to) const;
+
+  /// The size of a chunk in its file, in bytes; 0 if its shard has no header.
+  std::int64_t StoredBytes(std::int64_t chunk) const;
+
+ private:
+  const Shard& ShardOf(std::int64_t chunk) const;
+  const StoredChunk& Stored(std::int64_t chunk) const;
+  [[noreturn]] void Fail(std::int64_t chunk, std::string_view why) const;
+
+  const std::filesystem::path folder_;
+  ShardSetSpec spec_;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,266 @@
+#include "generate/generate_shards.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/worker.h"
+#include "config/fields.h"
+#include "data/shard_format.h"
+#include "data/shard_set.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+// No update of a run has this number. A run with the same seed that generates its own rows
+// therefore generates different ones.
+constexpr std::int64_t kNoUpdate = -1;
+
+// Writes shards on its own thread, one after another. Chunks must arrive in order.
+class BackgroundWriter {
+ public:
+  BackgroundWriter(fs::path folder, const ShardSetSpec& set)
+      : folder_(std::move(folder)), set_(set), thread_("writer") {}
+
+  // Writes `rows`, which must not change until the result is ready. The result is the size of the
+  // shard's file if the chunk is its last, and 0 otherwise.
+  std::future<std::int64_t> Write(std::int64_t chunk, const DataBuffer& rows) {
+    const auto task = std::make_shared<std::packaged_task<std::int64_t()>>(
+        [this, chunk, &rows] { return WriteNow(chunk, rows); });
+    thread_.Post([task] { (*task)(); });
+    return task->get_future();
+  }
+
+ private:
+  std::int64_t WriteNow(std::int64_t chunk, const DataBuffer& rows) {
+    const std::int64_t shard = chunk / set_.chunks_per_shard;
+    if (chunk == set_.FirstChunk(shard)) writer_.emplace(folder_, set_, shard);
+    if (!writer_) throw Error("an earlier chunk of this shard could not be written");
+    try {
+      writer_->Add(rows);
+      if (chunk + 1 < set_.EndChunk(shard)) return 0;
+      const std::int64_t bytes = writer_->Commit();
+      writer_.reset();
+      return bytes;
+    } catch (...) {
+      writer_.reset();  // the shard lacks a chunk, so its next chunks must fail too
+      throw;
+    }
+  }
+
+  const fs::path folder_;
+  const ShardSetSpec& set_;
+  std::optional<ShardWriter> writer_;  // of the current shard; used only by thread_
+  Worker thread_;                      // declared last, because it uses the members above
+};
+
+// Whether the shard exists and need not be generated. A shard that is incomplete, has a damaged
+// header or belongs to another number is generated again. Altered bytes inside a chunk are not
+// noticed here; that takes reading the whole file (`tandem shards`).
+bool IsComplete(const fs::path& folder, const ShardSetSpec& set, std::int64_t shard) {
+  const fs::path path = ShardPath(folder, shard);
+  if (!fs::exists(path)) return false;
+  RequireNoPipe(path);  // writing to a pipe would block until someone reads it
+  try {
+    const ShardHeader header = ReadHeader(path);
+    if (header.set != set) {
+      throw InputError(
+          fmt::format("{} belongs to a different set: {}. Use another folder, or the arguments "
+                      "that the set was started with.",
+                      path.string(), DescribeDifference(header.set, set)));
+    }
+    if (header.shard != shard) {
+      throw DamagedShard(fmt::format("{} holds shard {} of the set", path.string(), header.shard));
+    }
+    if (std::cmp_greater_equal(fs::file_size(path), header.file_bytes())) return true;
+    throw DamagedShard(fmt::format("{} is incomplete", path.string()));
+  } catch (const DamagedShard& damage) {
+    LogWarning(fmt::format("{}; generating it again", damage.what()));
+    return false;
+  }
+}
+
+// Checks for free disk space now rather than fail hours later. Does nothing if the set is
+// compressed, because the size of compressed rows is not known in advance.
+void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
+               const std::vector<std::int64_t>& shards) {
+  if (set.compression != Compression::kNone) return;
+  double needed = 0;
+  for (const std::int64_t shard : shards) {
+    const std::int64_t chunks = set.EndChunk(shard) - set.FirstChunk(shard);
+    needed +=
+        static_cast<double>(chunks) * static_cast<double>(set.BytesOfChunk(set.FirstChunk(shard)));
+  }
+  const auto room = static_cast<double>(fs::space(folder).available);
+  if (needed <= room) return;
+  throw InputError(fmt::format(
+      "{}: the missing shards need {}, but the disk has only {} free. Free some space, or generate "
+      "fewer examples.",
+      folder.string(), HumanBytes(needed), HumanBytes(room)));
+}
+
+// An unfinished shard, as AtomicFile names it: "shard-000000.tandem.PID.partial".
+struct PartialFile {
+  std::string shard;  // the file's name once it is complete
+  pid_t writer = 0;   // the process that writes it
+};
+
+std::optional<PartialFile> ParsePartialName(std::string_view name) {
+  constexpr std::string_view kSuffix = ".partial";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  PartialFile partial{.shard = std::string(name.substr(0, dot))};
+  const char* end = name.data() + name.size();
+  const auto [at, error] = std::from_chars(name.data() + dot + 1, end, partial.writer);
+  if (error != std::errc() || at != end || partial.writer <= 0) return std::nullopt;
+  return partial;
+}
+
+// Removes unfinished shards that killed processes left behind.
+void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& shards) {
+  std::unordered_set<std::string> names;
+  for (const std::int64_t shard : shards) {
+    names.insert(ShardPath(folder, shard).filename().string());
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const auto partial = ParsePartialName(entry.path().filename().string());
+    if (!partial || !names.contains(partial->shard)) continue;
+    if (::kill(partial->writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
+  }
+}
+
+std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
+  std::int64_t rows = 0;
+  for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
+    rows += set.RowsOfChunk(c);
+  }
+  return rows;
+}
+
+// Returns the shards of the share that must be generated, and counts the rows in `progress`.
+std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set, Share share,
+                                       GenerateProgress& progress) {
+  std::vector<std::int64_t> missing;
+  for (std::int64_t i = share.index; i < set.num_shards(); i += share.count) {
+    progress.rows += RowsOf(set, i);
+    if (IsComplete(folder, set, i)) {
+      progress.rows_found += RowsOf(set, i);
+    } else {
+      missing.push_back(i);
+    }
+  }
+  return missing;
+}
+
+// A buffer that is filled with a chunk, then written, then filled with another.
+struct Slot {
+  std::unique_ptr<DataBuffer> rows;
+  std::future<std::int64_t> written;
+
+  // Returns a buffer of exactly `count` rows. The last chunk of a set may have fewer than the
+  // others.
+  DataBuffer& Buffer(const Schema& schema, std::int64_t count) {
+    if (rows == nullptr || static_cast<std::int64_t>(rows->rows()) != count) {
+      rows = std::make_unique<DataBuffer>(schema, static_cast<std::size_t>(count));
+    }
+    return *rows;
+  }
+};
+
+}  // namespace
+
+ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
+                       const ShardingOptions& options, const std::string& weights_sha256,
+                       const std::string& instruction_set) {
+  std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
+  ShardSetSpec set{.domain = AsUtf8(domain.identity()),
+                   .target = ValueText(config, "generate.target"),
+                   .schema = ExampleSchema(domain, config.network.head),
+                   .examples = options.examples,
+                   .chunk_rows = options.chunk_rows,
+                   .chunks_per_shard = options.chunks_per_shard,
+                   .compression = options.compression};
+  if (config.generate.target != Target::kWalkLength) {
+    // The rounding of a network's estimates depends on which rows are evaluated together and on the
+    // number of threads.
+    for (const char* key : {"generate.search", "generate.search_iterations",
+                            "generate.search_epsilon", "generate.search_weight",
+                            "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
+      keys.emplace_back(key);
+    }
+    const bool on_cpu = config.device == "cpu";
+    if (on_cpu) {
+      keys.emplace_back("inference.threads");
+      if (!instruction_set.empty()) set.provenance["instruction_set"] = instruction_set;
+    }
+    // No device number, so that each process may use its own GPU.
+    set.provenance["device"] = on_cpu ? "cpu" : "cuda";
+    set.provenance["weights_sha256"] = weights_sha256;
+  }
+  for (const std::string& key : keys) set.provenance[key] = ValueText(config, key);
+  return set;
+}
+
+void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
+                    Share share, const StopSignal& stop,
+                    const std::function<void(const GenerateProgress&)>& progress) {
+  if (set.num_shards() > kMaxShards) {
+    throw InputError(
+        fmt::format("the set would have {} shards, expected at most {}; use more rows per chunk "
+                    "(--chunk-rows) or more chunks per shard (--shard-chunks)",
+                    WithThousands(set.num_shards()), WithThousands(kMaxShards)));
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
+  }
+  GenerateProgress done;
+  const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
+  RemoveLeftovers(folder, shards);
+  WarnOfStrays(folder, set.num_shards());
+  CheckRoom(folder, set, shards);
+
+  std::array<Slot, 2> slots;
+  BackgroundWriter writer(folder, set);  // declared after slots, because it reads from them
+  const auto await = [&](Slot& slot) {
+    if (!slot.written.valid()) return;
+    done.bytes += slot.written.get();
+    done.rows_made += static_cast<std::int64_t>(slot.rows->rows());
+    progress(done);
+  };
+  std::size_t turn = 0;
+  for (const std::int64_t shard : shards) {
+    for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
+      Slot& slot = slots[turn++ % slots.size()];
+      await(slot);
+      DataBuffer& rows = slot.Buffer(set.schema, set.RowsOfChunk(c));
+      generator.Fill(
+          {.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = set.RowsOfChunk(c)}, rows,
+          stop);
+      slot.written = writer.Write(c, rows);
+    }
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) await(slots[turn++ % slots.size()]);
+}
+
+}  // namespace tandem

@@ -1,0 +1,156 @@
+#include "nn/products.h"
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Large enough that LibTorch splits the product among all threads.
+constexpr std::int64_t kRows = 256, kInner = 128, kColumns = 256;
+
+// Multiples of 1/8 between -1 and 1. They are exact in bf16, so one reference serves both types.
+float Element(std::int64_t row, std::int64_t column) {
+  return static_cast<float>((row * 7 + column * 11 + row * column) % 17 - 8) / 8;
+}
+
+at::Tensor Filled(std::int64_t rows) {
+  at::Tensor matrix = at::zeros({rows, kInner});
+  auto* values = matrix.mutable_data_ptr<float>();
+  for (std::int64_t i = 0; i < rows * kInner; ++i) values[i] = Element(i / kInner, i % kInner);
+  return matrix;
+}
+
+at::Tensor Reference(const at::Tensor& x, const at::Tensor& w) {
+  at::Tensor product = at::zeros({kRows, kColumns});
+  auto* out = product.mutable_data_ptr<float>();
+  const auto* a = x.const_data_ptr<float>();
+  const auto* b = w.const_data_ptr<float>();
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    for (std::int64_t j = 0; j < kColumns; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < kInner; ++k) sum += a[i * kInner + k] * b[j * kInner + k];
+      out[i * kColumns + j] = sum;
+    }
+  }
+  return product;
+}
+
+// The greatest absolute difference; infinite if a value is NaN.
+double Difference(const at::Tensor& product, const at::Tensor& reference) {
+  const auto* a = product.const_data_ptr<float>();
+  const auto* b = reference.const_data_ptr<float>();
+  double most = 0;
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    if (std::isnan(a[i])) return HUGE_VAL;
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return most;
+}
+
+}  // namespace
+
+void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads) {
+  // The products are at most 128, where neighbouring bf16 values differ by 1/2 or less.
+  constexpr std::pair<at::ScalarType, double> kTypes[] = {{at::kFloat, 0.1}, {at::kBFloat16, 1}};
+  const c10::NoGradGuard no_grad;
+  const at::Tensor x = Filled(kRows), w = Filled(kColumns);
+  const at::Tensor reference = Reference(x, w);
+  for (const auto& [type, tolerance] : kTypes) {
+    const auto on_device = [&](const at::Tensor& matrix) { return matrix.to(device).to(type); };
+    const at::Tensor product =
+        linear(on_device(x), on_device(w)).to(c10::Device(c10::kCPU)).to(at::kFloat).contiguous();
+    const double difference = Difference(product, reference);
+    if (difference <= tolerance) continue;
+    throw Error(fmt::format(
+        "LibTorch's matrix products are wrong on {} with {} CPU thread{}: a product in {} differs "
+        "from the reference by {:.3g}, expected at most {}. OMP_THREAD_LIMIT and other OpenMP "
+        "variables can cause this: unset every OMP_* and MKL_* variable, or set train.threads and "
+        "inference.threads to 1",
+        device.str(), threads, threads == 1 ? "" : "s", type == at::kFloat ? "fp32" : "bf16",
+        difference, tolerance));
+  }
+}
+
+void CheckProducts(const Device& device, int threads) {
+  static std::mutex mutex;
+  static std::set<std::pair<std::string, int>> checked;
+  const std::scoped_lock lock(mutex);
+  const auto check = [&](c10::Device place) {
+    if (checked.contains({place.str(), threads})) return;
+    const ScopedThreads scope(threads);
+    CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
+                         place, threads);
+    checked.insert({place.str(), threads});
+  };
+  check(c10::kCPU);
+  if (device.torch().is_cuda()) check(device.torch());
+}
+
+namespace {
+
+constexpr std::int64_t kCpuSize = 1024;
+constexpr std::int64_t kGpuSize = 8192;  // with 4096, a GPU reaches a tenth less of its rate
+constexpr int kLeastProducts = 3;
+constexpr double kSeconds = 0.05;
+
+constexpr double kFlopOfWeight = 2;  // a multiplication and an addition
+
+double WeightsOf(const DenseShape& layer) { return static_cast<double>(layer.in * layer.out); }
+
+double FirstWeights(const NetworkSpec& spec) { return WeightsOf(LayerShapes(spec).front()); }
+
+double Weights(const NetworkSpec& spec) {
+  double weights = 0;
+  for (const DenseShape& layer : LayerShapes(spec)) weights += WeightsOf(layer);
+  return weights;
+}
+
+}  // namespace
+
+double EvaluationFlop(const NetworkSpec& spec) { return kFlopOfWeight * Weights(spec); }
+
+double TrainingFlop(const NetworkSpec& spec) {
+  return kFlopOfWeight * (3 * Weights(spec) - FirstWeights(spec));
+}
+
+double MeasureProductRate(Device& device, bool bf16, int threads) {
+  const ScopedThreads scoped(threads);
+  const std::unique_ptr<Stream> stream = device.MainStream();
+  const std::unique_ptr<StreamScope> scope = stream->Enter();
+  const std::int64_t size = device.torch().is_cpu() ? kCpuSize : kGpuSize;
+  const at::Tensor x =
+      at::ones({size, size},
+               at::TensorOptions().device(device.torch()).dtype(bf16 ? at::kBFloat16 : at::kFloat));
+  const auto multiply = [&] {
+    const at::Tensor product = at::matmul(x, x);
+    device.Synchronize();
+  };
+  multiply();  // the first product also loads and compiles kernels
+  const Stopwatch all;
+  double least = 1e9;
+  for (int i = 0; i < kLeastProducts || all.Seconds() < kSeconds; ++i) {
+    const Stopwatch one;
+    multiply();
+    least = std::min(least, one.Seconds());
+  }
+  const auto n = static_cast<double>(size);
+  return kFlopOfWeight * n * n * n / least;
+}
+
+}  // namespace tandem

@@ -1,0 +1,38 @@
+// A check at start-up that LibTorch's matrix products are correct.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+#include "nn/device.h"
+#include "nn/resnet_fc.h"
+
+namespace tandem {
+/// `linear(x, w)`: x (m, k) times the transpose of w (n, k).
+using LinearFunction = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
+
+/// Compares one product in fp32 and one in bf16 with a reference. Throws Error that names the type
+/// and the difference if they differ by more than rounding. `threads` appears in the message only.
+void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads);
+
+/// Checks LibTorch's products on `device`, and on the CPU with `threads` threads. If OpenMP starts
+/// fewer threads than LibTorch requested, products are wrong and nothing else reports it. Each
+/// device and number of threads is checked once per process. Throws Error as CompareWithReference
+/// does.
+void CheckProducts(const Device& device, int threads);
+
+/// The floating-point operations of the matrix products that evaluate one row: a multiplication and
+/// an addition for each weight of the linear layers.
+double EvaluationFlop(const NetworkSpec& spec);
+
+/// The floating-point operations of the matrix products that train on one row: the forward pass,
+/// the gradients of the weights, and the gradients of each layer's inputs except the first layer's.
+double TrainingFlop(const NetworkSpec& spec);
+
+/// Measures the rate of a product of large square matrices on `device`, in floating-point
+/// operations per second: the best of several products, in bf16 or fp32, with `threads` CPU
+/// threads. Takes about 0.1 s. Throws LibTorch's exception if there is not enough memory.
+double MeasureProductRate(Device& device, bool bf16, int threads);
+
+}  // namespace tandem

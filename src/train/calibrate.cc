@@ -1,0 +1,196 @@
+#include "train/calibrate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "config/update_plan.h"
+#include "train/memory_plan.h"
+#include "train/train_run.h"
+
+namespace tandem {
+namespace {
+
+// Each of the two measurements takes at most this share of a run.
+constexpr double kProbeShare = 0.05;
+constexpr double kProbeSeconds = 4;
+
+// A probe that has not finished its first updates ends after this multiple of its length.
+constexpr double kPatience = 4;
+
+// Iterations of a probe's update. They are few, so that several updates fit. The times of
+// generating and training are both proportional to the rows.
+constexpr std::int64_t kProbeIterations = 10;
+
+// With fewer updates, the last one would end far from the time limit, and the target network would
+// be refreshed too rarely.
+constexpr std::int64_t kFewestUpdates = 40;
+
+// Shorter runs do not repay measuring which number of threads is fastest.
+constexpr std::int64_t kManyIterations = 5000;
+constexpr double kManySeconds = 30;
+
+// All numbers of threads are measured in each round, because a shared machine changes its speed
+// over time.
+constexpr int kRounds = 2;
+
+// More threads are chosen only if they are faster than fewer by this factor.
+constexpr double kWorthMoreThreads = 1.05;
+
+// How long a probe measures.
+struct ProbeLength {
+  double seconds = 0;
+  std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
+};
+
+// Returns the config of a probe, whose network is discarded. It does not validate. It synchronizes
+// with the device as often as the run will, but logs no timing.
+Config ProbeFor(Config config, double seconds) {
+  config.validation.every_updates = 0;
+  config.profile.timing_every = 0;
+  config.train.max_updates = 1'000'000;
+  config.train.plan.clear();
+  config.train.max_seconds = kPatience * seconds;
+  config.train.iterations_per_update =
+      std::min(config.train.iterations_per_update, kProbeIterations);
+  return config;
+}
+
+// Returns how many iterations per second a run does, including its waits for buffers; 0 if it did
+// not finish one.
+double IterationsPerSecond(const Config& config, const std::shared_ptr<Device>& device,
+                           const ProbeLength& length, const StopSignal& stop) {
+  TrainRun run(ProbeFor(config, length.seconds), device, std::nullopt, stop);
+  run.RunUpdate();  // the cold start, and code that is slow on its first call
+  const Stopwatch watch;
+  double measured = 0;
+  std::int64_t iterations = 0;
+  while (watch.Seconds() < length.seconds && iterations < length.iterations && run.RunUpdate()) {
+    measured = watch.Seconds();
+    iterations += run.config().train.iterations_per_update;
+  }
+  if (stop.requested()) throw Stopped();
+  if (iterations > 0) return static_cast<double>(iterations) / measured;
+  const RunSummary summary = run.Finish();
+  return static_cast<double>(summary.iterations) / summary.wall_s;
+}
+
+void CheckMemory(Config config) {
+  if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
+  CheckLimits(PlanMemory(config), config);
+}
+
+bool RepaysMeasuringThreads(const Config& config) {
+  if (config.device != "cpu" || NumCores() == 1) return false;
+  const TrainingConfig& train = config.train;
+  if (train.max_seconds > 0 && train.max_seconds < kManySeconds) return false;
+  return !train.max_updates || *train.max_updates >= kManyIterations / train.iterations_per_update;
+}
+
+ProbeLength ThreadProbeLength(const Config& config, std::size_t probes) {
+  const double share = kProbeShare / static_cast<double>(probes);
+  ProbeLength length{.seconds = 1};
+  if (config.train.max_seconds > 0) {
+    length.seconds = std::min(length.seconds, share * config.train.max_seconds);
+  }
+  if (config.train.max_updates) {
+    length.iterations =
+        static_cast<std::int64_t>(share * static_cast<double>(*config.train.max_updates) *
+                                  static_cast<double>(config.train.iterations_per_update));
+  }
+  return length;
+}
+
+// Returns the fewest iterations whose rows hold a whole search or walk. Later states of a search or
+// walk that does not fit into a buffer would never be generated.
+std::int64_t FewestIterationsPerUpdate(const Config& config) {
+  const std::int64_t rows = config.live_part_of(config.train.batch_size);
+  if (rows == 0) return 1;
+  std::int64_t needed = 1;
+  if (config.generate.search != GenerateSearch::kNone) needed = config.generate.search_iterations;
+  if (config.generate.target == Target::kWalkLength) needed = config.generate.max_scramble;
+  return (needed + rows - 1) / rows;
+}
+
+}  // namespace
+
+std::int64_t FastestThreads(const std::vector<ThreadRate>& rates) {
+  const double best = std::ranges::max(rates, {}, &ThreadRate::iterations_per_s).iterations_per_s;
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const ThreadRate& rate : rates) {
+    if (rate.iterations_per_s * kWorthMoreThreads >= best) fewest = std::min(fewest, rate.threads);
+  }
+  return fewest;
+}
+
+std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
+  const std::int64_t most = config.train.iterations_per_update;
+  const std::int64_t least = std::min(most, FewestIterationsPerUpdate(config));
+  const double fitting = std::min(iterations / static_cast<double>(kFewestUpdates), 1e9);
+  return std::clamp(static_cast<std::int64_t>(fitting), least, most);
+}
+
+Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<Device>& device,
+                      const StopSignal& stop) {
+  if (asked.train.threads || !RepaysMeasuringThreads(config)) return config;
+  CheckMemory(config);
+  std::vector<ThreadRate> rates;
+  for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
+    rates.push_back({.threads = threads});
+  }
+  const auto with = [&](std::int64_t threads) {
+    Config changed = config;
+    changed.train.threads = threads;
+    changed.inference.threads = asked.inference.threads.value_or(threads);
+    return changed;
+  };
+  const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (ThreadRate& rate : rates) {
+      rate.iterations_per_s +=
+          IterationsPerSecond(with(rate.threads), device, length, stop) / kRounds;
+    }
+  }
+  const std::int64_t threads = FastestThreads(rates);
+  std::vector<std::string> measured;
+  for (const ThreadRate& rate : rates) {
+    measured.push_back(fmt::format("{:.3g} with {}", rate.iterations_per_s, rate.threads));
+  }
+  LogInfo(fmt::format("train.threads is {}; measured iterations/s: {}", threads,
+                      fmt::join(measured, ", ")));
+  return with(threads);
+}
+
+Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
+                         const Stopwatch& began, const StopSignal& stop) {
+  if (config.train.max_updates) return config;
+  CheckMemory(config);
+  const double limit = config.train.max_seconds;
+  LogInfo(fmt::format("measuring how many updates fit into {}", HumanSeconds(limit)));
+  const ProbeLength length{.seconds = std::min(kProbeSeconds, kProbeShare * limit)};
+  const double rate = IterationsPerSecond(config, device, length, stop);
+  const double elapsed = began.Seconds();
+  if (rate > 0) {
+    const std::int64_t asked = config.train.iterations_per_update;
+    const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
+    if (iterations < asked) {
+      LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
+                          iterations, asked, kFewestUpdates));
+    }
+    config.train.iterations_per_update = iterations;
+  }
+  config.train.max_updates = UpdatesThatFit(
+      limit, elapsed, static_cast<double>(config.train.iterations_per_update) / rate);
+  config.train.follows_clock = true;
+  return config;
+}
+
+}  // namespace tandem

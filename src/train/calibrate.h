@@ -1,0 +1,43 @@
+// Measurements with short discarded runs before a run begins.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "config/config.h"
+#include "nn/device.h"
+
+namespace tandem {
+/// `ThreadRate` is the speed measured with a number of threads.
+struct ThreadRate {
+  std::int64_t threads = 1;
+  double iterations_per_s = 0;
+};
+
+/// Returns the smallest number of threads that is about as fast as the fastest. On a machine that
+/// others use too, more threads are often slower, because each waits for the slowest.
+std::int64_t FastestThreads(const std::vector<ThreadRate>& rates);
+
+/// Returns how many iterations an update of `config` should have so that enough updates fit into a
+/// run of `iterations` iterations. At most train.iterations_per_update.
+std::int64_t IterationsPerUpdate(const Config& config, double iterations);
+
+/// If train.threads is `auto` in `asked`, and a run on the CPU is long enough to repay measuring,
+/// replaces it by the number with which short discarded runs are fastest. Replaces
+/// inference.threads too if it is `auto`. `config` is `asked` after ResolveAutos. Throws the same
+/// errors as ResolveMaxUpdates.
+Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<Device>& device,
+                      const StopSignal& stop);
+
+/// Replaces `train.max_updates: auto`. A discarded run of a few seconds estimates how many updates
+/// fit between now and `began` + train.max_seconds. Buffers become shorter if too few updates would
+/// fit. The run will then follow the clock, which means that it revises its plan. Other configs are
+/// returned unchanged. `config` must have no other `auto` left. Throws InputError, before anything
+/// large is allocated, if the run would exceed a memory limit, and Stopped once `stop` is reached.
+Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
+                         const Stopwatch& began, const StopSignal& stop);
+
+}  // namespace tandem

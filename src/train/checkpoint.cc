@@ -1,0 +1,259 @@
+#include "train/checkpoint.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include "domain/identity.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// A dictionary in a file. Its errors name the file, the entry and what was expected.
+class Entries {
+ public:
+  Entries(TensorDict dict, std::string file, std::string path = "")
+      : dict_(std::move(dict)), file_(std::move(file)), path_(std::move(path)) {}
+
+  const TensorDict& dict() const { return dict_; }
+  bool Has(const char* name) const { return dict_.contains(name); }
+
+  Entries Dict(const char* name) const {
+    return {At(name, &c10::IValue::isGenericDict, "a dictionary").toGenericDict(), file_,
+            path_ + name + "."};
+  }
+  std::int64_t Count(const char* name) const {
+    constexpr const char* kExpected = "a whole number of at least 0";
+    const std::int64_t count = At(name, &c10::IValue::isInt, kExpected).toInt();
+    if (count < 0) Fail(name, std::to_string(count), kExpected);
+    return count;
+  }
+  double Real(const char* name) const {
+    return At(name, &c10::IValue::isDouble, "a real number").toDouble();
+  }
+  std::string Text(const char* name) const {
+    return At(name, &c10::IValue::isString, "a string").toStringRef();
+  }
+
+ private:
+  c10::IValue At(const char* name, bool (c10::IValue::*is_right)() const,
+                 const char* expected) const {
+    const auto found = dict_.find(name);
+    if (found == dict_.end()) Fail(name, "missing", expected);
+    if (!(found->value().*is_right)()) Fail(name, "of another type", expected);
+    return found->value();
+  }
+
+  [[noreturn]] void Fail(const char* name, const std::string& what, const char* expected) const {
+    throw InputError(
+        fmt::format("{}: `{}{}` is {}, expected {}", file_, path_, name, what, expected));
+  }
+
+  TensorDict dict_;
+  std::string file_;
+  std::string path_;  // prefix of the entries' names in errors: "resume.target."
+};
+
+void Insert(TensorDict& dict, const std::string& name, const ValidationResult& result) {
+  TensorDict inner = MakeTensorDict();
+  inner.insert("solve_rate", result.solve_rate);
+  inner.insert("value_error", result.value_error);
+  dict.insert(name, inner);
+}
+
+TensorDict ToDict(const RunCounters& c) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("updates", c.updates);
+  dict.insert("iterations", c.iterations);
+  dict.insert("examples", c.examples);
+  dict.insert("wall_s", c.wall_s);
+  dict.insert("generate_s", c.generate_s);
+  dict.insert("train_s", c.train_s);
+  dict.insert("wait_for_rows_s", c.wait_for_rows_s);
+  dict.insert("validate_s", c.validate_s);
+  dict.insert("final_loss", c.final_loss);
+  dict.insert("follows_clock", std::int64_t{c.follows_clock ? 1 : 0});
+  if (c.at_start) Insert(dict, "at_start", *c.at_start);
+  if (c.validation) Insert(dict, "validation", *c.validation);
+  if (c.best) Insert(dict, "best", *c.best);
+  dict.insert("validated_iterations", c.validated_iterations);
+  dict.insert("best_update", c.best_update);
+  return dict;
+}
+
+TensorDict ToDict(const TargetState& target) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("offered", target.offered);
+  dict.insert("published", target.published);
+  dict.insert("last_loss", target.last_loss);
+  return dict;
+}
+
+TensorDict ToDict(const ShardPosition& position) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("set", position.set);
+  dict.insert("rows", position.rows);
+  dict.insert("skipped_chunks", position.skipped_chunks);
+  dict.insert("skipped_rows", position.skipped_rows);
+  return dict;
+}
+
+constexpr const char* kSha256 =
+    "sha256";  // entry with the SHA-256 of all other entries of a RunState
+
+// Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
+// name.
+void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
+  for (const auto& entry : dict) {
+    const std::string name = path + (entry.key().isString() ? entry.key().toStringRef() : "?");
+    const c10::IValue& value = entry.value();
+    const auto add = [&](const auto& number_or_text) {
+      leaves.emplace_back(fmt::format("{}={}", name, number_or_text), at::empty({0}));
+    };
+    if (name == kSha256) continue;
+    if (value.isGenericDict()) AddLeaves(value.toGenericDict(), name + ".", leaves);
+    if (value.isTensor()) leaves.emplace_back(name, value.toTensor());
+    if (value.isInt()) add(value.toInt());
+    if (value.isDouble()) add(value.toDouble());
+    if (value.isString()) add(value.toStringRef());
+  }
+}
+
+std::string Sha256Of(const TensorDict& run_state) {
+  StateDict leaves;
+  AddLeaves(run_state, "", leaves);
+  return WeightsSha256(leaves);
+}
+
+TensorDict ToDict(const RunState& state) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("config", state.config);
+  dict.insert("counters", ToDict(state.counters));
+  if (state.position) dict.insert("position", ToDict(*state.position));
+  dict.insert("target", ToDict(state.target));
+  dict.insert("model", ToTensorDict(state.model));
+  dict.insert("optimizer", ToTensorDict(state.optimizer));
+  dict.insert("target_network", ToTensorDict(state.target_network));
+  dict.insert(kSha256, Sha256Of(dict));
+  return dict;
+}
+
+std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
+  if (!entries.Has(name)) return std::nullopt;
+  const Entries result = entries.Dict(name);
+  return ValidationResult{.solve_rate = result.Real("solve_rate"),
+                          .value_error = result.Real("value_error")};
+}
+
+Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
+  if (!checkpoint.contains("resume")) {
+    throw InputError(
+        fmt::format("{}: the file has a network but no state to resume a run from; expected the "
+                    "checkpoint.pt of a "
+                    "run",
+                    file));
+  }
+  return Entries(checkpoint, file).Dict("resume");
+}
+
+}  // namespace
+
+void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
+                     const RunCounters& counters, const StateDict& model,
+                     const std::string& weights_sha256, const RunState* resume) {
+  TensorDict checkpoint = MakeTensorDict();
+  checkpoint.insert("schema", kCheckpointSchema);
+  checkpoint.insert("domain", domain);
+  checkpoint.insert("updates", counters.updates);
+  checkpoint.insert("iterations", counters.iterations);
+  checkpoint.insert("weights_sha256", weights_sha256);
+  checkpoint.insert("model", ToTensorDict(model));
+  if (resume != nullptr) checkpoint.insert("resume", ToDict(*resume));
+  WriteTensorFile(path, checkpoint);
+}
+
+Checkpoint::Checkpoint(const std::filesystem::path& path)
+    : file_(path.string()), content_(ReadTensorFile(path)) {
+  const auto schema = content_.find("schema");
+  if (schema == content_.end() || !schema->value().isInt() ||
+      schema->value().toInt() != kCheckpointSchema) {
+    throw InputError(
+        fmt::format("{}: expected a checkpoint of schema {}", file_, kCheckpointSchema));
+  }
+  iterations_ = Entries(content_, file_).Count("iterations");
+}
+
+void Checkpoint::CheckDomain(const std::string& domain) const {
+  const std::string trained_on = Entries(content_, file_).Text("domain");
+  if (IsSameDomain(trained_on, domain)) return;
+  throw InputError(fmt::format("{}: {}", file_, DescribeOtherDomain(trained_on, domain)));
+}
+
+void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
+  CheckDomain(domain);
+  const Entries entries(content_, file_);
+  LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
+  if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
+    throw InputError(fmt::format(
+        "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
+        "checkpoint, or train again.",
+        file_));
+  }
+}
+
+RunCounters Checkpoint::Counters() const {
+  const Entries counters = RunStateIn(content_, file_).Dict("counters");
+  return {.updates = counters.Count("updates"),
+          .iterations = counters.Count("iterations"),
+          .examples = counters.Count("examples"),
+          .wall_s = counters.Real("wall_s"),
+          .generate_s = counters.Real("generate_s"),
+          .train_s = counters.Real("train_s"),
+          .wait_for_rows_s = counters.Real("wait_for_rows_s"),
+          .validate_s = counters.Real("validate_s"),
+          .final_loss = counters.Real("final_loss"),
+          .follows_clock = counters.Has("follows_clock") && counters.Count("follows_clock") != 0,
+          .at_start = ResultIn(counters, "at_start"),
+          .validation = ResultIn(counters, "validation"),
+          .best = ResultIn(counters, "best"),
+          .validated_iterations = counters.Count("validated_iterations"),
+          .best_update = counters.Count("best_update")};
+}
+
+std::string Checkpoint::Config() const { return RunStateIn(content_, file_).Text("config"); }
+
+std::optional<ShardPosition> Checkpoint::Position() const {
+  const Entries state = RunStateIn(content_, file_);
+  if (!state.Has("position")) return std::nullopt;
+  const Entries position = state.Dict("position");
+  return ShardPosition{.set = position.Text("set"),
+                       .rows = position.Count("rows"),
+                       .skipped_chunks = position.Count("skipped_chunks"),
+                       .skipped_rows = position.Count("skipped_rows")};
+}
+
+TargetState Checkpoint::Target() const {
+  const Entries target = RunStateIn(content_, file_).Dict("target");
+  return {.offered = target.Count("offered"),
+          .published = target.Count("published"),
+          .last_loss = target.Real("last_loss")};
+}
+
+void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
+                           const StateDict& target_network) const {
+  const Entries state = RunStateIn(content_, file_);
+  if (Sha256Of(state.dict()) != state.Text(kSha256)) {
+    throw InputError(fmt::format(
+        "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
+        "run; network.init_from can take the weights of best.pt.",
+        file_));
+  }
+  const auto load = [&](const char* part, const StateDict& into) {
+    LoadStateDict(state.Dict(part).dict(), into, fmt::format("{}: {}", file_, part));
+  };
+  load("model", model);
+  load("optimizer", optimizer);
+  load("target_network", target_network);
+}
+
+}  // namespace tandem

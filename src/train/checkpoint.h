@@ -1,0 +1,102 @@
+// Reads and writes the checkpoints of a run, checkpoint.pt and best.pt. A checkpoint is a
+// dictionary:
+//
+//     schema          kCheckpointSchema
+//     domain          DomainSpec::identity: the puzzle and the input of the network
+//     updates         complete updates that the network was trained for
+//     iterations      iterations that it was trained for, with those of an incomplete update
+//     weights_sha256  SHA-256 of `model`
+//     model           the network's state dict
+//     resume          only in checkpoint.pt: the RunState before the next update to do, and its
+//                     `sha256`. An update that was cut short is the next one to do. `config` is
+//                     the run's whole config as YAML.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "data/shard_loader.h"
+#include "nn/tensor_file.h"
+#include "train/modes.h"
+#include "train/validation.h"
+
+namespace tandem {
+/// The layout of checkpoint.pt.
+inline constexpr std::int64_t kCheckpointSchema = 2;
+
+/// `RunCounters` holds what a run has done so far.
+struct RunCounters {
+  std::int64_t updates = 0;     ///< complete updates
+  std::int64_t iterations = 0;  ///< including those of an incomplete update
+  std::int64_t examples = 0;
+  double wall_s = 0;
+  double generate_s = 0;
+  double train_s = 0;
+  double wait_for_rows_s = 0;
+  double validate_s = 0;
+  double final_loss = 0;       ///< of the last update
+  bool follows_clock = false;  ///< train.max_updates was auto, so the run revises its plan
+
+  std::optional<ValidationResult> at_start;    ///< before the first update
+  std::optional<ValidationResult> validation;  ///< the last one
+  std::optional<ValidationResult> best;
+  std::int64_t validated_iterations = 0;  ///< iterations at the last validation
+  std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
+};
+
+/// `RunState` holds everything that a run needs between two updates to continue as if it had never
+/// been interrupted.
+struct RunState {
+  std::string config;  ///< YAML with every key, no `auto` left
+  RunCounters counters;
+  std::optional<ShardPosition> position;  ///< in the shards; nothing without shards
+  TargetState target;
+  StateDict model;
+  StateDict optimizer;
+  StateDict target_network;  ///< empty if the target needs no network
+};
+
+/// Writes a checkpoint atomically. `model` is the current network. Without `resume`, the checkpoint
+/// can be used for solving but a run cannot be resumed from it.
+void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
+                     const RunCounters& counters, const StateDict& model,
+                     const std::string& weights_sha256, const RunState* resume);
+
+/// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
+/// InputError that names the file, the entry and what was expected.
+class Checkpoint {
+ public:
+  /// Reads `path`. Throws InputError that names the file if it is not a checkpoint of this schema.
+  explicit Checkpoint(const std::filesystem::path& path);
+
+  std::int64_t iterations() const { return iterations_; }
+
+  /// Throws InputError that names both puzzles if the checkpoint was not trained on `domain`, a
+  /// DomainSpec::identity.
+  void CheckDomain(const std::string& domain) const;
+
+  /// Copies the weights into `net`. Throws InputError if the checkpoint is for another puzzle than
+  /// `domain` or for another network, or if the weights are damaged.
+  void LoadModel(ResNetFC& net, const std::string& domain) const;
+
+  /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
+  /// best.pt.
+  RunCounters Counters() const;
+  std::string Config() const;
+  std::optional<ShardPosition> Position() const;
+  TargetState Target() const;
+
+  /// Copies the state before the next update into these tensors. Throws InputError if the state
+  /// does not match them in names, shapes or types, or if it is damaged.
+  void LoadState(const StateDict& model, const StateDict& optimizer,
+                 const StateDict& target_network) const;
+
+ private:
+  std::string file_;
+  TensorDict content_;
+  std::int64_t iterations_ = 0;
+};
+
+}  // namespace tandem

@@ -1,0 +1,64 @@
+#include "train/generator_thread.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/timeline.h"
+#include "train/modes.h"
+
+namespace tandem {
+GeneratorThread::GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+                                 const StopSignal& stop)
+    : generator_(generator),
+      rows_(rows),
+      stop_(&stop),
+      buffers_(schema, static_cast<std::size_t>(rows)),
+      thread_(kGeneratorThread) {}
+
+GeneratorThread::~GeneratorThread() {
+  stop_.Request();
+  buffers_.Close(std::make_exception_ptr(Stopped()));
+}
+
+void GeneratorThread::Start(std::int64_t update) {
+  const Span span(Phase::kGenerate);
+  thread_.Post([this, update] {
+    try {
+      Fill(update);
+    } catch (...) {
+      buffers_.Close(std::current_exception());
+    }
+  });
+}
+
+GeneratorThread::Filled GeneratorThread::Wait() {
+  const Span span(Phase::kWaitForRows);
+  DoubleBuffer::ReadSlot slot = buffers_.AcquireRead();
+  return {.slot = std::move(slot), .stats = last_fill_};
+}
+
+DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
+  const Span span(Phase::kWaitForFreeSlot);
+  return buffers_.AcquireWrite();
+}
+
+void GeneratorThread::Fill(std::int64_t update) {
+  const Section section("fill", update);
+  const Span span(Phase::kGenerate);
+  DoubleBuffer::WriteSlot slot = AcquireWrite();
+  FillStats stats{.began = Stopwatch::Clock::now(), .wait_s = idle_.Seconds()};
+  try {
+    const ScopedTimer timer(stats.seconds);
+    generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, slot.rows(), stop_);
+  } catch (...) {
+    // Close with the real reason before the unpublished slot closes the pair with a general one.
+    buffers_.Close(std::current_exception());
+    return;
+  }
+  last_fill_ = stats;
+  idle_ = Stopwatch();
+  StartArrow(kRowsArrow, update);
+  slot.Publish();
+}
+
+}  // namespace tandem

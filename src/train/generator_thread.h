@@ -1,0 +1,66 @@
+// The generator thread and the two buffers it fills.
+#pragma once
+
+#include <cstdint>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "base/worker.h"
+#include "data/double_buffer.h"
+#include "generate/generator.h"
+
+namespace tandem {
+/// The name of the thread in traces and in the run's time profile.
+inline constexpr const char* kGeneratorThread = "generator";
+
+struct FillStats {
+  Stopwatch::Clock::time_point began;
+  double seconds = 0;  ///< time in Generator::Fill
+  double wait_s = 0;   ///< idle time of the generator thread before this fill
+};
+
+/// GeneratorThread runs fills on its own thread, one at a time, into the two buffers of a
+/// DoubleBuffer. Call Start and Wait from one thread.
+class GeneratorThread {
+ public:
+  struct Filled {
+    DoubleBuffer::ReadSlot slot;
+    FillStats stats;
+  };
+
+  /// `generator` and `stop` must outlive this object. `stop` ends fills early.
+  GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+                  const StopSignal& stop);
+
+  /// Stops the running fill, if any, and waits until it has ended. Its rows are discarded. Random
+  /// numbers are keyed by row, so a later fill of the same update makes the same rows again.
+  ~GeneratorThread();
+  GeneratorThread(const GeneratorThread&) = delete;
+  GeneratorThread& operator=(const GeneratorThread&) = delete;
+
+  /// Starts the fill of buffer `update` and returns at once.
+  void Start(std::int64_t update);
+
+  /// Waits for the oldest fill that was started and has not been waited for. Throws what the fill
+  /// threw.
+  Filled Wait();
+
+ private:
+  DoubleBuffer::WriteSlot AcquireWrite();
+  void Fill(std::int64_t update);
+
+  Generator& generator_;
+  const std::int64_t rows_;
+  StopSignal stop_;
+  DoubleBuffer buffers_;
+
+  // Needs no lock, because the hand-over of the buffer orders the accesses: the generator thread
+  // writes it before it publishes a buffer, Wait reads it after it has acquired that buffer, and
+  // the generator thread does not write it again before the next Start.
+  FillStats last_fill_;
+  Stopwatch idle_;  // used by the generator thread only
+
+  Worker thread_;  // declared last, so that it ends before the members that it uses
+};
+
+}  // namespace tandem

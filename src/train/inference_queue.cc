@@ -1,0 +1,51 @@
+#include "train/inference_queue.h"
+
+#include "base/stopwatch.h"
+#include "base/timeline.h"
+
+namespace tandem {
+void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
+  const Span span(Phase::kWaitForAnswer);
+  messages_.Push(Request{.inputs = inputs, .values = values});
+  if (const std::exception_ptr error = results_.Pop()) std::rethrow_exception(error);
+}
+
+void InferenceQueue::FillEnds() noexcept {
+  try {
+    messages_.Push(std::nullopt);
+  } catch (...) {
+    // The queue is closed, so no thread waits for the end of a fill.
+  }
+}
+
+void InferenceQueue::Serve() {
+  if (const std::optional<Message> message = messages_.TryPop()) Handle(*message);
+}
+
+void InferenceQueue::ServeUntilFillEnds() {
+  const Span span(Phase::kWaitForRows);
+  for (++fills_awaited_; fills_ended_ < fills_awaited_;) Handle(messages_.Pop());
+}
+
+void InferenceQueue::Handle(const Message& message) {
+  if (!message) {
+    ++fills_ended_;
+    return;
+  }
+  std::exception_ptr error;
+  try {
+    const ScopedTimer timer(seconds_);
+    const Span span(Phase::kAnswer);
+    network_.Evaluate(message->inputs, message->values);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  results_.Push(error);
+}
+
+void InferenceQueue::Close(const std::exception_ptr& reason) {
+  messages_.Close(reason);
+  results_.Close(reason);
+}
+
+}  // namespace tandem

@@ -1,0 +1,231 @@
+#include "train/memory_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "data/loader.h"
+#include "data/replay_buffer.h"
+#include "data/shard_loader.h"
+#include "generate/bellman.h"
+#include "generate/generator.h"
+#include "nn/inference_net.h"
+#include "nn/resnet_fc.h"
+#include "search/astar.h"
+#include "search/expander.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kGib = 1 << 30;
+
+class Planner {
+ public:
+  explicit Planner(const Config& config)
+      : config_(config),
+        domain_(MakeDomain(config.domain.full_name())),
+        spec_(domain_->spec()),
+        schema_(ExampleSchema(spec_, config.network.head)),
+        sync_main_(config.pipeline.mode == Mode::kSyncMain),
+        last_(*config.train.max_updates - 1),
+        rows_(config.live_rows_of(last_)) {}
+
+  MemoryPlan Plan() {
+    PlanBuffers();
+    PlanGeneration();
+    PlanBatches();
+    PlanShards();
+    PlanNetworks();
+    PlanPlaces();
+    return plan_;
+  }
+
+ private:
+  void PlanBuffers();
+  void PlanGeneration();
+  void PlanBatches();
+  void PlanShards();
+  void PlanNetworks();
+  void PlanPlaces();
+
+  bool needs_network() const { return config_.generate.target != Target::kWalkLength; }
+  bool validates() const { return config_.validation.every_updates > 0; }
+
+  // Returns the number of inference copies of the network.
+  std::int64_t num_evaluated() const {
+    return (needs_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
+  }
+
+  const Config& config_;
+  const std::unique_ptr<const Domain> domain_;
+  const DomainSpec& spec_;
+  const Schema schema_;
+  const bool sync_main_;
+  const std::int64_t last_;  // the last update, whose batches are the largest
+  const std::int64_t rows_;  // rows that are generated for it
+
+  MemoryPlan plan_;
+  std::int64_t kept_ = 0;       // part of plan_.replay: rows of earlier updates
+  std::int64_t trained_ = 0;    // part of plan_.batches: for training
+  std::int64_t validated_ = 0;  // part of plan_.batches: for validation
+};
+
+void Planner::PlanBuffers() {
+  const auto rows = static_cast<std::size_t>(rows_);
+  const Schema generated = sync_main_ ? StateSchema(spec_) : schema_;
+  const auto buffer = static_cast<std::int64_t>(DataBuffer::BytesFor(generated, rows));
+  plan_.buffers = 2 * buffer;
+  if (config_.replay.updates > 0) {
+    kept_ =
+        static_cast<std::int64_t>(ReplayBuffer::BytesFor(generated, rows, config_.replay.updates));
+    plan_.replay = kept_ + buffer;
+  }
+  if (sync_main_) plan_.replay += static_cast<std::int64_t>(DataBuffer::BytesFor(schema_, rows));
+}
+
+// Two chunks of states exist at a time, each state with its children. With A*, each search keeps
+// its nodes up to its last step.
+void Planner::PlanGeneration() {
+  if (!needs_network()) return;
+  const GenerateConfig& generate = config_.generate;
+  const auto at_once = [&](std::int64_t states) {
+    return std::min(2 * generate.chunk_rows, states);
+  };
+  const bool searches = generate.search != GenerateSearch::kNone;
+  const std::int64_t steps = searches ? generate.search_iterations : 1;
+  const std::int64_t states = at_once((rows_ + steps - 1) / steps);
+  plan_.generation = BatchExpander::BytesFor(spec_, states);
+  if (generate.search == GenerateSearch::kAStar) {
+    const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
+    plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
+  }
+  if (sync_main_) {  // the labeller works later, in chunks of its own
+    plan_.generation += BatchExpander::BytesFor(spec_, at_once(rows_));
+  }
+}
+
+void Planner::PlanBatches() {
+  const auto bytes = [](const PrefetchConfig& prefetch, const Schema& schema, std::int64_t rows) {
+    return NumSlots(prefetch) * rows * static_cast<std::int64_t>(schema.row_bytes());
+  };
+  trained_ = bytes(config_.prefetch, schema_, config_.live_part_of(config_.batch_size_of(last_)));
+  if (validates()) {
+    const ValidationConfig& validation = config_.validation;
+    validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
+  }
+  const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  const std::int64_t children =
+      validates() ? Children::BytesFor(spec_, config_.validation.states) : 0;
+  plan_.batches = trained_ + validated_ + order_of_rows + children;
+  plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
+                    config_.inference.batch_size * spec_.input.positions;
+}
+
+void Planner::PlanShards() {
+  if (config_.data.source == DataSource::kLive) return;
+  const ShardSetSpec set = ReadShardSetSpec(config_.data.path);
+  plan_.shards = ShardLoader::BytesFor(set, DepthsFor(config_.data));
+  if (config_.data.reading == ChunkReading::kMap) {
+    plan_.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));
+  }
+}
+
+void Planner::PlanNetworks() {
+  constexpr std::int64_t kWeightsGradientsAndMeans = 4;
+  constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
+  const std::int64_t copied_target = needs_network() ? 1 : 0;
+  const std::int64_t evaluated_bytes = config_.inference.precision == Precision::kBf16 ? 2 : 4;
+  const NetworkSpec network = NetworkFor(config_.network, spec_);
+  plan_.parameters = NumParameters(network);
+  plan_.network = plan_.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
+                                      (num_evaluated() + copied_target) * evaluated_bytes);
+  plan_.activations =
+      NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+  plan_.evaluations = num_evaluated() * config_.inference.batch_size *
+                      NumActivationsAtOnce(network) * evaluated_bytes;
+}
+
+void Planner::PlanPlaces() {
+  const bool on_gpu = config_.device != "cpu";
+  const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
+  plan_.mapped += mapped_replay;
+  plan_.allocated = plan_.buffers + plan_.replay - mapped_replay + plan_.generation +
+                    plan_.batches + plan_.shards + plan_.evaluated +
+                    (on_gpu ? 0 : plan_.network + plan_.activations + plan_.evaluations);
+  if (!on_gpu) return;
+  plan_.pinned = plan_.evaluated;
+  if (config_.prefetch.pin_memory) plan_.pinned += trained_ + plan_.shards;
+  if (config_.validation.prefetch.pin_memory) plan_.pinned += validated_;
+}
+
+// Returns advice on which keys to change. Covers the largest part, and parts of at least a quarter
+// of its size.
+std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
+  struct Part {
+    std::int64_t bytes;
+    const char* advice;
+  };
+  std::vector<Part> parts = {
+      {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
+      {plan.replay, "lower replay.updates, or set replay.map_to"},
+      {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
+      {plan.batches, "lower prefetch.depth"},
+      {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
+      {plan.evaluated + (on_gpu ? 0 : plan.evaluations), "lower inference.batch_size"}};
+  if (!on_gpu) {
+    parts.push_back({plan.activations, "raise train.accumulation_steps"});
+    parts.push_back({plan.network, "lower network.width"});
+  }
+  std::ranges::sort(parts, std::ranges::greater(), &Part::bytes);
+  std::vector<std::string_view> advice;
+  for (const Part& part : parts) {
+    if (4 * part.bytes >= parts.front().bytes) advice.emplace_back(part.advice);
+  }
+  return fmt::format("{}", fmt::join(advice, "; "));
+}
+
+}  // namespace
+
+MemoryPlan PlanMemory(const Config& config) { return Planner(config).Plan(); }
+
+void CheckLimits(const MemoryPlan& plan, const Config& config) {
+  const auto check = [&](const char* key, double limit_gib, std::int64_t bytes, const char* how,
+                         std::string_view advice) {
+    if (limit_gib == 0 || static_cast<double>(bytes) <= limit_gib * kGib) return;
+    throw InputError(fmt::format(
+        "`{}: {:g}`: the run would {} {} ({}). To stay below the limit: {}", key, limit_gib, how,
+        HumanBytes(static_cast<double>(bytes)), Describe(plan), advice));
+  };
+  check("memory.allocated_limit_gib", config.memory.allocated_limit_gib, plan.allocated, "allocate",
+        AdviceFor(plan, config.device != "cpu"));
+  check("memory.mapped_limit_gib", config.memory.mapped_limit_gib, plan.mapped, "map",
+        "lower replay.updates, or set data.reading to read");
+  check(
+      "memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
+      "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or inference.batch_size, or set "
+      "prefetch.pin_memory to false");
+}
+
+std::string Describe(const MemoryPlan& plan) {
+  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
+  std::string memory = size(plan.buffers) + " for two buffers";
+  if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
+  if (plan.generation > 0)
+    memory += fmt::format(", at most {} for generating", size(plan.generation));
+  if (plan.shards > 0) memory += fmt::format(", {} for chunks of shards", size(plan.shards));
+  memory += fmt::format(", {} for batches, {} for the network, {} for activations",
+                        size(plan.batches + plan.evaluated), size(plan.network),
+                        size(plan.activations + plan.evaluations));
+  if (plan.pinned + plan.mapped == 0) return memory;
+  return memory + fmt::format("; in total {} allocated, {} of it pinned, and {} mapped",
+                              size(plan.allocated), size(plan.pinned), size(plan.mapped));
+}
+
+}  // namespace tandem

@@ -1,0 +1,280 @@
+#include "train/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "train/train_run.h"
+
+namespace tandem {
+namespace {
+
+nlohmann::ordered_json ToJson(const StageFigures& stage) {
+  return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
+}
+
+double EpochsOf(const DataReport& report) {
+  return static_cast<double>(report.position.rows) / static_cast<double>(report.examples);
+}
+
+}  // namespace
+
+DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end) {
+  const ShardSetSpec& set = shards.set().spec();
+  DataReport report{.position = shards.position(),
+                    .examples = set.examples,
+                    .disk = shards.disk(),
+                    .transfer = shards.transfer()};
+  const double seconds = (end.train_s - begin.train_s) - (end.wait_s - begin.wait_s);
+  report.training = {
+      .bytes = (end.rows - begin.rows) * static_cast<std::int64_t>(set.schema.row_bytes()),
+      .seconds = std::max(0.0, seconds)};
+  return report;
+}
+
+nlohmann::ordered_json ToJson(const DataReport& report) {
+  return {{"rows", report.position.rows},
+          {"epochs", EpochsOf(report)},
+          {"skipped_chunks", report.position.skipped_chunks},
+          {"skipped_rows", report.position.skipped_rows},
+          {"disk", ToJson(report.disk)},
+          {"transfer", ToJson(report.transfer)},
+          {"training", ToJson(report.training)}};
+}
+
+std::vector<std::string> DescribeData(const DataReport& report, const std::string& device) {
+  const ShardPosition& position = report.position;
+  const std::string transfer =
+      device == "cpu" ? "" : fmt::format(", transfer {:.3f}", report.transfer.GbPerSecond());
+  std::vector<std::string> lines = {fmt::format(
+      "shards: {:.2f} epochs; at work, disk reads {:.3f} GB/s{}, training {:.3f}", EpochsOf(report),
+      report.disk.GbPerSecond(), transfer, report.training.GbPerSecond())};
+  if (position.skipped_chunks > 0) {
+    lines.push_back(fmt::format(
+        "shards: damaged chunks were left out {}, {:.3g} % of the rows ({})",
+        position.skipped_chunks == 1 ? "once" : Counted(position.skipped_chunks, "time"),
+        100 * static_cast<double>(position.skipped_rows) / static_cast<double>(position.rows),
+        WithThousands(position.skipped_rows)));
+  }
+  return lines;
+}
+
+nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
+  const std::string error = ErrorKey(config);
+  nlohmann::ordered_json json = {{"solve_rate", RoundedReal(report.solve_rate)},
+                                 {error, RoundedReal(report.value_error)}};
+  for (const auto& [length, value] : report.by_length) {
+    json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
+  }
+  return json;
+}
+
+nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
+                                   const RunCounters& counters,
+                                   const std::optional<ValidationReport>& validation,
+                                   const ThreadTimes& times) {
+  const TrainStats& train = record.train;
+  const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
+    return RoundedSeconds(counters.wall_s -
+                          std::chrono::duration<double>(Stopwatch().start() - time).count());
+  };
+  nlohmann::ordered_json line = {
+      {"update", record.update},
+      {"elapsed_s", RoundedSeconds(counters.wall_s)},
+      {"iterations", train.iterations},
+      {"examples", train.examples},
+      {"examples_per_s", RoundedReal(static_cast<double>(train.examples) / record.seconds)},
+      {"loss", RoundedReal(train.loss)},
+      {"learning_rate", RoundedReal(train.learning_rate)},
+      {"update_s", RoundedSeconds(record.seconds)},
+      {"generate_began_s", seconds_at(record.fill.began)},
+      {"generate_s", RoundedSeconds(record.fill.seconds)},
+      {"generator_wait_s", RoundedSeconds(record.fill.wait_s)},
+      {"train_began_s", seconds_at(train.began)},
+      {"train_s", RoundedSeconds(train.seconds)},
+      {"wait_for_rows_s", RoundedSeconds(record.wait_for_rows_s)},
+      {"wait_for_batch_s", RoundedSeconds(train.wait_for_batch_s)},
+      {"label_s", RoundedSeconds(record.label_s)},
+      {"answer_s", RoundedSeconds(record.answer_s)},
+      {"lag_updates", record.lag_updates},
+      {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
+  if (validation) line.update(ValidationJson(*validation, config));
+  line.update(FlatJson(times));
+  return line;
+}
+
+namespace {
+
+nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
+  if (!result) return nullptr;
+  return {{"solve_rate", RoundedReal(result->solve_rate)},
+          {ErrorKey(config), RoundedReal(result->value_error)}};
+}
+
+const char* EndedBy(RunEnd end) {
+  switch (end) {
+    case RunEnd::kAllUpdates:
+      return "max_updates";
+    case RunEnd::kTimeLimit:
+      return "max_seconds";
+    case RunEnd::kStopped:
+      return "stopped";
+  }
+  return "";
+}
+
+// Returns the figures that `tandem compare` compares.
+nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
+  const TimeReport& time = summary.time;
+  const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
+  const auto idle = [](double busy, double all) {
+    return all > 0 ? RoundedReal(std::clamp(1 - busy / all, 0.0, 1.0)) : 0.0;
+  };
+  nlohmann::ordered_json json = {
+      {"wall_s", RoundedSeconds(time.wall_s)},
+      {"generate_critical_s", RoundedSeconds(time.generate_critical_s)},
+      {"train_critical_s", RoundedSeconds(time.train_critical_s)},
+      {"core_s", RoundedSeconds(time.core_s)},
+      {"cores", NumCores()},
+      {"idle_workers", idle(time.generating_thread_s, generating)},
+      {"idle_main", idle(time.wall_s - time.wait_for_rows_s, time.wall_s)}};
+  if (time.gpu) json["gpu_s"] = RoundedSeconds(time.gpu->busy_s / time.gpu->traced_s * time.wall_s);
+  if (summary.products && time.wall_s > 0) {
+    const auto [flop, machine_flop_per_s] = *summary.products;
+    json["product_flop"] = RoundedReal(flop);
+    json["machine_flop_per_s"] = RoundedReal(machine_flop_per_s);
+    json["product_share"] = RoundedReal(flop / time.wall_s / machine_flop_per_s);
+  }
+  return json;
+}
+
+}  // namespace
+
+void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
+                  const Config& config, const std::string& device) {
+  nlohmann::ordered_json json = {
+      {"schema", 1},
+      {"ended_by", EndedBy(summary.end)},
+      {"mode", ValueText(config, "pipeline.mode")},
+      {"device", device},
+      {"parameters", summary.parameters},
+      {"updates", summary.updates},
+      {"iterations", summary.iterations},
+      {"examples", summary.examples},
+      {"wall_s", RoundedSeconds(summary.wall_s)},
+      {"examples_per_s", RoundedReal(static_cast<double>(summary.examples) / summary.wall_s)},
+      {"generate_s", RoundedSeconds(summary.generate_s)},
+      {"train_s", RoundedSeconds(summary.train_s)},
+      {"wait_for_rows_s", RoundedSeconds(summary.wait_for_rows_s)},
+      {"validate_s", RoundedSeconds(summary.validate_s)},
+      {"final_loss", summary.iterations > 0 ? nlohmann::ordered_json(summary.final_loss) : nullptr},
+      {"at_start", ToJson(summary.at_start, config)},
+      {"validation", ToJson(summary.validation, config)},
+      {"best", ToJson(summary.best, config)},
+      {"best_update", summary.best ? nlohmann::ordered_json(summary.best_update) : nullptr},
+      {"peak_rss_bytes", summary.peak_rss_bytes},
+      {"weights_sha256", summary.weights_sha256},
+      {"after_cold_start", AfterColdStart(summary, config)},
+      {"cold_start_s", RoundedSeconds(summary.time.cold_start_s)},
+      {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
+      {"train_critical_s", RoundedSeconds(summary.time.train_critical_s)},
+      {"time", ToJson(summary.time.threads)}};
+  if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
+  if (summary.data) json["data"] = ToJson(*summary.data);
+  WriteFileAtomically(path, DumpJson(json, 2) + "\n");
+}
+
+namespace {
+
+// Two solve rates count as different if they differ by this many standard errors.
+constexpr double kClearly = 2;
+
+// The error against known lengths counts as lower if it falls below this share of its old value.
+constexpr double kLowerError = 0.9;
+
+double Variance(double rate) { return rate * (1 - rate); }
+
+// Returns whether solve rate `a` exceeds `b` by more than chance explains.
+bool IsClearlyAbove(double a, double b, std::int64_t states) {
+  const double error = std::sqrt((Variance(a) + Variance(b)) / static_cast<double>(states));
+  return a - b > kClearly * error;
+}
+
+std::string Percent(const ValidationResult& result) {
+  return fmt::format("{:.1f} %", 100 * result.solve_rate);
+}
+
+}  // namespace
+
+bool HasGrowingTargets(const Config& config) {
+  return config.generate.target != Target::kWalkLength && config.live_rows_of(0) > 0;
+}
+
+std::string ErrorKey(const Config& config) {
+  return config.validation.file.empty() ? "walk_length_error" : "value_error";
+}
+
+std::string DescribeError(double error, const Config& config) {
+  if (!config.validation.file.empty()) {
+    return fmt::format(", error against optimal lengths {:.2f}", error);
+  }
+  if (config.generate.target != Target::kWalkLength) return "";
+  return fmt::format(", error against walk lengths {:.2f}", error);
+}
+
+std::string DescribeLearning(const RunCounters& run, const Config& config) {
+  if (config.validation.every_updates == 0) {
+    return "whether the network is learning is unknown, because validation.every_updates is 0";
+  }
+  if (!run.validation) {
+    return "whether the network is learning is unknown: the run ended before its first validation";
+  }
+  const ValidationResult& now = *run.validation;
+  const std::int64_t states = config.validation.states;
+  const std::string solves =
+      fmt::format("greedy descent solves {} of the validation states", Percent(now));
+  if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
+    return fmt::format(
+        "the network was learning and has got worse: {}, and solved {} after update {}, the "
+        "network "
+        "in best.pt; lower optimizer.learning_rate (now {})",
+        solves, Percent(*run.best), run.best_update, config.optimizer.learning_rate);
+  }
+  if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
+  const ValidationResult& start = *run.at_start;
+  const std::string both = fmt::format("{}, and solved {} before training", solves, Percent(start));
+  if (IsClearlyAbove(now.solve_rate, start.solve_rate, states)) {
+    return "the network is learning: " + both;
+  }
+  if (IsClearlyAbove(start.solve_rate, now.solve_rate, states)) {
+    return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
+                       both, config.optimizer.learning_rate);
+  }
+  const bool error_counts = !DescribeError(0, config).empty();
+  if (error_counts && now.value_error < kLowerError * start.value_error) {
+    return fmt::format(
+        "the network is learning, but does not solve more states yet: {}; the error against {} "
+        "lengths fell "
+        "from {:.2f} to {:.2f}",
+        both, config.validation.file.empty() ? "walk" : "optimal", start.value_error,
+        now.value_error);
+  }
+  if (start.solve_rate > 0.5) {
+    return "the network solves about as many states as before training: " + both;
+  }
+  return fmt::format(
+      "the network shows no sign of learning yet: {}; train longer, or lower "
+      "generate.max_scramble (now {})",
+      both, config.generate.max_scramble);
+}
+
+}  // namespace tandem

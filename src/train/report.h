@@ -1,0 +1,73 @@
+// Reports what a run has read from shards.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "data/shard_loader.h"
+#include "train/checkpoint.h"
+#include "train/modes.h"
+#include "train/run_profile.h"
+#include "train/validation.h"
+
+namespace tandem {
+/// `DataReport` says how much a run read from shards and how fast. The position counts from the
+/// start of the run; after --resume, the other figures count from the resumption.
+struct DataReport {
+  ShardPosition position;
+  std::int64_t examples = 0;  ///< number of examples in the set
+  StageFigures disk, transfer;
+  StageFigures training;  ///< bytes trained on, and seconds of the updates without their waits
+};
+
+/// `TrainingMark` records the progress of the main thread at one moment.
+struct TrainingMark {
+  std::int64_t rows = 0;  ///< ShardPosition::rows
+  double train_s = 0;     ///< seconds of training
+  double wait_s = 0;      ///< seconds of that spent waiting for chunks
+};
+
+/// Reports what `shards` did between two marks.
+DataReport ReportOf(const ShardLoader& shards, const TrainingMark& begin, const TrainingMark& end);
+
+nlohmann::ordered_json ToJson(const DataReport& report);
+
+/// Returns a line of text, and a second one if chunks were skipped. `device` is a device name as in
+/// a config. The rate of transfers is left out for the CPU, where nothing is transferred.
+std::vector<std::string> DescribeData(const DataReport& report, const std::string& device);
+
+/// Returns the entries of a validation: `solve_rate`, and the error under its ErrorKey, both
+/// overall and by length.
+nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config);
+
+/// Returns a flat object for an update. `counters` are those after the update. `validation` is the
+/// validation since the previous line, if there was one. `times` are those since the previous line;
+/// their entries are named "main_forward_s" and so on, and entries below a millisecond are left
+/// out. Numbers are rounded.
+nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
+                                   const RunCounters& counters,
+                                   const std::optional<ValidationReport>& validation,
+                                   const ThreadTimes& times);
+
+/// Returns whether the network labels the examples itself. The loss can then rise while the network
+/// improves, because the targets grow.
+bool HasGrowingTargets(const Config& config);
+
+/// Returns the JSON name of ValidationResult::value_error: "value_error" if `validation.file` gives
+/// the optimal lengths, else "walk_length_error".
+std::string ErrorKey(const Config& config);
+
+/// Returns ", error against walk lengths 2.49". Returns "" for value iteration without a validation
+/// file, because walks then overestimate the costs that the network learns and the error says
+/// little.
+std::string DescribeError(double error, const Config& config);
+
+/// Returns a sentence that says whether the network is learning. Compares the share of validation
+/// states that greedy descent solves with the share before training.
+std::string DescribeLearning(const RunCounters& run, const Config& config);
+
+}  // namespace tandem

@@ -1,0 +1,173 @@
+#include "train/resume.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/machine.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+Precision Resolved(Precision precision, const Device& device) {
+  if (precision != Precision::kAuto) return precision;
+  return device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
+}
+
+void MakeAbsolute(std::string& path) {
+  if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
+}
+
+// Returns whether the argument of the puzzle is a path. Names of the puzzles that come with Tandem
+// are not paths, even if a file has the same name.
+bool IsPath(const DomainConfig& domain) {
+  const DomainParameter* parameter = ParameterOf(domain.name);
+  return parameter != nullptr && parameter->key == "file" &&
+         domain.argument.find_first_of("./") != std::string::npos;
+}
+
+}  // namespace
+
+Config WithAbsolutePaths(Config config) {
+  if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
+  for (std::string* path : {&config.data.path, &config.validation.file, &config.replay.map_to,
+                            &config.network.init_from}) {
+    MakeAbsolute(*path);
+  }
+  return config;
+}
+
+Config ResolveAutos(Config config, const Device& device) {
+  const std::int64_t cores = NumCores();
+  config.device = device.torch().str();
+  config.pipeline.policy_lag =
+      config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
+  config.generate.workers = config.generate.workers.value_or(cores);
+  config.train.threads = config.train.threads.value_or(cores);
+  config.inference.threads = config.inference.threads.value_or(*config.train.threads);
+  config.train.precision = Resolved(config.train.precision, device);
+  config.inference.precision = Resolved(config.inference.precision, device);
+  return config;
+}
+
+namespace {
+
+// Keys, or prefixes of keys, that affect at most the last bits of the weights.
+constexpr std::string_view kMayChange[] = {"train.max_updates", "train.max_seconds",
+                                           "train.threads",     "generate.workers",
+                                           "inference.threads", "prefetch.",
+                                           "checkpoint.",       "search.",
+                                           "profile.",          "device",
+                                           "data.path",         "data.on_damage",
+                                           "data.reading",      "data.cpu_prefetch",
+                                           "data.gpu_prefetch", "memory.",
+                                           "replay.map_to"};
+
+bool MayChange(std::string_view key) {
+  return std::ranges::any_of(kMayChange,
+                             [&](std::string_view may) { return key.starts_with(may); });
+}
+
+bool DecreasesUpToTheLastUpdate(Schedule schedule) {
+  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
+}
+
+// Throws InputError if `asked` differs from the config that the run began with in a key that must
+// not change.
+void CheckConfigStays(const Config& began, const Config& asked,
+                      const std::filesystem::path& folder) {
+  Config before = began;
+  std::vector<std::string> differences;
+  for (const Field& field : FieldsOf(before)) {
+    const std::string value = FieldText(field);
+    const std::string now = FindValueText(asked, field.key).value_or("missing");
+    if (now == value || MayChange(field.key)) continue;
+    differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
+  }
+  if (differences.empty()) return;
+  throw InputError(fmt::format(
+      "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
+      "values, or train a new run from the changed config.",
+      (folder / "config.yaml").string(), fmt::join(differences, "; ")));
+}
+
+// Throws InputError if the number of updates changed and the learning rate decreases up to the last
+// update.
+void CheckScheduleStays(const Config& before, const Config& asked,
+                        const std::filesystem::path& folder) {
+  if (asked.train.max_updates == before.train.max_updates) return;
+  if (!DecreasesUpToTheLastUpdate(asked.optimizer.schedule)) return;
+  throw InputError(fmt::format(
+      "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
+      "rate up to the last update. To train further, start a new run from its weights with `--set "
+      "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
+      *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
+}
+
+}  // namespace
+
+void CheckMayChange(const std::vector<Override>& overrides) {
+  for (const Override& override : overrides) {
+    if (!MayChange(override.key)) {
+      throw InputError(fmt::format(
+          "{}: --resume continues a run with its own config. Only these keys may change: {}",
+          override.origin, fmt::join(kMayChange, ", ")));
+    }
+  }
+}
+
+Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
+                      const std::vector<Override>& overrides) {
+  const std::string file = directory.checkpoint().string();
+  // A run that was killed right after its first checkpoint leaves an empty config.yaml.
+  const bool written = !std::filesystem::is_empty(directory.config());
+  const auto load = [&](const std::vector<Override>& with) {
+    return written ? LoadConfig(directory.config(), with)
+                   : ParseConfig(checkpoint.Config(), file, with);
+  };
+  const Config began = ParseConfig(checkpoint.Config(), file);
+  const Config saved = load({});
+  Config asked = load(overrides);
+  if (!asked.train.max_updates) {
+    throw InputError(
+        "train.max_updates: expected a number, because --resume continues a run that has a plan");
+  }
+  const bool follows_clock = checkpoint.Counters().follows_clock;
+  CheckScheduleStays(follows_clock ? saved : began, asked, directory.path());
+  if (follows_clock && asked.train.max_updates == saved.train.max_updates) {
+    // config.yaml may have revisions for updates after the checkpoint, which are planned again.
+    asked.train.follows_clock = true;
+    asked.train.max_updates = began.train.max_updates;
+    asked.train.plan = began.train.plan;
+  }
+  CheckConfigStays(began, asked, directory.path());
+  return asked;
+}
+
+void CheckSomethingIsLeft(const Config& config, const RunCounters& done,
+                          const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "summary.json")) return;
+  if (done.updates >= *config.train.max_updates) {
+    throw InputError(fmt::format(
+        "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
+        DecreasesUpToTheLastUpdate(config.optimizer.schedule)
+            ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
+                          folder.string())
+            : "Add `--set train.max_updates=N` to do more."));
+  }
+  if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
+    throw InputError(fmt::format(
+        "{}: the run has used its {} of time. Add `--set train.max_seconds=N` to give it more.",
+        folder.string(), HumanSeconds(config.train.max_seconds)));
+  }
+}
+
+}  // namespace tandem

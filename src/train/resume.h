@@ -1,0 +1,39 @@
+// Replaces values of a config that depend on the machine or the folder.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "config/config.h"
+#include "config/load.h"
+#include "nn/device.h"
+#include "train/checkpoint.h"
+#include "train/run_directory.h"
+
+namespace tandem {
+/// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
+Config ResolveAutos(Config config, const Device& device);
+
+/// Makes every path absolute, so that a saved config can be used from any folder.
+Config WithAbsolutePaths(Config config);
+
+/// Throws InputError for a key that must not change when a run is resumed. Most keys determine the
+/// weights. Threads and the device change at most the last bits of the weights, and may change
+/// because a run may have to continue on another machine.
+void CheckMayChange(const std::vector<Override>& overrides);
+
+/// Returns the config with which the run in `directory` continues from `checkpoint`: its
+/// config.yaml with `overrides`. In a run that follows the clock, the plan is that of the
+/// checkpoint. Throws InputError if config.yaml was edited in a key that must not change; the error
+/// names each key and both values. Also throws InputError if train.max_updates changes and the
+/// learning rate decreases up to the last update, because no config would then repeat the run.
+Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
+                      const std::vector<Override>& overrides);
+
+/// Throws InputError if the run is complete: it has done all updates or used all the time of
+/// `config`, and has a summary.json. A run that was killed before it wrote that file still has to
+/// finish.
+void CheckSomethingIsLeft(const Config& config, const RunCounters& done,
+                          const std::filesystem::path& folder);
+
+}  // namespace tandem

@@ -1,0 +1,227 @@
+#include "train/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace fs = std::filesystem;
+
+namespace {
+
+bool IsReplay(std::string_view name) {
+  return name.starts_with("replay-") && name.ends_with(".bin");
+}
+
+bool IsBestAside(std::string_view name) {
+  return name.starts_with("best-") && name.ends_with(".pt");
+}
+
+// Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
+// and
+// "" for other names.
+std::string_view NameOfPartial(std::string_view name) {
+  constexpr std::string_view kSuffix = ".partial";
+  if (!name.ends_with(kSuffix)) return "";
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.find_last_not_of("0123456789");
+  if (dot == std::string_view::npos || dot + 1 == name.size() || name[dot] != '.') return "";
+  return name.substr(0, dot);
+}
+
+}  // namespace
+
+fs::path CheckpointIn(const fs::path& path) {
+  return fs::is_directory(path) ? path / "checkpoint.pt" : path;
+}
+
+void RunDirectory::Lock() {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw InputError(fmt::format("cannot open {}: {}", path_.string(), std::strerror(errno)));
+  }
+  lock_ = std::shared_ptr<const int>(new int(descriptor), [](const int* open) {
+    ::close(*open);
+    delete open;
+  });
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw InputError(fmt::format(
+        "{}: another program is training in this folder; choose another, or wait", path_.string()));
+  }
+}
+
+// Returns whether a killed program left only the empty config.yaml and partial files of a first
+// checkpoint.
+bool RunDirectory::IsAbandonedClaim() const {
+  std::error_code failed;
+  if (!fs::is_regular_file(config(), failed) || !fs::is_empty(config(), failed)) return false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, failed)) {
+    const std::string name = entry.path().filename().string();
+    const std::string_view whole = NameOfPartial(name);
+    const bool begun = whole == "checkpoint.pt" || whole == "config.yaml" || IsReplay(whole);
+    if (name != "config.yaml" && entry.path() != replay(0) && !begun) return false;
+  }
+  return !failed;
+}
+
+RunDirectory RunDirectory::Create(const fs::path& path) {
+  if (RunDirectory left(path); left.IsAbandonedClaim()) {
+    left.Lock();
+    if (left.IsAbandonedClaim()) {  // check again, now that this program holds the lock
+      left.RemovePartialFiles();
+      fs::remove(left.replay(0));
+      return left;
+    }
+  }
+  MakeEmptyFolder(path);
+  RunDirectory run(path);
+  const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+  if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
+  if (claim < 0) {
+    throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
+  }
+  ::close(claim);
+  run.Lock();
+  return run;
+}
+
+void RunDirectory::Abandon() const {
+  std::error_code ignored;
+  if (fs::is_empty(config(), ignored)) fs::remove(config(), ignored);
+  fs::remove(path_, ignored);  // removes only an empty folder
+}
+
+RunDirectory RunDirectory::Open(const fs::path& path) {
+  if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
+  const RunDirectory run(path);
+  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()})
+    RequireNoPipe(file);
+  for (const fs::path& file : {run.config(), run.checkpoint()}) {
+    RequireNoPipe(file);
+    if (!fs::exists(file)) {
+      throw InputError(fmt::format("{} is not the folder of a run: it has no {}", path.string(),
+                                   file.filename().string()));
+    }
+  }
+  return run;
+}
+
+RunDirectory RunDirectory::Reopen(const fs::path& path) {
+  RunDirectory run = Open(path);
+  run.Lock();
+  run.RemovePartialFiles();
+  return run;
+}
+
+// The program that wrote these files was killed, because no other program writes while this one
+// holds the lock.
+void RunDirectory::RemovePartialFiles() const {
+  const fs::path own[] = {config(), metrics(), checkpoint(), best(), trace(), summary()};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string file = entry.path().filename().string();
+    const std::string_view name = NameOfPartial(file);
+    const auto is_it = [&](const fs::path& path) { return path.filename() == name; };
+    if (IsReplay(name) || std::ranges::any_of(own, is_it)) fs::remove(entry.path());
+  }
+}
+
+void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
+  if (!fs::exists(metrics())) return;
+  std::istringstream old(ReadFile(metrics()));
+  std::string kept, text;
+  for (int number = 1; std::getline(old, text); ++number) {
+    const nlohmann::json line = ParseJsonOrDiscard(text);
+    const auto update = line.is_object() ? line.find("update") : line.end();
+    if (update == line.end() || !update->is_number_integer()) {
+      LogWarning(fmt::format("{}:{}: expected a JSON object with `update`; the line is removed",
+                             metrics().string(), number));
+    } else if (update->get<std::int64_t>() < updates) {
+      kept += text + "\n";
+    }
+  }
+  WriteFileAtomically(metrics(), kept);
+}
+
+void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
+  if (!fs::exists(metrics())) return;
+  std::string lines = ReadFile(metrics());
+  if (!lines.ends_with('\n')) return;
+  const std::size_t before = lines.rfind('\n', lines.size() - 2);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  auto line = ParseJsonOrDiscard<nlohmann::ordered_json>(lines.substr(begin));
+  if (!line.is_object()) return;
+  line.update(more);
+  lines.replace(begin, std::string::npos, DumpJson(line) + "\n");
+  WriteFileAtomically(metrics(), lines);
+}
+
+void RunDirectory::SyncMetrics() const {
+  const int descriptor = ::open(metrics().c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return;
+  const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!synced) {
+    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(error)));
+  }
+}
+
+fs::path RunDirectory::best_aside(std::int64_t update) const {
+  return path_ / fmt::format("best-{}.pt", update);
+}
+
+void RunDirectory::SetBestAside(std::int64_t update) const {
+  if (fs::exists(best())) fs::rename(best(), best_aside(update));
+}
+
+void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const bool kept = update && entry.path() == best_aside(*update);
+    if (IsBestAside(entry.path().filename().string()) && !kept) fs::remove(entry.path());
+  }
+}
+
+void RunDirectory::BringBackBest(std::optional<std::int64_t> update) const {
+  if (!update) {
+    fs::remove(best());
+  } else if (fs::exists(best_aside(*update))) {
+    fs::rename(best_aside(*update), best());
+  }
+  KeepBestOf(std::nullopt);
+}
+
+fs::path RunDirectory::replay(std::int64_t next) const {
+  return path_ / fmt::format("replay-{}.bin", next);
+}
+
+void RunDirectory::KeepReplayOf(std::int64_t next) const {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    if (IsReplay(name) && entry.path() != replay(next)) fs::remove(entry.path());
+  }
+}
+
+void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
+  std::ofstream out(metrics(), std::ios::app);
+  out << DumpJson(line) + "\n" << std::flush;
+  if (!out) {
+    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(errno)));
+  }
+}
+
+}  // namespace tandem

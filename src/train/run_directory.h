@@ -1,0 +1,91 @@
+// The folder of a run and its files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+
+namespace tandem {
+/// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
+std::filesystem::path CheckpointIn(const std::filesystem::path& path);
+
+/// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
+/// also replay-N.bin), best.pt and summary.json.
+///
+/// A program that writes into the folder holds its lock. The lock is released when the last copy of
+/// the object is destroyed or the program ends.
+class RunDirectory {
+ public:
+  /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one
+  /// of two runs gets the folder. Takes over a claim that a killed program left. Throws InputError
+  /// if the path exists and is not an empty folder.
+  static RunDirectory Create(const std::filesystem::path& path);
+
+  /// Gives up a claim. Removes the folder if it has nothing but the empty config.yaml.
+  void Abandon() const;
+
+  /// Opens the folder of an existing run for reading. Throws InputError that names a missing file.
+  static RunDirectory Open(const std::filesystem::path& path);
+
+  /// Opens the folder of an existing run to continue it. Removes partly written files that a killed
+  /// program left. Throws InputError if a file is missing or another program holds the lock.
+  static RunDirectory Reopen(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "config.yaml"; }
+  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path checkpoint() const { return path_ / "checkpoint.pt"; }
+  std::filesystem::path best() const { return path_ / "best.pt"; }
+  std::filesystem::path trace() const { return path_ / "trace.json"; }
+  std::filesystem::path summary() const { return path_ / "summary.json"; }
+
+  /// The file of the rows that replay held before update `next`. The name has the number, so that
+  /// the file of the previous checkpoint remains until the next checkpoint is complete.
+  std::filesystem::path replay(std::int64_t next) const;
+
+  /// Removes all replay files except that of update `next`.
+  void KeepReplayOf(std::int64_t next) const;
+
+  /// Adds one line to metrics.jsonl.
+  void AppendMetrics(const nlohmann::ordered_json& line) const;
+
+  /// Adds the entries of `more` to the last line of metrics.jsonl, if it has a line.
+  void AddToLastMetrics(const nlohmann::ordered_json& more) const;
+
+  /// Makes the lines of metrics.jsonl durable (fsync). Call before writing a checkpoint, which
+  /// relies on the lines of all earlier updates.
+  void SyncMetrics() const;
+
+  /// Removes the lines of metrics.jsonl for updates from number `updates` on, which will be
+  /// repeated. Also removes lines that are not JSON, with a warning.
+  void KeepMetricsOf(std::int64_t updates) const;
+
+  /// Renames best.pt, the network after `update` updates, to best-N.pt. The last checkpoint may
+  /// still refer to it.
+  void SetBestAside(std::int64_t update) const;
+
+  /// Removes the networks that were set aside, except that of `update`.
+  void KeepBestOf(std::optional<std::int64_t> update) const;
+
+  /// Restores best.pt to the network after `update` updates if it was set aside, and removes the
+  /// others. Without `update`, removes best.pt too.
+  void BringBackBest(std::optional<std::int64_t> update) const;
+
+ private:
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path best_aside(std::int64_t update) const;
+  bool IsAbandonedClaim() const;
+  void Lock();
+  void RemovePartialFiles() const;
+
+  std::filesystem::path path_;
+  std::shared_ptr<const int> lock_;  // a file descriptor
+};
+
+}  // namespace tandem

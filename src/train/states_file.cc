@@ -1,0 +1,115 @@
+#include "train/states_file.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tandem/error.h"
+#include "tandem/state_text.h"
+
+namespace tandem {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kLongest = 1'000'000;  // largest accepted `optimal`
+
+void ReadJson(std::string_view text, Problem& line) {
+  const json object = ParseJsonOrDiscard(text);
+  if (!object.is_object()) throw InputError("not a JSON object");
+  if (object.contains("id")) {
+    if (!object["id"].is_string() && !object["id"].is_number()) {
+      throw InputError("expected `id` to be a number or a string");
+    }
+    line.id = object["id"];
+  }
+  if (!object.contains("state") || !object["state"].is_string()) {
+    throw InputError("expected `state`, a string");
+  }
+  line.text = object["state"];
+  if (object.contains("optimal") && !object["optimal"].is_null()) {
+    const json& optimal = object["optimal"];
+    if (!optimal.is_number_integer() || optimal < 0 || optimal > kLongest) {
+      throw InputError(fmt::format("expected `optimal` to be a whole number up to {}", kLongest));
+    }
+    line.optimal = optimal.get<int>();
+  }
+}
+
+Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,
+                 const std::string& file) {
+  Problem line{.id = number};
+  try {
+    if (text.front() == '{') {
+      ReadJson(text, line);
+    } else {
+      line.text = text;
+    }
+    std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+    domain.ParseState(line.text, state);
+    line.state = std::move(state);
+  } catch (const InputError& error) {
+    line.error = fmt::format("{}:{}: {}", file, number, error.what());
+  }
+  return line;
+}
+
+// Reads states that may have several lines. A blank line ends a state. Lines that begin with ';'
+// are comments, as in collections of Sokoban levels.
+std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const std::string& file,
+                                std::optional<std::int64_t> limit) {
+  std::vector<Problem> states;
+  std::string block;
+  std::size_t first = 1;
+  const auto end_block = [&] {
+    if (!block.empty()) states.push_back(ReadLine(block, first, domain, file));
+    block.clear();
+  };
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (limit && std::ssize(states) == *limit) return states;
+    if (line.ends_with('\r')) line.pop_back();
+    const bool is_json = line.starts_with('{');
+    if (is_json || Trimmed(line).empty()) end_block();
+    if (is_json) {
+      states.push_back(ReadLine(line, number, domain, file));
+    } else if (!Trimmed(line).empty() && !line.starts_with(';')) {
+      if (block.empty()) first = number;
+      block += (block.empty() ? "" : "\n") + line;
+    }
+  }
+  if (!limit || std::ssize(states) < *limit) end_block();
+  return states;
+}
+
+std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std::string& file,
+                               std::optional<std::int64_t> limit) {
+  std::vector<Problem> states;
+  std::string line;
+  for (std::size_t number = 1; std::getline(in, line); ++number) {
+    if (limit && std::ssize(states) == *limit) break;
+    const std::string_view text = Trimmed(line);
+    if (text.empty() || text.front() == '#') continue;
+    states.push_back(ReadLine(text, number, domain, file));
+  }
+  return states;
+}
+
+}  // namespace
+
+std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
+                                std::optional<std::int64_t> limit) {
+  std::istringstream in(ReadText(path));
+  std::vector<Problem> lines = domain.spec().multiline_states
+                                   ? ReadBlocks(in, domain, path.string(), limit)
+                                   : ReadLines(in, domain, path.string(), limit);
+  if (lines.empty())
+    throw InputError(fmt::format(
+        "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
+  return lines;
+}
+
+}  // namespace tandem

@@ -1,0 +1,32 @@
+// Reads files of states, for solving and validation.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/domain.h"
+
+namespace tandem {
+/// `Problem` is one state of the file. If the line cannot be read, `error` says why and `state` is
+/// empty.
+struct Problem {
+  nlohmann::json id;  ///< `id` of the line, or else the line number
+  std::string text;   ///< the state as it was written
+  std::vector<std::uint8_t> state;
+  std::optional<int> optimal;
+  std::string error;
+};
+
+/// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state` and
+/// `optimal`, or a state in plain text. Blank lines and lines that begin with '#' are skipped. For
+/// puzzles whose states may have several lines (Sokoban), blank lines separate plain-text states,
+/// and lines that begin with ';' are skipped. Throws InputError if the file cannot be read or has
+/// no state.
+std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
+                                std::optional<std::int64_t> limit);
+
+}  // namespace tandem

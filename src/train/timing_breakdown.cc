@@ -1,0 +1,86 @@
+#include "train/timing_breakdown.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kFirstIterations = 10;  // logged one by one
+
+constexpr Phase kPhases[] = {Phase::kWaitForBatch,  Phase::kShuffle,   Phase::kGather,
+                             Phase::kHostToDevice,  Phase::kForward,   Phase::kBackward,
+                             Phase::kClipGradients, Phase::kOptimizer, Phase::kWaitForDevice};
+
+bool IsOfMicroStep(Phase phase) { return phase == Phase::kForward || phase == Phase::kBackward; }
+
+}  // namespace
+
+std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
+                              std::int64_t micro_steps) {
+  const double per_iteration = 1e3 / static_cast<double>(iterations);
+  std::string text;
+  double sum = 0;
+  for (const Phase phase : kPhases) {
+    const double ms = times[phase] * per_iteration;
+    sum += ms;
+    if (ms < 5e-4) continue;
+    if (IsOfMicroStep(phase) && micro_steps > 1) {
+      text += fmt::format("{} {} x {:.3f}, ", PhaseName(phase), micro_steps,
+                          ms / static_cast<double>(micro_steps));
+    } else {
+      text += fmt::format("{} {:.3f}, ", PhaseName(phase), ms);
+    }
+  }
+  return fmt::format("{}sum {:.3f}, of which {:.3f} synchronising", text, sum,
+                     times.synchronize_s * per_iteration);
+}
+
+Config WithoutOverlapIfTimed(Config config) {
+  if (!config.profile.timing_breakdown) return config;
+  config.pipeline.overlap = false;
+  for (PrefetchConfig* prefetch : {&config.prefetch, &config.validation.prefetch}) {
+    prefetch->enabled = false;
+    prefetch->copy_stream = false;
+  }
+  return config;
+}
+
+TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& config)
+    : main_(main),
+      every_(config.profile.timing_every),
+      micro_steps_(config.train.accumulation_steps),
+      before_(main.Times()) {
+  main.SynchronizeAfterPhases([&device] { device.Synchronize(); });
+  if (every_ == 0) return;
+  LogInfo(
+      "timing: the run waits for the device after each phase, and nothing is prefetched, copied or "
+      "generated during training, so the figures are exact and the run is slower");
+}
+
+void TimingBreakdown::AfterIteration(std::int64_t iteration) {
+  if (every_ == 0) return;
+  ++seen_;
+  last_ = iteration;
+  if (seen_ <= kFirstIterations || seen_ % every_ == 0) LogSinceLast();
+}
+
+void TimingBreakdown::Finish() {
+  if (every_ > 0 && seen_ > logged_) LogSinceLast();
+}
+
+void TimingBreakdown::LogSinceLast() {
+  const PhaseTimes now = main_.Times();
+  PhaseTimes since = now;
+  since -= before_;
+  const std::int64_t count = seen_ - logged_;
+  const std::string which = count == 1
+                                ? fmt::format("iteration {}", last_)
+                                : fmt::format("mean of {} iterations up to {}", count, last_);
+  LogInfo(fmt::format("timing: {}, ms: {}", which, DescribeIteration(since, count, micro_steps_)));
+  logged_ = seen_;
+  before_ = now;
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// Measures each phase of an iteration alone, for profile.timing_breakdown.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/timeline.h"
+#include "config/config.h"
+#include "nn/device.h"
+
+namespace tandem {
+/// Returns the config from which the components of a run are built. With profile.timing_breakdown,
+/// nothing is generated, prefetched or copied during training. The policy lag stays the same, and
+/// so do the weights.
+Config WithoutOverlapIfTimed(Config config);
+
+/// `TimingBreakdown` makes the main thread wait for the device after each phase, for
+/// profile.timing_breakdown. It logs the milliseconds of each phase after each of the first ten
+/// iterations, and then a mean every profile.timing_every iterations. The value 0, which a config
+/// file cannot have, logs nothing; calibration uses it to run at the same speed. Only the main
+/// thread uses this class.
+class TimingBreakdown {
+ public:
+  /// `main` and `device` must outlive this object and the phases of `main`.
+  TimingBreakdown(Track& main, Device& device, const Config& config);
+
+  /// Call after each iteration of the run.
+  void AfterIteration(std::int64_t iteration);
+
+  /// Logs the mean of the iterations since the last line.
+  void Finish();
+
+ private:
+  void LogSinceLast();
+
+  const Track& main_;
+  const std::int64_t every_;
+  const std::int64_t micro_steps_;  // per iteration
+  std::int64_t seen_ = 0;           // iterations so far
+  std::int64_t logged_ = 0;         // iterations that lines have covered
+  std::int64_t last_ = 0;           // number of the last iteration
+  PhaseTimes before_;               // times when the last line was logged
+};
+
+/// "forward 2 x 1.503, backward 2 x 3.120, optimizer 0.402, sum 9.648, of which 0.210
+/// synchronising": the mean milliseconds of an iteration. `times` covers `iterations` iterations of
+/// `micro_steps` micro-steps each.
+std::string DescribeIteration(const PhaseTimes& times, std::int64_t iterations,
+                              std::int64_t micro_steps);
+
+}  // namespace tandem

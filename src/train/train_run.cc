@@ -1,0 +1,441 @@
+#include "train/train_run.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/timeline.h"
+#include "config/load.h"
+#include "data/replay_buffer.h"
+#include "nn/products.h"
+#include "nn/tensor_file.h"
+#include "train/components.h"
+#include "train/report.h"
+#include "train/resume.h"
+
+namespace tandem {
+namespace {
+
+RunState CopyOf(const RunState& state) {
+  return {.config = state.config,
+          .counters = state.counters,
+          .position = state.position,
+          .target = state.target,
+          .model = CloneOf(state.model),
+          .optimizer = CloneOf(state.optimizer),
+          .target_network = CloneOf(state.target_network)};
+}
+
+}  // namespace
+
+TrainRun::TrainRun(const Config& config, std::shared_ptr<Device> device,
+                   std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
+                   const Checkpoint* from)
+    : config_(config),
+      directory_(std::move(directory)),
+      began_(began),
+      device_(std::move(device)),
+      device_description_(device_->description()),
+      stream_(device_->MainStream()),
+      requests_(&stop),
+      stop_(&requests_),
+      time_(began) {
+  const Attach attach(time_.main());
+  const Span span(Phase::kSetUp);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  if (from != nullptr) {
+    so_far_ = from->Counters();
+    earlier_s_ = so_far_.wall_s;
+    ForgetPlanFrom(so_far_.updates);
+  }
+  if (config_.profile.timing_breakdown) breakdown_.emplace(time_.main(), *device_, config_);
+  if (config_.profile.trace && directory_) {
+    tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
+  }
+  if (config_.train.max_seconds > 0) {
+    stop_.SetDeadline(began_.start() +
+                      std::chrono::duration_cast<StopSignal::Clock::duration>(
+                          std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
+  }
+  MakeComponents(from);
+  if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
+  if (!directory_) return;
+  if (from != nullptr) {
+    DropLaterFiles();
+  } else {
+    SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
+  }
+  // The checkpoint contains the config too, so a run that is killed before this write can resume.
+  SaveConfig();
+}
+
+TrainRun::~TrainRun() = default;
+
+// Returns the update after the one that ends the last epoch to trace.
+std::int64_t TrainRun::EndOfTracedEpochs() const {
+  const std::int64_t rows =
+      config_.profile.trace_epochs * components_->shards->set().spec().examples;
+  std::int64_t end = 0;
+  for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
+    done += config_.rows_of(end) - config_.live_rows_of(end);
+  }
+  return end;
+}
+
+void TrainRun::MakeComponents(const Checkpoint* from) {
+  if (from != nullptr) CheckReplayCanBeRead();
+  if (components_) evaluated_rows_ += components_->NumEvaluated();
+  components_.reset();  // stops background work
+  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_, stop_, from);
+  if (from != nullptr && components_->replay != nullptr) {
+    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
+  }
+  if (components_->shards != nullptr) began_training_ = Mark();
+  components_->trainer->OnStart([this] { TrainingStarts(); });
+  components_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
+}
+
+void TrainRun::SaveConfig() const {
+  WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
+}
+
+// Drops the revisions of the plan from `update` on, because those updates will be repeated.
+void TrainRun::ForgetPlanFrom(std::int64_t update) {
+  if (!config_.train.follows_clock) return;
+  UpdatePlan plan(config_.train);
+  plan.ForgetFrom(update);
+  plan.WriteTo(config_.train);
+}
+
+// Fits the number of updates, and so the learning-rate schedule, to the remaining time.
+void TrainRun::RevisePlan() {
+  if (!config_.train.follows_clock) return;
+  pacer_.Begins(so_far_.updates, Counters().wall_s);
+  const UpdatePlan before(config_.train);
+  const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
+  if (plan.revisions() == before.revisions()) return;
+  plan.WriteTo(config_.train);
+  components_->UsePlan(plan);
+  if (directory_) SaveConfig();
+}
+
+void TrainRun::CheckReplayCanBeRead() const {
+  if (directory_ || config_.replay.updates == 0) return;
+  throw InputError(
+      "a run with replay but without a folder cannot go back to a checkpoint, because the folder "
+      "holds the replay rows of the checkpoint. Give the run a folder, or set replay.updates to "
+      "0.");
+}
+
+// Removes or restores files in the folder so that none is newer than `so_far_`.
+void TrainRun::DropLaterFiles() {
+  directory_->KeepMetricsOf(so_far_.updates);
+  std::filesystem::remove(directory_->summary());
+  directory_->BringBackBest(BestUpdate());
+  if (!so_far_.best) return;
+  const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
+  try {
+    if (Checkpoint(directory_->best()).iterations() == iterations) return;
+    LogWarning(fmt::format("{}: expected the network after update {}, found another",
+                           directory_->best().string(), so_far_.best_update));
+  } catch (const InputError& error) {
+    LogWarning(error.what());
+  }
+  LogWarning("the next validation counts as the best so far and replaces best.pt");
+  so_far_.best.reset();
+}
+
+void TrainRun::RewindTo(const Checkpoint& checkpoint) {
+  CheckReplayCanBeRead();
+  const Attach attach(time_.main());
+  const Span span(Phase::kSetUp);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  so_far_ = checkpoint.Counters();
+  ForgetPlanFrom(so_far_.updates);
+  unfinished_.reset();
+  report_.reset();
+  end_ = RunEnd::kAllUpdates;
+  ended_ = false;
+  MakeComponents(&checkpoint);
+  if (directory_) DropLaterFiles();
+}
+
+void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
+
+RunCounters TrainRun::Counters() const {
+  RunCounters counters = so_far_;
+  counters.wall_s = earlier_s_ + began_.Seconds();
+  counters.follows_clock = config_.train.follows_clock;
+  return counters;
+}
+
+RunState TrainRun::State() const {
+  RunState state = components_->State(Counters());
+  state.config = ToYaml(WithAbsolutePaths(config_));
+  return state;
+}
+
+std::optional<std::int64_t> TrainRun::BestUpdate() const {
+  return so_far_.best ? std::optional(so_far_.best_update) : std::nullopt;
+}
+
+bool TrainRun::RunUpdate() {
+  // A resumed run may have been killed after its last update, before it wrote its summary.
+  if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
+  if (ended_) return false;
+  const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  if (tracer_) tracer_->UpdateStarts(so_far_.updates);
+  OrSave([this] {
+    ValidateAtStart();
+    ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
+  });
+  KeepState();
+  OrSave([this] { RevisePlan(); });
+  try {
+    components_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
+    const Section section("update", so_far_.updates);
+    if (RunPipelineUpdate()) unfinished_.reset();
+  } catch (...) {
+    SaveUnfinished();
+    throw;
+  }
+  const bool all_done = so_far_.updates == *config_.train.max_updates;
+  if (!all_done && stop_.Reached()) {
+    end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
+  }
+  ended_ = all_done || end_ != RunEnd::kAllUpdates;
+  if (tracer_ && !ended_)
+    tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish writes the trace
+  return !ended_;
+}
+
+void TrainRun::KeepState() {
+  if (!directory_) return;
+  const Span span(Phase::kKeepState);
+  unfinished_ = CopyOf(State());
+}
+
+// Runs `action` between updates. If it throws, saves the state first, so that training is kept.
+void TrainRun::OrSave(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (...) {
+    if (!unfinished_) KeepState();
+    SaveUnfinished();
+    throw;
+  }
+}
+
+// Returns false if the update was cut short.
+bool TrainRun::RunPipelineUpdate() {
+  UpdateRecord record;
+  try {
+    record = components_->pipeline->RunUpdate();
+  } catch (const Stopped&) {
+    if (!stop_.Reached()) throw;
+    return false;  // the stop came while the main thread waited for a buffer
+  }
+  Record(record);
+  return record.train.iterations == config_.train.iterations_per_update;
+}
+
+void TrainRun::OnIteration(std::int64_t iteration) {
+  const Span span(Phase::kReport);
+  if (breakdown_) breakdown_->AfterIteration(iteration);
+  if (observers_.empty()) return;
+  const std::int64_t of_update =
+      iteration + 1 - so_far_.updates * config_.train.iterations_per_update;
+  const Progress progress{
+      .iterations_done = iteration + 1,
+      .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
+      .examples = so_far_.examples + of_update * components_->batch_size,
+      .seconds = earlier_s_ + began_.Seconds(),
+      .max_seconds = config_.train.max_seconds,
+      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
+      .solve_rate =
+          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
+  for (TrainObserver* observer : observers_) observer->OnIteration(progress);
+}
+
+void TrainRun::TrainingStarts() {
+  time_.TrainingStarts();
+  if (!cold_flop_) cold_flop_ = ProductFlop();
+}
+
+double TrainRun::ProductFlop() const {
+  const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
+  return rows(trained_rows_) * TrainingFlop(components_->network) +
+         rows(evaluated_rows_ + components_->NumEvaluated()) * EvaluationFlop(components_->network);
+}
+
+std::optional<ProductReport> TrainRun::MeasureProducts() const {
+  if (!cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
+  const bool bf16 = config_.train.precision == Precision::kBf16 ||
+                    config_.inference.precision == Precision::kBf16;
+  try {
+    return ProductReport{.flop = ProductFlop() - *cold_flop_,
+                         .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
+  } catch (const std::exception& error) {
+    LogWarning(fmt::format("cannot measure the speed of matrix products: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
+void TrainRun::Record(const UpdateRecord& record) {
+  const TrainStats& train = record.train;
+  if (train.iterations == 0) return;
+  const Span span(Phase::kReport);
+  const bool whole = train.iterations == config_.train.iterations_per_update;
+  if (whole) ++so_far_.updates;
+  so_far_.iterations += train.iterations;
+  so_far_.examples += train.examples;
+  trained_rows_ += train.examples;
+  so_far_.generate_s += record.fill.seconds;
+  so_far_.train_s += train.seconds;
+  so_far_.wait_for_rows_s += record.wait_for_rows_s;
+  so_far_.final_loss = train.loss;
+
+  if (whole) ValidateIfDue();
+  if (directory_) {
+    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
+                                          std::exchange(report_, std::nullopt), time_.TakeTimes()));
+    // Finish writes the last checkpoint.
+    const bool last = so_far_.updates == *config_.train.max_updates;
+    if (whole && !last && CheckpointIsDue(record.seconds)) {
+      unfinished_.reset();
+      SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
+    }
+  }
+  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+}
+
+// Checked once per update, so at least one update lies between two checkpoints.
+bool TrainRun::CheckpointIsDue(double update_s) const {
+  if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
+  const double limit = config_.checkpoint.every_seconds;
+  return limit > 0 && since_saved_.Seconds() + update_s > limit;
+}
+
+// Measures the untrained network. DescribeLearning compares later validations with it.
+void TrainRun::ValidateAtStart() {
+  if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kSetUp);
+  try {
+    so_far_.at_start = components_->validator->Validate(components_->net, requests_);
+  } catch (const Stopped&) {
+  }
+}
+
+void TrainRun::ValidateIfDue() {
+  const std::int64_t every = config_.validation.every_updates;
+  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
+}
+
+// A stop request interrupts a validation; the time limit does not.
+void TrainRun::Validate() {
+  if (so_far_.validated_iterations == so_far_.iterations) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kValidation);
+  ValidationReport report;
+  try {
+    report = components_->validator->Validate(components_->net, requests_);
+  } catch (const Stopped&) {
+    return;
+  }
+  const bool best = !so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by);
+  if (best && directory_) {
+    if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
+    const StateDict model = StateDictOf(components_->net);
+    WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
+                    /*resume=*/nullptr);
+  }
+  if (best) {
+    so_far_.best = report;
+    so_far_.best_update = so_far_.updates;
+  }
+  so_far_.validation = report;
+  so_far_.validated_iterations = so_far_.iterations;
+  report_ = std::move(report);
+  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
+}
+
+void TrainRun::SaveCheckpoint(const std::string& weights_sha256) {
+  const Span span(Phase::kCheckpoint);
+  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(components_->net),
+       weights_sha256);
+}
+
+// Writes the metrics and the replay rows before the checkpoint, which relies on both. Removes the
+// files of earlier checkpoints only after it.
+void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
+                    const std::string& weights_sha256) {
+  const std::int64_t next = state.counters.updates;
+  directory_->SyncMetrics();
+  if (components_->replay != nullptr)
+    WriteReplay(directory_->replay(next), *components_->replay, next);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, weights_sha256,
+                  &state);
+  since_saved_ = Stopwatch();
+  if (components_->replay != nullptr) directory_->KeepReplayOf(next);
+  directory_->KeepBestOf(state.counters.best ? std::optional(state.counters.best_update)
+                                             : std::nullopt);
+}
+
+// Saves the state from before the update, because a failure may have left the network in any state.
+void TrainRun::SaveUnfinished() {
+  if (!unfinished_) return;
+  try {
+    Save(*unfinished_, unfinished_->counters, unfinished_->model,
+         WeightsSha256(unfinished_->model));
+  } catch (const std::exception& error) {
+    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
+  }
+}
+
+TrainingMark TrainRun::Mark() const {
+  return {.rows = components_->shards->position().rows,
+          .train_s = so_far_.train_s,
+          .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
+}
+
+RunSummary TrainRun::Finish() {
+  const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  time_.TrainingEnds();
+  if (end_ != RunEnd::kStopped && components_->validator != nullptr) {
+    OrSave([this] { Validate(); });
+    if (so_far_.validated_iterations != so_far_.iterations) {
+      LogWarning("the last validation was stopped, so it has no result");
+    }
+  }
+  if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));
+  if (breakdown_) breakdown_->Finish();
+  RunSummary summary;
+  const Span span(Phase::kCheckpoint);
+  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->net));
+  if (directory_) SaveCheckpoint(summary.weights_sha256);
+  static_cast<RunCounters&>(summary) = Counters();
+  summary.end = end_;
+  summary.parameters = num_parameters();
+  summary.peak_rss_bytes = PeakRssBytes();
+  if (tracer_) tracer_->Finish();
+  summary.time = time_.Report();
+  if (tracer_) summary.time.gpu = tracer_->gpu();
+  summary.products = MeasureProducts();
+  if (components_->shards != nullptr) {
+    summary.data = ReportOf(*components_->shards, began_training_, Mark());
+  }
+  if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
+  return summary;
+}
+
+std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
+
+std::int64_t TrainRun::num_parameters() const { return components_->net.NumParameters(); }
+
+}  // namespace tandem

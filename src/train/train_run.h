@@ -1,0 +1,178 @@
+// A training run: it owns the network, the generator, the buffers and every thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "base/stopwatch.h"
+#include "config/config.h"
+#include "config/update_plan.h"
+#include "nn/device.h"
+#include "train/checkpoint.h"
+#include "train/modes.h"
+#include "train/report.h"
+#include "train/run_directory.h"
+#include "train/run_profile.h"
+#include "train/timing_breakdown.h"
+#include "train/trace.h"
+
+namespace tandem {
+/// `Progress` says how far a run is. TrainObserver receives it after every iteration.
+struct Progress {
+  std::int64_t iterations_done = 0;
+  std::int64_t iterations = 0;       ///< of the whole run
+  std::int64_t examples = 0;         ///< rows trained on
+  double seconds = 0;                ///< since the run began
+  double max_seconds = 0;            ///< the time limit; 0: none
+  std::optional<double> loss;        ///< of the last update, once there is one
+  std::optional<double> solve_rate;  ///< of the last validation, once there is one
+};
+
+/// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
+/// the run.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void OnIteration(const Progress& /*progress*/) {}
+  virtual void OnUpdate(const UpdateRecord& /*record*/) {}
+  virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
+};
+
+enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
+
+/// `ProductReport` holds the matrix products that the network did after the cold start, and how
+/// fast the machine can do them.
+struct ProductReport {
+  double flop = 0;                ///< floating-point operations, without validation
+  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
+};
+
+/// `RunSummary` holds the contents of summary.json.
+struct RunSummary : RunCounters {
+  RunEnd end = RunEnd::kAllUpdates;
+  std::int64_t parameters = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::string weights_sha256;
+  TimeReport time;
+  std::optional<DataReport> data;         ///< only with shards
+  std::optional<ProductReport> products;  ///< unless the run was stopped
+};
+
+/// `TrainRun` trains a network, one update at a time. Call all methods except RequestStop from one
+/// thread. The destructor joins all threads that the run started. Work that they finish after an
+/// exception has left the run does not change any saved state.
+class TrainRun {
+ public:
+  /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
+  /// one that it names. With `directory`, writes a first checkpoint there; without it, the run
+  /// writes no files. The run ends early once `stop`, which must outlive it, is reached. The time
+  /// limit counts from `began`. With `from`, continues from that checkpoint of a run of the same
+  /// config, including the time spent. The checkpoint and the replay file that belongs to it must
+  /// be in `directory`; files and metrics of later updates are removed. Throws InputError if the
+  /// checkpoint does not match.
+  TrainRun(const Config& config, std::shared_ptr<Device> device,
+           std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
+           const Checkpoint* from = nullptr);
+  ~TrainRun();
+
+  /// Adds an observer, which must outlive the run.
+  void AddObserver(TrainObserver& observer);
+
+  /// Runs the next update. Returns false once all updates are done, the time is up, or a stop was
+  /// requested. If it throws, it has saved the state before that update. If the device itself
+  /// failed, its memory is lost; the last checkpoint on disk is then the newest state.
+  bool RunUpdate();
+
+  /// Goes back to a checkpoint of this run, or of a run of the same config, and forgets everything
+  /// after it. Background work is stopped and its results are dropped, and all components are built
+  /// again, so the same updates follow. The time that was spent still counts. With replay, the
+  /// replay file of the checkpoint must still be in the folder; a run with replay but without a
+  /// folder throws InputError and stays unchanged. Throws InputError if the checkpoint does not
+  /// match; the run can then only be destroyed.
+  void RewindTo(const Checkpoint& checkpoint);
+
+  /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
+  void RequestStop() noexcept { requests_.Request(); }
+
+  /// Validates the final network unless that was done, and writes the last checkpoint and the
+  /// summary. Call once, after RunUpdate returned false.
+  RunSummary Finish();
+
+  /// Returns the config. In a run that follows the clock, train.max_updates is the number planned
+  /// now.
+  const Config& config() const { return config_; }
+  std::string domain_identity() const;
+  std::int64_t num_parameters() const;
+  const std::string& device_description() const { return device_description_; }
+
+ private:
+  struct Components;
+
+  void MakeComponents(const Checkpoint* from);
+  void CheckReplayCanBeRead() const;
+  RunCounters Counters() const;
+  RunState State() const;
+  void DropLaterFiles();
+  std::optional<std::int64_t> BestUpdate() const;
+  std::int64_t EndOfTracedEpochs() const;
+  void OnIteration(std::int64_t iteration);
+  void TrainingStarts();
+  double ProductFlop() const;
+  std::optional<ProductReport> MeasureProducts() const;
+  void SaveConfig() const;
+  void ForgetPlanFrom(std::int64_t update);
+  void RevisePlan();
+  void KeepState();
+  bool RunPipelineUpdate();
+  void Record(const UpdateRecord& record);
+  void OrSave(const std::function<void()>& action);
+  void ValidateIfDue();
+  void ValidateAtStart();
+  void Validate();
+  void SaveUnfinished();
+  void Save(const RunState& state, const RunCounters& counters, const StateDict& model,
+            const std::string& weights_sha256);
+  TrainingMark Mark() const;
+  bool CheckpointIsDue(double update_s) const;
+  void SaveCheckpoint(const std::string& weights_sha256);
+
+  Config config_;  // only its plan changes
+  UpdatePacer pacer_;
+  const std::optional<RunDirectory> directory_;
+  const Stopwatch began_;
+  const std::shared_ptr<Device> device_;
+  const std::string device_description_;
+  const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
+  StopSignal requests_;                   // stop requests
+  StopSignal stop_;                       // stop requests and the time limit
+  std::vector<TrainObserver*> observers_;
+
+  RunProfile time_;
+  std::optional<TimingBreakdown> breakdown_;
+  std::optional<Tracer> tracer_;
+  RunCounters so_far_;
+  std::optional<ValidationReport> report_;  // validation not yet written to the metrics
+  double earlier_s_ = 0;                    // wall time before this run was resumed
+  Stopwatch since_saved_;                   // time since the last checkpoint
+  TrainingMark began_training_;             // when the current components were built
+  std::int64_t trained_rows_ = 0;           // rows that this object trained on
+  std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
+  std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
+  RunEnd end_ = RunEnd::kAllUpdates;
+  bool ended_ = false;
+  std::optional<RunState> unfinished_;  // state before the current update
+
+  std::unique_ptr<Components> components_;  // last, because its threads use the members above
+};
+
+/// Writes summary.json.
+void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
+                  const Config& config, const std::string& device);
+
+}  // namespace tandem

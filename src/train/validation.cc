@@ -1,0 +1,230 @@
+#include "train/validation.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "base/json.h"
+#include "base/random.h"
+#include "data/loader.h"
+#include "domain/random_walk.h"
+#include "generate/generator.h"
+#include "nn/threads.h"
+#include "search/greedy.h"
+#include "tandem/error.h"
+#include "train/run_profile.h"
+#include "train/states_file.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::uint64_t kSeed =
+    0;  // not the run's seed, so that results of different runs are comparable
+
+ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
+  ValidationSet validation_set;
+  const auto state_size = static_cast<std::size_t>(domain.spec().state_size);
+  const auto size = static_cast<std::size_t>(count);
+  validation_set.states.resize(size * state_size);
+  const Rows states(validation_set.states.data(), size, state_size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto number = static_cast<std::int64_t>(i);
+    // If there are fewer states than lengths, spread the states over all lengths.
+    const std::int64_t length =
+        count < max_scramble ? (number + 1) * max_scramble / count : 1 + number % max_scramble;
+    validation_set.lengths.push_back(length);
+    RandomWalk walk(domain, Random(kSeed, Purpose::kValidation, 0, i), states[i]);
+    for (std::int64_t step = 0; step < length; ++step) walk.Step();
+    validation_set.costs.push_back(walk.cost_back());
+  }
+  return validation_set;
+}
+
+ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
+  ValidationSet validation_set;
+  const float least_cost = *std::ranges::min_element(domain.spec().action_costs);
+  for (const Problem& line : ReadStates(path, domain, count)) {
+    if (!line.error.empty()) throw InputError(line.error);
+    if (!line.optimal) {
+      throw InputError(
+          fmt::format("{}: the state {} has no `optimal`, the length of a shortest solution, which "
+                      "every state of validation.file needs",
+                      path, DumpJson(line.id)));
+    }
+    validation_set.states.insert(validation_set.states.end(), line.state.begin(), line.state.end());
+    validation_set.lengths.push_back(*line.optimal);
+    validation_set.costs.push_back(static_cast<float>(*line.optimal) * least_cost);
+  }
+  return validation_set;
+}
+
+}  // namespace
+
+ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
+  const ValidationConfig& validation = config.validation;
+  if (validation.file.empty()) {
+    return Scrambles(domain, validation.states, config.generate.max_scramble);
+  }
+  return FromFile(domain, validation.file, validation.states);
+}
+
+namespace {
+
+class OnCpu final : public SquaredErrors {
+ public:
+  explicit OnCpu(const std::vector<float>& costs) : costs_(costs), sums_(costs.size()) {}
+
+  void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
+    const at::Tensor values = estimates.cpu();
+    const at::Tensor of = groups.cpu().contiguous();
+    const float* value = values.const_data_ptr<float>();
+    const float* group = of.const_data_ptr<float>();
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      const auto g = static_cast<std::size_t>(group[i]);
+      const double error = static_cast<double>(value[i]) - costs_[g];
+      sums_[g] += error * error;
+    }
+  }
+
+  std::vector<double> Sums() override { return sums_; }
+
+ private:
+  std::vector<float> costs_;
+  std::vector<double> sums_;
+};
+
+class OnDevice final : public SquaredErrors {
+ public:
+  OnDevice(const std::vector<float>& costs, c10::Device device)
+      : costs_(at::tensor(costs).to(device)), sums_(at::zeros_like(costs_)) {}
+
+  void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
+    const at::Tensor of = groups.flatten().to(at::kLong);
+    sums_.index_add_(0, of, (estimates - costs_.index_select(0, of)).square());
+  }
+
+  std::vector<double> Sums() override {
+    const at::Tensor sums = sums_.cpu().to(at::kDouble);
+    const auto* first = sums.const_data_ptr<double>();
+    return {first, first + sums.numel()};
+  }
+
+ private:
+  at::Tensor costs_;
+  at::Tensor sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
+                                                 const std::vector<float>& costs,
+                                                 c10::Device device) {
+  if (place == MetricsPlace::kDevice) return std::make_unique<OnDevice>(costs, device);
+  return std::make_unique<OnCpu>(costs);
+}
+
+namespace {
+
+constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
+
+// Returns the schema of the validation rows. As in training with a V head, the target is one
+// number; here it is the number of the group.
+Schema RowSchema(const Domain& domain) { return ExampleSchema(domain.spec(), Head::kV); }
+
+}  // namespace
+
+bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
+  const auto key = [&](const ValidationResult& r) {
+    return measure == Measure::kSolveRate ? std::tuple(r.solve_rate, -r.value_error)
+                                          : std::tuple(-r.value_error, r.solve_rate);
+  };
+  return key(result) > key(than);
+}
+
+Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& device,
+                     const Config& config)
+    : domain_(domain),
+      device_(device),
+      config_(config.validation),
+      threads_(static_cast<int>(*config.inference.threads)),
+      evaluate_rows_(static_cast<std::size_t>(config.inference.batch_size)),
+      validation_set_(MakeValidationSet(domain, config)),
+      rows_(RowSchema(domain), validation_set_.lengths.size()),
+      net_(network, WeightTypeFor(config.inference), device.torch()),
+      evaluator_(net_, device, network, EvaluatorOptionsFor(config.inference)),
+      stream_(device.MakeStream()) {
+  GroupStates();
+  const PrefetchConfig& prefetch = config_.prefetch;
+  LoaderOptions options = LoaderOptionsFor(prefetch, config_.batch_size, kOrderSeed);
+  options.thread_name = kValidationPrefetch;
+  loader_ = MakeLoader(device, rows_.schema(), prefetch.enabled, options);
+}
+
+void Validator::GroupStates() {
+  std::vector<std::pair<std::int64_t, float>> kinds;
+  const auto kind_of = [&](std::size_t i) {
+    return std::pair(validation_set_.lengths[i], validation_set_.costs[i]);
+  };
+  for (std::size_t i = 0; i < validation_set_.lengths.size(); ++i) kinds.push_back(kind_of(i));
+  std::ranges::sort(kinds);
+  const auto [end, last] = std::ranges::unique(kinds);
+  kinds.erase(end, last);
+  for (const auto& [length, cost] : kinds) groups_.push_back({.length = length, .cost = cost});
+  domain_.Encode(validation_set_.rows(), rows_.column(kInputColumn));
+  const std::span<float> numbers = rows_.floats(kTargetColumn);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto group = std::ranges::lower_bound(kinds, kind_of(i)) - kinds.begin();
+    ++groups_[static_cast<std::size_t>(group)].states;
+    numbers[i] = static_cast<float>(group);
+  }
+}
+
+ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
+  net_.CopyFrom(net);
+  std::vector<std::int64_t> most = validation_set_.lengths;
+  for (std::int64_t& length : most) length *= 2;
+  const auto taken =
+      DescendGreedily(domain_, evaluator_, evaluate_rows_, validation_set_.rows(), most, stop);
+  const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
+  ValidationReport report;
+  report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
+  MeasureValueErrors(report);
+  return report;
+}
+
+void Validator::MeasureValueErrors(ValidationReport& report) {
+  const ScopedThreads threads(threads_);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  std::vector<float> costs;
+  for (const Group& group : groups_) costs.push_back(group.cost);
+  const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
+  const std::unique_ptr<BatchIterator> batches = loader_->Open(rows_, 0);
+  const auto rows = static_cast<std::int64_t>(rows_.rows());
+  for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
+    const Batch batch = batches->Next();
+    errors->Add(net_.Forward(batch.inputs).amin(1), batch.targets);
+  }
+  const std::vector<double> sums = errors->Sums();
+  double all = 0;
+  for (std::size_t g = 0; g < groups_.size();) {
+    const std::int64_t length = groups_[g].length;
+    double sum = 0;
+    std::int64_t states = 0;
+    for (; g < groups_.size() && groups_[g].length == length; ++g) {
+      sum += sums[g];
+      states += groups_[g].states;
+    }
+    all += sum;
+    report.by_length.push_back(
+        {.length = length, .value_error = std::sqrt(sum / static_cast<double>(states))});
+  }
+  report.value_error = std::sqrt(all / static_cast<double>(rows));
+}
+
+}  // namespace tandem

@@ -1,0 +1,116 @@
+// Makes the states that a network is validated on.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "config/config.h"
+#include "data/data_buffer.h"
+#include "data/loader.h"
+#include "nn/device.h"
+#include "nn/inference_net.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+/// `ValidationSet` holds states with an upper bound of their distance to the goal. Training uses
+/// other random numbers, so it meets these states only by chance.
+struct ValidationSet {
+  std::vector<std::uint8_t> states;   ///< n x state_size
+  std::vector<std::int64_t> lengths;  ///< n: length of the scramble, or `optimal` of the file
+  std::vector<float> costs;  ///< n: cost of the way back, or `optimal` times the least action cost
+
+  ConstRows rows() const { return {states.data(), lengths.size(), states.size() / lengths.size()}; }
+};
+
+/// Returns the first `validation.states` states of `validation.file`; each needs `optimal`. Without
+/// a file, returns that many scrambles from a fixed seed, which are the same for every run on a
+/// domain with this max_scramble. Scramble i has 1 + i mod max_scramble actions; if there are fewer
+/// states than lengths, they are spread over all lengths. Throws InputError that names the file and
+/// line of a state that it cannot use.
+ValidationSet MakeValidationSet(const Domain& domain, const Config& config);
+
+/// `SquaredErrors` sums the squares of estimate minus cost, by groups of states with the same cost.
+/// Call Add and Sums on the stream of the estimates.
+class SquaredErrors {
+ public:
+  virtual ~SquaredErrors() = default;
+
+  /// Adds n states. `estimates` has shape (n); `groups` has shape (n, 1) and holds group numbers as
+  /// floats. Both are on the device and may be overwritten by later work on the stream.
+  virtual void Add(const at::Tensor& estimates, const at::Tensor& groups) = 0;
+
+  /// Returns the sum of each group. Waits for the device.
+  virtual std::vector<double> Sums() = 0;
+};
+
+/// `costs[i]` is the true cost of the states of group i. With MetricsPlace::kCpu, copies every
+/// batch to the host and sums in double precision. With kDevice, sums in fp32 on the device and
+/// copies only the sums.
+std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
+                                                 const std::vector<float>& costs,
+                                                 c10::Device device);
+
+/// `ValidationResult` says how good a network is on the validation states.
+struct ValidationResult {
+  double solve_rate = 0;   ///< share of the states that greedy descent solves
+  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
+                           ///< scramble's length is an upper bound of the true cost-to-go, so
+                           ///< even a perfect network has an error
+};
+
+/// `LengthError` is the value error of the states of one length.
+struct LengthError {
+  std::int64_t length = 0;
+  double value_error = 0;
+};
+
+/// `ValidationReport` adds the value error by length.
+struct ValidationReport : ValidationResult {
+  std::vector<LengthError> by_length;  ///< sorted by length
+};
+
+/// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
+/// the other measure.
+bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
+
+/// `Validator` owns the validation states and tests networks on them. Only the main thread uses it.
+class Validator {
+ public:
+  /// `domain` and `device` must outlive this object. `config` must have no `auto` left. Throws the
+  /// same errors as MakeValidationSet.
+  Validator(const Domain& domain, const NetworkSpec& network, Device& device, const Config& config);
+
+  /// Validates `net`. Greedy descent gives up on a state after twice its length. Waits for the
+  /// device. Throws Stopped once `stop` is reached.
+  ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
+
+ private:
+  // The states of one length and cost.
+  struct Group {
+    std::int64_t length = 0;
+    float cost = 0;
+    std::int64_t states = 0;
+  };
+
+  void GroupStates();
+  void MeasureValueErrors(ValidationReport& report);
+
+  const Domain& domain_;
+  Device& device_;
+  const ValidationConfig config_;
+  const int threads_;
+  const std::size_t evaluate_rows_;
+  const ValidationSet validation_set_;
+  std::vector<Group> groups_;  // sorted by length
+  DataBuffer rows_;            // encoded states; the target column holds group numbers
+  FrozenNet net_;
+  TorchEvaluator evaluator_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<DataLoader> loader_;
+};
+
+}  // namespace tandem
