@@ -13,6 +13,7 @@
 #include "base/hash.h"
 
 namespace tandem {
+
 /// ZipRecords finds the records of a zip archive in memory, by name. Records refer to that memory,
 /// which must outlive them.
 class ZipRecords {

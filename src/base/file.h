@@ -7,6 +7,7 @@
 #include <string_view>
 
 namespace tandem {
+
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
 /// symbolic link, its target is replaced. Without Commit, the temporary file is removed and `path`

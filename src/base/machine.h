@@ -12,6 +12,7 @@
 #include <string_view>
 
 namespace tandem {
+
 /// The number of cores in the process's affinity mask (taskset, cpusets), or fewer if a CPU quota
 /// of its control groups (containers, batch systems) allows fewer; at least 1.
 int NumCores();

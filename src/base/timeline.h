@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace tandem {
+
 /// Phase is what a thread spends its time on. The names (PhaseName) appear in files that other
 /// programs read, so add phases but do not rename them.
 enum class Phase : std::uint8_t {

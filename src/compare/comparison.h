@@ -12,6 +12,7 @@
 #include "compare/variants.h"
 
 namespace tandem {
+
 /// `Spread` holds the median and the range of some values.
 struct Spread {
   double median = 0;

@@ -14,6 +14,7 @@
 #include "base/text.h"
 
 namespace tandem {
+
 Svg::Svg(double width, double height) : width_(width), height_(height) {}
 
 void Svg::Line(Point from, Point to, std::string_view colour, double width) {

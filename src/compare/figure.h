@@ -9,6 +9,7 @@
 #include "compare/comparison.h"
 
 namespace tandem {
+
 struct Point {
   double x = 0;
   double y = 0;

@@ -9,6 +9,7 @@
 #include <string>
 
 namespace tandem {
+
 /// Largest number of rows in a batch.
 inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 
 namespace tandem {
+
 std::optional<int> CudaIndex(std::string_view name) {
   if (name == "cuda") return 0;
   if (!name.starts_with("cuda:")) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "tandem/registry.h"
 
 namespace tandem {
+
 /// Returns the N of "cuda:N", 0 for "cuda", and nothing for other names.
 std::optional<int> CudaIndex(std::string_view name);
 

@@ -24,6 +24,7 @@
 #include "tandem/registry.h"
 
 namespace tandem {
+
 /// Returns the only document of a YAML text, or a null node if there is none. Throws InputError
 /// that names `file` and the line if a second document begins there (YAML::Load would silently
 /// ignore it) or if the line has a NUL byte. Throws YAML::Exception if the text is not YAML.

@@ -9,6 +9,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// `Override` is one `--set KEY=VALUE` of the command line, or an option that stands for one. If a
 /// key is overridden twice, the later value wins.
 struct Override {

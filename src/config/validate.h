@@ -7,6 +7,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// Reports that `key` contradicts `other`. `why` says what was expected and what to change. The
 /// caller adds both values and where they were set, and throws InputError.
 using Contradiction =

@@ -13,6 +13,7 @@
 #include "tandem/rows.h"
 
 namespace tandem {
+
 enum class ElementType : std::uint8_t { kUint8, kFloat32 };
 
 /// The size of an element in bytes.

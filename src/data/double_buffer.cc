@@ -5,6 +5,7 @@
 #include "tandem/error.h"
 
 namespace tandem {
+
 DoubleBuffer::DoubleBuffer(const Schema& schema, std::size_t rows)
     : buffers_{DataBuffer(schema, rows), DataBuffer(schema, rows)},
       ring_(buffers_.size(), /*stages=*/2) {}

@@ -8,6 +8,7 @@
 #include "data/data_buffer.h"
 
 namespace tandem {
+
 /// `DoubleBuffer` lets one writer fill a buffer while one reader drains the other.
 ///
 /// Buffers are read in the order in which they were written. The writer waits until a buffer is

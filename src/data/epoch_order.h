@@ -8,6 +8,7 @@
 #include "data/shard_format.h"
 
 namespace tandem {
+
 /// EpochOrder gives the order of an endless sequence of epochs. Each epoch reads every chunk once,
 /// in its own random order; step s reads one chunk of epoch s / num_chunks. The rows of a chunk are
 /// shuffled too (ShuffleRows). The order is a function of the set and the seed. Not thread-safe.

@@ -14,6 +14,7 @@
 #include "generate/generator.h"
 
 namespace tandem {
+
 LazyShuffle::LazyShuffle(std::size_t n, Random random) : order_(n), random_(random) {
   std::iota(order_.begin(), order_.end(), 0U);
 }

@@ -16,6 +16,7 @@
 #include "nn/device.h"
 
 namespace tandem {
+
 /// Batch is a batch of examples on the device.
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8

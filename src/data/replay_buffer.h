@@ -9,6 +9,7 @@
 #include "data/data_buffer.h"
 
 namespace tandem {
+
 /// ReplayBuffer holds copies of the buffers of the newest update and of up to `earlier` updates
 /// before it, and draws from them the rows that an update trains on. A sample has as many rows as
 /// one buffer, drawn uniformly without replacement from all rows held. It is a function of the

@@ -17,6 +17,7 @@
 #include "nn/device.h"
 
 namespace tandem {
+
 struct ShardLoaderOptions {
   std::uint64_t seed = 0;  ///< determines the order of chunks and rows
   QueueDepths depths;

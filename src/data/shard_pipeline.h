@@ -10,6 +10,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// Names of the threads, in traces and in the time report.
 inline constexpr const char* kDiskThread = "disk";
 inline constexpr const char* kTransferThread = "transfer";

@@ -15,6 +15,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// ShardWriter writes one shard, chunk by chunk. The file appears only at Commit, complete. All
 /// methods throw Error that names the file if writing fails.
 class ShardWriter {

@@ -25,6 +25,7 @@
 #include "tandem/error.h"
 
 namespace tandem {
+
 using StateBytes = std::vector<std::uint8_t>;
 
 /// The report if a domain throws something like `42`.

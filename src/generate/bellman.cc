@@ -10,6 +10,7 @@
 #include "search/expander.h"
 
 namespace tandem {
+
 std::int64_t BatchExpander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));

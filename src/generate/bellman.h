@@ -17,6 +17,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// ExpandedBatch holds a batch of states together with their children and the network's estimates
 /// of the children. Its memory is reused for the next batch.
 struct ExpandedBatch {

@@ -12,6 +12,7 @@
 #include "generate/generator.h"
 
 namespace tandem {
+
 /// ShardingOptions says how a set is divided into files and chunks.
 struct ShardingOptions {
   std::int64_t examples = 0;  ///< rows of the whole set

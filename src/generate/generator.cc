@@ -4,6 +4,7 @@
 #include "generate/walk_length.h"
 
 namespace tandem {
+
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
   return head == Head::kQ ? static_cast<std::size_t>(spec.num_actions()) : 1;
 }

@@ -11,6 +11,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
 /// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
 /// goal.

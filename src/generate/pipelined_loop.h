@@ -12,6 +12,7 @@
 #include "base/timeline.h"
 
 namespace tandem {
+
 /// Chunk is a range of rows of a fill.
 struct Chunk {
   std::int64_t first = 0;  ///< index of the first row, counted from 0 in each fill

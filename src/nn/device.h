@@ -16,6 +16,7 @@
 #include "base/timeline.h"
 
 namespace tandem {
+
 /// TensorSpec is the type and shape of a tensor to allocate.
 struct TensorSpec {
   at::ScalarType type;

@@ -16,6 +16,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// FrozenNet is a copy of a network for inference. Batch normalisation is folded into the linear
 /// layers, and the weights may be in bf16.
 ///

@@ -9,6 +9,7 @@
 #include "nn/resnet_fc.h"
 
 namespace tandem {
+
 /// `linear(x, w)`: x (m, k) times the transpose of w (n, k).
 using LinearFunction = std::function<at::Tensor(const at::Tensor&, const at::Tensor&)>;
 

@@ -18,6 +18,7 @@
 #include "nn/threads.h"
 
 namespace tandem {
+
 OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
     : features_(std::int64_t{layout.positions} * layout.depth),
       rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}

@@ -15,6 +15,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// OneHot encodes each byte of a row as `depth` features, one of which is 1.
 class OneHot {
  public:

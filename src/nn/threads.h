@@ -4,6 +4,7 @@
 #include <ATen/autocast_mode.h>
 
 namespace tandem {
+
 /// ScopedThreads makes LibTorch's operators use `threads` CPU threads if they are called from this
 /// thread, until the end of the scope. Other threads keep their own number, so a trainer and an
 /// evaluator can each have a share of the cores; at::set_num_threads would set it for the whole

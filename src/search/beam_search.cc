@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 
 namespace tandem {
+
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options)
     : domain_(domain),
       options_(options),

@@ -16,6 +16,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// BeamOptions are the options of BeamSearch and QBeamSearch.
 struct BeamOptions {
   std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth

@@ -11,6 +11,7 @@
 #include "tandem/error.h"
 
 namespace tandem {
+
 void CheckEstimates(const Domain& domain, std::span<const float> values,
                     const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of) {
   const auto found = std::ranges::find_if(values, [](float value) { return std::isnan(value); });

@@ -12,6 +12,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// Throws Error that names the state if an estimate is NaN. Every comparison with a NaN is false,
 /// so min and max would drop it silently. `state_of(i)` must return the state that values[i]
 /// belongs to; the result must stay valid until the next call.

@@ -11,6 +11,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// From each start, repeatedly takes the action with the least sum of its cost and its child's
 /// estimate, until a goal is a child of the current state. All starts advance in lock step. Element
 /// i of the result is the number of actions from start i to a goal, or nothing if more than

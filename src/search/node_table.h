@@ -14,6 +14,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// NodeTable stores distinct states as nodes 0, 1, 2, ... in the order in which they were added,
 /// and finds the node of a state. A 64-bit hash locates the slot, and then all bytes are compared,
 /// so two states are never confused.

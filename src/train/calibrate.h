@@ -11,6 +11,7 @@
 #include "nn/device.h"
 
 namespace tandem {
+
 /// `ThreadRate` is the speed measured with a number of threads.
 struct ThreadRate {
   std::int64_t threads = 1;

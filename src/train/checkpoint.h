@@ -23,6 +23,7 @@
 #include "train/validation.h"
 
 namespace tandem {
+
 /// The layout of checkpoint.pt.
 inline constexpr std::int64_t kCheckpointSchema = 2;
 

@@ -16,6 +16,7 @@
 #include "train/trainer.h"
 
 namespace tandem {
+
 /// `Components` holds the objects of a run, in the order of construction. Each member uses only
 /// members above it.
 struct TrainRun::Components {

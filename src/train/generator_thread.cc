@@ -7,6 +7,7 @@
 #include "train/modes.h"
 
 namespace tandem {
+
 GeneratorThread::GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
                                  const StopSignal& stop)
     : generator_(generator),

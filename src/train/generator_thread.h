@@ -10,6 +10,7 @@
 #include "generate/generator.h"
 
 namespace tandem {
+
 /// The name of the thread in traces and in the run's time profile.
 inline constexpr const char* kGeneratorThread = "generator";
 

@@ -4,6 +4,7 @@
 #include "base/timeline.h"
 
 namespace tandem {
+
 void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
   const Span span(Phase::kWaitForAnswer);
   messages_.Push(Request{.inputs = inputs, .values = values});

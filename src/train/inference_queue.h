@@ -10,6 +10,7 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
 /// `InferenceQueue` lets the generator thread query a network that only the main thread may use.
 /// The generator thread waits while the main thread serves its request in between other work, with
 /// the weights that the network has at that moment.

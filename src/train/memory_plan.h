@@ -7,6 +7,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// `MemoryPlan` lists the memory of a run in bytes, by purpose and by place.
 struct MemoryPlan {
   std::int64_t parameters = 0;  ///< number of parameters of the network

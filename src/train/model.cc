@@ -4,6 +4,7 @@
 #include "train/checkpoint.h"
 
 namespace tandem {
+
 Model::Model(const std::filesystem::path& file, const Config& config,
              std::unique_ptr<Device> device)
     : device_(std::move(device)), domain_(MakeDomain(config.domain.full_name())) {

@@ -10,6 +10,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// `Model` is the network of a checkpoint, with its puzzle and an evaluator.
 class Model {
  public:

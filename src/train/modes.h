@@ -18,6 +18,7 @@
 #include "train/generator_thread.h"
 
 namespace tandem {
+
 /// The name of the arrow in traces that leads from the fill of a buffer to the training on it.
 inline constexpr std::string_view kRowsArrow = "rows";
 

@@ -15,6 +15,7 @@
 #include "train/validation.h"
 
 namespace tandem {
+
 /// `DataReport` says how much a run read from shards and how fast. The position counts from the
 /// start of the run; after --resume, the other figures count from the resumption.
 struct DataReport {

@@ -11,6 +11,7 @@
 #include "train/run_directory.h"
 
 namespace tandem {
+
 /// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
 Config ResolveAutos(Config config, const Device& device);
 

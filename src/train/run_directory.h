@@ -11,6 +11,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 

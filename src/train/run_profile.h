@@ -14,6 +14,7 @@
 #include "config/config.h"
 
 namespace tandem {
+
 /// Name of the thread that prefetches for validation.
 inline constexpr const char* kValidationPrefetch = "val_prefetch";
 

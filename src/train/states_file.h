@@ -11,6 +11,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// `Problem` is one state of the file. If the line cannot be read, `error` says why and `state` is
 /// empty.
 struct Problem {

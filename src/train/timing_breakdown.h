@@ -9,6 +9,7 @@
 #include "nn/device.h"
 
 namespace tandem {
+
 /// Returns the config from which the components of a run are built. With profile.timing_breakdown,
 /// nothing is generated, prefetched or copied during training. The policy lag stays the same, and
 /// so do the weights.

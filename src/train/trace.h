@@ -15,6 +15,7 @@
 #include "train/run_profile.h"
 
 namespace tandem {
+
 /// `Tracer` records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
 /// the file when they are done. If the trace cannot be recorded or written, it logs a warning and
 /// training continues. Only the main thread uses this class.

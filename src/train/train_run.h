@@ -23,6 +23,7 @@
 #include "train/trace.h"
 
 namespace tandem {
+
 /// `Progress` says how far a run is. TrainObserver receives it after every iteration.
 struct Progress {
   std::int64_t iterations_done = 0;

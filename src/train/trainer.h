@@ -14,6 +14,7 @@
 #include "train/modes.h"
 
 namespace tandem {
+
 struct TorchTrainerOptions {
   OptimizerConfig optimizer;
   Loss loss = Loss::kSquared;

@@ -16,6 +16,7 @@
 #include "tandem/domain.h"
 
 namespace tandem {
+
 /// `ValidationSet` holds states with an upper bound of their distance to the goal. Training uses
 /// other random numbers, so it meets these states only by chance.
 struct ValidationSet {

@@ -1,11 +1,12 @@
 // Tests the rules of the prefetch ring on a device that records its calls.
+#include "data/loader.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <thread>
 
-#include "data/loader.h"
 #include "generate/generator.h"
 #include "support/recording_device.h"
 #include "tandem/error.h"

@@ -1,4 +1,6 @@
 // Tests the modes with a fake generator and a fake trainer whose weights are numbers.
+#include "train/modes.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -7,10 +9,9 @@
 
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
-#include "pipeline/stand_ins.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
-#include "train/modes.h"
+#include "train/stand_ins.h"
 
 namespace tandem {
 namespace {

@@ -239,8 +239,8 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
 TEST_F(InFolder, StopSavesTheTrainedWeights) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;
-  TrainRun run(MakeConfig({"train.max_updates=1000"}, *device), device, RunDirectory::Create(folder_),
-               never);
+  TrainRun run(MakeConfig({"train.max_updates=1000"}, *device), device,
+               RunDirectory::Create(folder_), never);
   EXPECT_TRUE(run.RunUpdate());
   run.RequestStop();
   EXPECT_FALSE(run.RunUpdate());
@@ -319,8 +319,9 @@ class Calibrate : public testing::Test {
 };
 
 TEST_F(Calibrate, KeepsAConfigThatSetsMaxUpdates) {
-  EXPECT_EQ(ResolveMaxUpdates(MakeConfig({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
-            6);
+  EXPECT_EQ(
+      ResolveMaxUpdates(MakeConfig({}, *device_), device_, Stopwatch(), stop_).train.max_updates,
+      6);
 }
 
 TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
@@ -334,9 +335,9 @@ TEST(IterationsPerUpdate, AreFewerIfTooFewUpdatesWouldFit) {
        "generate.search=greedy", "generate.search_iterations=50"},
       *device);
   EXPECT_EQ(IterationsPerUpdate(searches, 3), 3);  // a search ends within a buffer
-  const Config walks =
-      MakeConfig({"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=70"},
-             *device);
+  const Config walks = MakeConfig(
+      {"train.iterations_per_update=100", "train.batch_size=20", "generate.max_scramble=70"},
+      *device);
   EXPECT_EQ(IterationsPerUpdate(walks, 3), 4);  // and so does a walk
 }
 
@@ -366,8 +367,8 @@ TEST(TrainRun, SavedConfigRepeatsARunThatRevisedItsPlan) {
   const TempFolder temp;
   const StopSignal stop;
   Config config = MakeConfig({"train.max_updates=100000000", "train.max_seconds=3",
-                          "optimizer.schedule=linear", "train.threads=1"},
-                         *device);
+                              "optimizer.schedule=linear", "train.threads=1"},
+                             *device);
   config.train.follows_clock = true;
   const auto run_to_the_end = [&](const Config& resolved, const char* name) {
     TrainRun run(resolved, device, RunDirectory::Create(temp.path() / name), stop);

@@ -1,3 +1,5 @@
+#include "train/trainer.h"
+
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
-#include "train/trainer.h"
 
 namespace tandem {
 namespace {
