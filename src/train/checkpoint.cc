@@ -98,8 +98,8 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
-constexpr const char* kSha256 =
-    "sha256";  // entry with the SHA-256 of all other entries of a RunState
+// The entry of a RunState with the SHA-256 of all its other entries.
+constexpr const char* kSha256 = "sha256";
 
 // Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
 // name.
@@ -149,8 +149,7 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
   if (!checkpoint.contains("resume")) {
     throw InputError(
         fmt::format("{}: the file has a network but no state to resume a run from; expected the "
-                    "checkpoint.pt of a "
-                    "run",
+                    "checkpoint.pt of a run",
                     file));
   }
   return Entries(checkpoint, file).Dict("resume");
@@ -159,14 +158,13 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
 }  // namespace
 
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const RunCounters& counters, const StateDict& model,
-                     const std::string& weights_sha256, const RunState* resume) {
+                     const RunCounters& counters, const StateDict& model, const RunState* resume) {
   TensorDict checkpoint = MakeTensorDict();
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("domain", domain);
   checkpoint.insert("updates", counters.updates);
   checkpoint.insert("iterations", counters.iterations);
-  checkpoint.insert("weights_sha256", weights_sha256);
+  checkpoint.insert("weights_sha256", WeightsSha256(model));
   checkpoint.insert("model", ToTensorDict(model));
   if (resume != nullptr) checkpoint.insert("resume", ToDict(*resume));
   WriteTensorFile(path, checkpoint);
@@ -220,7 +218,7 @@ RunCounters Checkpoint::Counters() const {
           .best_update = counters.Count("best_update")};
 }
 
-std::string Checkpoint::Config() const { return RunStateIn(content_, file_).Text("config"); }
+std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }
 
 std::optional<ShardPosition> Checkpoint::Position() const {
   const Entries state = RunStateIn(content_, file_);

@@ -62,8 +62,7 @@ struct RunState {
 /// Writes a checkpoint atomically. `model` is the current network. Without `resume`, the checkpoint
 /// can be used for solving but a run cannot be resumed from it.
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const RunCounters& counters, const StateDict& model,
-                     const std::string& weights_sha256, const RunState* resume);
+                     const RunCounters& counters, const StateDict& model, const RunState* resume);
 
 /// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
 /// InputError that names the file, the entry and what was expected.
@@ -85,7 +84,7 @@ class Checkpoint {
   /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
   /// best.pt.
   RunCounters Counters() const;
-  std::string Config() const;
+  std::string ConfigYaml() const;
   std::optional<ShardPosition> Position() const;
   TargetState Target() const;
 

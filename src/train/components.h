@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
@@ -12,22 +13,22 @@
 #include "train/checkpoint.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
-#include "train/train_run.h"
 #include "train/trainer.h"
+#include "train/validation.h"
 
 namespace tandem {
 
 /// `Components` holds the objects of a run, in the order of construction. Each member uses only
 /// members above it.
-struct TrainRun::Components {
-  /// `from` is the checkpoint to resume from, or null. Throws the same errors as TrainRun's
-  /// constructor.
-  Components(const Config& config, std::shared_ptr<Device> device_used, const StopSignal& stop,
-             const Checkpoint* from);
+struct Components {
+  /// `progress` and `stop` must outlive this object. `from` is the checkpoint to resume from, or
+  /// null. Throws the same errors as TrainRun's constructor.
+  Components(const Config& config, std::shared_ptr<Device> device_used, ProgressListener& progress,
+             const StopSignal& stop, const Checkpoint* from);
 
   /// Switches to the batch size of `update`, the next update to do. If the size changes, stops
   /// background work and starts it again with rows of that update.
-  void UseBatchSizeOf(std::int64_t update, const Config& config, const StopSignal& stop);
+  void UseBatchSizeOf(std::int64_t update);
 
   /// Follows `plan` from the next update on. The batch size of the run must be constant.
   void UsePlan(const UpdatePlan& plan);
@@ -38,38 +39,34 @@ struct TrainRun::Components {
   /// Returns the number of rows that the networks have evaluated, without validation.
   std::int64_t NumEvaluated() const;
 
+  const Config config;
+  const StopSignal& stop;
   std::shared_ptr<Device> device;
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
-  Schema schema;
   NetworkSpec network;
-  ResNetFC net;
-  std::unique_ptr<FrozenNet> target;          // null if the target needs no network
-  std::unique_ptr<TorchEvaluator> evaluator;  // of `target`; null if `target` is
-  std::unique_ptr<OnlineEvaluator> current;   // this and the next two: only in sync_main
-  std::unique_ptr<InferenceQueue> queue;      // requests for `current`
-  std::unique_ptr<Labeller> labeller;
-  std::unique_ptr<Generator> generator;
+  const std::unique_ptr<ResNetFC> net;
+  std::unique_ptr<InferenceNet> target;  // null if no rows are labelled by a network
+  std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
+  DataLoader loader;
+  TorchTrainer trainer;
+  std::unique_ptr<OnlineEvaluator> online;  // this and the next two: only in sync_main
+  std::unique_ptr<InferenceQueue> queue;    // requests for `online`
+  std::unique_ptr<BellmanTargets> bellman;
+  std::unique_ptr<Generator> generator;  // null if all rows come from shards
+  std::unique_ptr<ReplayBuffer> replay;  // null without replay
+  std::unique_ptr<Validator> validator;  // null without validation
+  PipelineParts parts;                   // of the pipeline
   std::int64_t batch_size = 0;
-  std::unique_ptr<ShardLoader> shards;  // null if no rows come from shards
-  std::unique_ptr<DataLoader> live;     // null if all rows come from shards
-  std::unique_ptr<DataLoader> mixed;    // combines `live` and `shards`; null unless both exist
-  std::unique_ptr<TorchTrainer> trainer;
-  std::unique_ptr<ReplayBuffer> replay;           // null without replay
-  std::unique_ptr<ReplayTrainer> replay_trainer;  // null without replay and in sync_main
-  std::unique_ptr<Validator> validator;           // null without validation
-  std::unique_ptr<Pipeline> pipeline;             // last, because its thread uses the members above
+  std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
 
  private:
-  void MakeEvaluators(const Config& config);
-  void MakeShards(const Config& config, const Checkpoint* from);
-  void MakeLoaders(const Config& config);
-  DataLoader& loader() const;
-  void MakeReplay(const Config& config);
-  std::unique_ptr<TorchTrainer> MakeTrainer(const Config& config);
-  std::unique_ptr<Pipeline> MakePipeline(const Config& config, const StopSignal& stop,
-                                         std::int64_t first_update,
-                                         const TargetState& target_state);
+  bool generates() const { return config.live_rows_of(0) > 0; }
+  std::unique_ptr<ResNetFC> MakeNet(const Checkpoint* from) const;
+  std::unique_ptr<InferenceNet> MakeTarget() const;
+  std::unique_ptr<ShardLoader> MakeShards(const Checkpoint* from) const;
+  void MakeGenerator();
+  void MakePipeline(std::int64_t first_update, const TargetState& target_state);
 };
 
 }  // namespace tandem

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "base/timeline.h"
-#include "train/modes.h"
 
 namespace tandem {
 
-GeneratorThread::GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
                                  const StopSignal& stop)
     : generator_(generator),
       rows_(rows),
+      queue_(queue),
       stop_(&stop),
-      buffers_(schema, static_cast<std::size_t>(rows)),
+      buffers_(generator.schema(), static_cast<std::size_t>(rows)),
       thread_(kGeneratorThread) {}
 
 GeneratorThread::~GeneratorThread() {
@@ -29,6 +29,7 @@ void GeneratorThread::Start(std::int64_t update) {
     } catch (...) {
       buffers_.Close(std::current_exception());
     }
+    if (queue_ != nullptr) queue_->FillEnds();
   });
 }
 

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "base/worker.h"
 #include "data/double_buffer.h"
 #include "generate/generator.h"
+#include "train/inference_queue.h"
 
 namespace tandem {
+
+/// The name of the arrow in traces that leads from the fill of a buffer to the training on it.
+inline constexpr std::string_view kRowsArrow = "rows";
 
 /// The name of the thread in traces and in the run's time profile.
 inline constexpr const char* kGeneratorThread = "generator";
 
+/// FillStats says when a fill began and how long it took.
 struct FillStats {
   Stopwatch::Clock::time_point began;
   double seconds = 0;  ///< time in Generator::Fill
@@ -29,8 +35,9 @@ class GeneratorThread {
     FillStats stats;
   };
 
-  /// `generator` and `stop` must outlive this object. `stop` ends fills early.
-  GeneratorThread(Generator& generator, const Schema& schema, std::int64_t rows,
+  /// Fills buffers of `rows` rows. `queue` learns of the end of each fill; it is null except in
+  /// sync_main. `stop` ends fills early. All must outlive this object.
+  GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
                   const StopSignal& stop);
 
   /// Stops the running fill, if any, and waits until it has ended. Its rows are discarded. Random
@@ -52,6 +59,7 @@ class GeneratorThread {
 
   Generator& generator_;
   const std::int64_t rows_;
+  InferenceQueue* const queue_;
   StopSignal stop_;
   DoubleBuffer buffers_;
 

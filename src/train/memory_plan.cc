@@ -55,7 +55,7 @@ class Planner {
   void PlanNetworks();
   void PlanPlaces();
 
-  bool needs_network() const { return config_.generate.target != Target::kWalkLength; }
+  bool needs_network() const { return NeedsNetwork(config_.generate.target); }
   bool validates() const { return config_.validation.every_updates > 0; }
 
   // Returns the number of inference copies of the network.

@@ -1,239 +1,148 @@
 #include "train/modes.h"
 
+#include <exception>
 #include <utility>
 
-#include "base/stopwatch.h"
-#include "data/replay_buffer.h"
-#include "generate/bellman.h"
-#include "train/inference_queue.h"
+#include "base/timeline.h"
 
 namespace tandem {
 namespace {
 
-class AsyncPipeline final : public Pipeline {
- public:
-  AsyncPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
-                PipelineOptions options, const StopSignal& stop)
-      : trainer_(trainer),
-        options_(options),
-        stop_(stop),
-        target_(generator, trainer, options.loss_thresh, options.target),
-        next_(options.first_update),
-        fills_(generator, schema, options.rows_per_update, stop) {}
-
-  UpdateRecord RunUpdate() override {
-    const Stopwatch watch;
-    const std::int64_t k = next_++;
-    UpdateRecord record{.update = k};
-    if (k == options_.first_update) StartFill(k);  // the cold start
-
-    const GeneratorThread::Filled filled = fills_.Wait();
-    record.fill = filled.stats;
-    record.wait_for_rows_s = watch.Seconds();
-    record.lag_updates = target_.LagOf(k);
-    record.target_age_updates = target_.AgeOf(k);
-
-    target_.Offer(k);
-    if (k + 1 < options_.max_updates) StartFill(k + 1);
-    record.train = trainer_.Train(k, filled.slot.rows(), stop_);
-    target_.Trained(record.train.loss);
-    record.seconds = watch.Seconds();
-    return record;
-  }
-
-  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
-
-  TargetState target() const override { return target_.state(); }
-
- private:
-  void StartFill(std::int64_t update) {
-    target_.LabellingStarts(update);
-    fills_.Start(update);
-  }
-
-  Trainer& trainer_;
-  PipelineOptions options_;
-  const StopSignal& stop_;
-  TargetNetworkSchedule target_;
-  std::int64_t next_;
-  GeneratorThread fills_;
-};
+// A run that measures what overlap gains (pipeline.overlap: false) does async's work in turn.
+Mode ModeOf(const PipelineConfig& config) {
+  return config.mode == Mode::kAsync && !config.overlap ? Mode::kSequential : config.mode;
+}
 
 }  // namespace
 
-std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
-                                            const Schema& schema, PipelineOptions options,
-                                            const StopSignal& stop) {
-  return std::make_unique<AsyncPipeline>(generator, trainer, schema, options, stop);
+void TargetNetworkSchedule::Offer(std::int64_t updates) {
+  if (!needs_network_) return;
+  state_.offered = updates;
+  if (updates > 0 && loss_thresh_ && state_.last_loss > *loss_thresh_) return;
+  trainer_.RefreshTarget();
+  state_.published = updates;
 }
 
-namespace {
-
-class SequentialPipeline final : public Pipeline {
- public:
-  SequentialPipeline(Generator& generator, Trainer& trainer, const Schema& schema,
-                     PipelineOptions options, const StopSignal& stop)
-      : trainer_(trainer),
-        options_(options),
-        stop_(stop),
-        target_(generator, trainer, options.loss_thresh, options.target),
-        next_(options.first_update),
-        fills_(generator, schema, options.rows_per_update, stop) {}
-
-  UpdateRecord RunUpdate() override {
-    const Stopwatch watch;
-    const std::int64_t k = next_++;
-    UpdateRecord record{.update = k};
-    if (options_.policy_lag == 0 && k > 0) target_.Offer(k);
-    target_.LabellingStarts(k);
-    fills_.Start(k);
-
-    const GeneratorThread::Filled filled = fills_.Wait();
-    record.fill = filled.stats;
-    record.wait_for_rows_s = watch.Seconds();
-    record.lag_updates = target_.LagOf(k);
-    record.target_age_updates = target_.AgeOf(k);
-
-    // async refreshes the target network here, before it starts the fill of buffer k + 1.
-    if (options_.policy_lag == 1) target_.Offer(k);
-    record.train = trainer_.Train(k, filled.slot.rows(), stop_);
-    target_.Trained(record.train.loss);
-    record.seconds = watch.Seconds();
-    return record;
+Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
+                   std::int64_t end_update, const TargetState& target, const StopSignal& stop)
+    : mode_(ModeOf(config.pipeline)),
+      policy_lag_(*config.pipeline.policy_lag),
+      parts_(parts),
+      stop_(stop),
+      first_update_(first_update),
+      end_update_(end_update),
+      next_(first_update),
+      target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
+              config.pipeline.loss_thresh, target) {
+  const std::int64_t rows = config.live_rows_of(first_update);
+  if (parts.bellman != nullptr) {
+    labelled_.emplace(parts.bellman->schema(), static_cast<std::size_t>(rows));
   }
-
-  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
-
-  TargetState target() const override { return target_.state(); }
-
- private:
-  Trainer& trainer_;
-  PipelineOptions options_;
-  const StopSignal& stop_;
-  TargetNetworkSchedule target_;
-  std::int64_t next_;
-  GeneratorThread fills_;
-};
-
-}  // namespace
-
-std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
-                                                 const Schema& schema, PipelineOptions options,
-                                                 const StopSignal& stop) {
-  return std::make_unique<SequentialPipeline>(generator, trainer, schema, options, stop);
+  if (parts.generator != nullptr) fills_.emplace(*parts.generator, rows, parts.queue, stop);
 }
 
-namespace {
+Pipeline::~Pipeline() {
+  // Otherwise a fill that waits for a result would wait for ever.
+  if (parts_.queue != nullptr) parts_.queue->Close(std::make_exception_ptr(Stopped()));
+}
 
-// Reports the end of each fill to the queue, so that the main thread can serve requests while it
-// waits for a fill.
-class FillEndReporter final : public Generator {
- public:
-  FillEndReporter(Generator& generator, InferenceQueue& queue)
-      : generator_(generator), queue_(queue) {}
-
-  bool needs_network() const override { return generator_.needs_network(); }
-
-  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
-    try {
-      generator_.Fill(request, out, stop);
-    } catch (...) {
-      queue_.FillEnds();
-      throw;
+UpdateRecord Pipeline::RunUpdate() {
+  const Stopwatch watch;
+  UpdateRecord record{.update = next_++};
+  if (!fills_) {
+    Train(nullptr, record);  // all rows come from shards
+  } else {
+    switch (mode_) {
+      case Mode::kAsync:
+        Async(record);
+        break;
+      case Mode::kSequential:
+        Sequential(record);
+        break;
+      case Mode::kSyncMain:
+        SyncMain(record);
+        break;
     }
-    queue_.FillEnds();
   }
+  record.seconds = watch.Seconds();
+  return record;
+}
 
- private:
-  Generator& generator_;
-  InferenceQueue& queue_;
-};
+void Pipeline::Async(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  if (k == first_update_) StartFill(k);  // the cold start
+  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
+  target_.Offer(k);
+  if (k + 1 < end_update_) StartFill(k + 1);
+  Train(&slot.rows(), record);
+}
 
-class SyncMainPipeline final : public Pipeline {
- public:
-  SyncMainPipeline(Generator& generator, Trainer& trainer, const Schema& examples,
-                   PipelineOptions options, const StopSignal& stop, SyncMainComponents components)
-      : trainer_(trainer),
-        options_(options),
-        stop_(stop),
-        components_(components),
-        target_(generator, trainer, options.loss_thresh, options.target),
-        next_(options.first_update),
-        examples_(examples, static_cast<std::size_t>(options.rows_per_update)),
-        generator_(generator, components.queue),
-        fills_(generator_, components.replay.schema(), options.rows_per_update, stop) {
-    trainer.BetweenIterations([this] { components_.queue.Serve(); });
+void Pipeline::Sequential(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  if (policy_lag_ == 0 && k > 0) target_.Offer(k);
+  StartFill(k);
+  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
+  if (policy_lag_ == 1) target_.Offer(k);  // where async does it
+  Train(&slot.rows(), record);
+}
+
+void Pipeline::SyncMain(UpdateRecord& record) {
+  const std::int64_t k = record.update;
+  const double served_before = parts_.queue->seconds();
+  if (k == first_update_) StartFill(k);  // the cold start
+  parts_.replay->Add(k, WaitForRows(record).rows());
+  if (k + 1 < end_update_) StartFill(k + 1);
+  target_.Offer(k);
+  Train(&LabelledSample(record), record);
+  record.serve_s = parts_.queue->seconds() - served_before;
+}
+
+void Pipeline::StartFill(std::int64_t update) {
+  if (mode_ != Mode::kSyncMain) target_.LabellingStarts(update);
+  fills_->Start(update);
+}
+
+DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
+  const Stopwatch watch;
+  if (parts_.queue != nullptr) parts_.queue->ServeUntilFillEnds();
+  GeneratorThread::Filled filled = fills_->Wait();
+  record.fill = filled.stats;
+  record.wait_for_rows_s = watch.Seconds();
+  return std::move(filled.slot);
+}
+
+// Draws this update's states from replay and labels them with the target network.
+const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
+  const Stopwatch watch;
+  target_.LabellingStarts(record.update);
+  auto labelling = parts_.bellman->Label(parts_.replay->Sample(), *labelled_, stop_);
+  do parts_.queue->Serve();
+  while (labelling.Step());
+  record.label_s = watch.Seconds();
+  return *labelled_;
+}
+
+// Trains on `rows` or, with replay, on a sample of the rows of this update and of earlier ones.
+void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
+  const Stopwatch watch;
+  record.lag_updates = target_.LagOf(record.update);
+  record.target_age_updates = target_.AgeOf(record.update);
+  if (parts_.replay != nullptr && mode_ != Mode::kSyncMain) {
+    parts_.replay->Add(record.update, *rows);
+    rows = &parts_.replay->Sample();
   }
-
-  ~SyncMainPipeline() override {
-    trainer_.BetweenIterations({});
-    // Otherwise a fill that waits for a result would wait for ever.
-    components_.queue.Close(std::make_exception_ptr(Stopped()));
+  const Section section("train", record.update);
+  if (rows != nullptr) EndArrow(kRowsArrow, record.update);
+  parts_.progress.TrainingStarts();
+  const std::unique_ptr<TrainPass> pass = parts_.trainer.Begin(record.update, rows);
+  while (!stop_.Reached() && pass->Step()) {
+    parts_.progress.IterationEnds(pass->iterations_of_run());
+    if (parts_.queue != nullptr) parts_.queue->Serve();
   }
-  SyncMainPipeline(const SyncMainPipeline&) = delete;
-  SyncMainPipeline& operator=(const SyncMainPipeline&) = delete;
-
-  UpdateRecord RunUpdate() override {
-    const Stopwatch watch;
-    const double answered_before = components_.queue.seconds();
-    const std::int64_t k = next_++;
-    UpdateRecord record{.update = k};
-    if (k == options_.first_update) fills_.Start(k);  // the cold start
-    record.fill = TakeIntoReplay(k);
-    record.wait_for_rows_s = watch.Seconds();
-    if (k + 1 < options_.max_updates) fills_.Start(k + 1);
-
-    target_.Offer(k);
-    target_.LabellingStarts(k);
-    record.lag_updates = target_.LagOf(k);
-    record.target_age_updates = target_.AgeOf(k);
-    record.label_s = LabelSample();
-    record.train = trainer_.Train(k, examples_, stop_);
-    target_.Trained(record.train.loss);
-    record.answer_s = components_.queue.seconds() - answered_before;
-    record.seconds = watch.Seconds();
-    return record;
-  }
-
-  void EndAt(std::int64_t max_updates) override { options_.max_updates = max_updates; }
-
-  TargetState target() const override { return target_.state(); }
-
- private:
-  FillStats TakeIntoReplay(std::int64_t update) {
-    components_.queue.ServeUntilFillEnds();
-    const GeneratorThread::Filled filled = fills_.Wait();
-    components_.replay.Add(update, filled.slot.rows());
-    return filled.stats;
-  }
-
-  // Labels this update's sample from replay and returns the seconds it took.
-  double LabelSample() {
-    const Stopwatch watch;
-    components_.labeller.Label(components_.replay.Sample(), examples_, stop_,
-                               [this] { components_.queue.Serve(); });
-    return watch.Seconds();
-  }
-
-  Trainer& trainer_;
-  PipelineOptions options_;
-  const StopSignal& stop_;
-  const SyncMainComponents components_;
-  TargetNetworkSchedule target_;
-  std::int64_t next_;
-  DataBuffer examples_;  // the labelled sample of the current update
-  FillEndReporter generator_;
-  GeneratorThread fills_;
-};
-
-}  // namespace
-
-std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
-                                               const Schema& examples, PipelineOptions options,
-                                               const StopSignal& stop,
-                                               SyncMainComponents components) {
-  return std::make_unique<SyncMainPipeline>(generator, trainer, examples, options, stop,
-                                            components);
+  record.train = pass->Finish();
+  record.train.began = watch.start();
+  record.train.seconds = watch.Seconds();
+  target_.Trained(record.train.loss);
 }
 
 }  // namespace tandem

@@ -1,53 +1,82 @@
-// The interface through which a mode trains the network.
+// The modes: in which order buffers are filled and trained on.
+//
+// Buffers and updates count from 0, and update k trains on each row of buffer k once. w(0) is the
+// initial network, and w(k + 1) is the network after update k. With policy lag L, the target
+// network that labels buffer k was due for a refresh when the network was w(max(0, k - L)). A
+// refresh is skipped if the mean loss of the latest update was above loss_thresh; the target
+// network then keeps its older weights.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <utility>
 
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
+#include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/replay_buffer.h"
+#include "generate/bellman.h"
 #include "generate/generator.h"
 #include "train/generator_thread.h"
+#include "train/inference_queue.h"
 
 namespace tandem {
 
-/// The name of the arrow in traces that leads from the fill of a buffer to the training on it.
-inline constexpr std::string_view kRowsArrow = "rows";
-
+/// TrainStats says what the training of one update did.
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
   std::int64_t examples = 0;    ///< rows trained on
   double loss = 0;              ///< mean over the iterations
   double learning_rate = 0;     ///< in the last iteration
   Stopwatch::Clock::time_point began;
-  double seconds = 0;           ///< total time in Train
+  double seconds = 0;           ///< total time of the training
   double wait_for_batch_s = 0;  ///< the part of `seconds` that was spent waiting for batches
 };
 
-/// Trainer trains the network and copies its weights to the target network. Call it from the main
-/// thread only.
+/// TrainPass trains on the rows of one update, one iteration at a time. Destroying it early gives
+/// up the remaining batches.
+class TrainPass {
+ public:
+  virtual ~TrainPass() = default;
+
+  /// Does one iteration. Returns false, and does nothing, if no iteration of the update remains.
+  virtual bool Step() = 0;
+
+  /// The number of iterations that the run has done, including those of earlier updates.
+  virtual std::int64_t iterations_of_run() const = 0;
+
+  /// Ends the training and returns what it did, without the times. Waits until the network has its
+  /// new weights. Throws Error that names the update if the mean loss is not finite.
+  virtual TrainStats Finish() = 0;
+};
+
+/// Trainer trains the network and copies it to the target network. Call it from the main thread
+/// only.
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
   /// Copies the network's weights to the target network. No fill may be using the target network.
-  virtual void PublishTarget() = 0;
+  virtual void RefreshTarget() = 0;
 
-  /// Trains on each of `rows`, the rows of update `update`, once. Blocks until the network has its
-  /// new weights. Once `stop` is reached, ends after the current iteration.
-  virtual TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) = 0;
+  /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the
+  /// result. It is null if all rows come from shards.
+  virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
+};
 
-  /// Makes Train call `work` after each iteration. An empty function removes the callback. `work`
-  /// may query the network. Train rethrows what `work` throws.
-  virtual void BetweenIterations(std::function<void()> work) = 0;
+/// ProgressListener follows the training within an update. An exception that it throws ends the
+/// update.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+
+  /// The rows of an update are there, and its training begins.
+  virtual void TrainingStarts() = 0;
+
+  /// One more iteration is done. `iterations` counts from the start of the run.
+  virtual void IterationEnds(std::int64_t iterations) = 0;
 };
 
 /// TargetState is the part of a run's state that concerns the target network's refreshes.
@@ -62,23 +91,17 @@ struct TargetState {
 class TargetNetworkSchedule {
  public:
   /// `trainer` must outlive this object. Without `loss_thresh`, Offer always copies the network.
-  TargetNetworkSchedule(const Generator& generator, Trainer& trainer,
-                        std::optional<double> loss_thresh, TargetState state)
-      : needs_network_(generator.needs_network()),
-        most_loss_(loss_thresh.value_or(std::numeric_limits<double>::infinity())),
+  TargetNetworkSchedule(bool needs_network, Trainer& trainer, std::optional<double> loss_thresh,
+                        const TargetState& state)
+      : needs_network_(needs_network),
         trainer_(trainer),
+        loss_thresh_(loss_thresh),
         state_(state) {}
 
   /// Call when a refresh is due and `updates` updates are complete. Copies the network to the
   /// target network unless the latest loss was above loss_thresh. No fill may be using the target
-  /// network. Does nothing if the generator needs no network.
-  void Offer(std::int64_t updates) {
-    if (!needs_network_) return;
-    state_.offered = updates;
-    if (updates > 0 && state_.last_loss > most_loss_) return;
-    trainer_.PublishTarget();
-    state_.published = updates;
-  }
+  /// network. Does nothing if no target network is needed.
+  void Offer(std::int64_t updates);
 
   /// Call after each update.
   void Trained(double mean_loss) { state_.last_loss = mean_loss; }
@@ -89,8 +112,8 @@ class TargetNetworkSchedule {
 
   /// LagOf is the intended policy lag of buffer `update`, in updates: the age of the last refresh
   /// that was due. AgeOf is the actual policy lag: the age of the weights that labelled the buffer,
-  /// which is larger if loss_thresh skipped refreshes. Both are 0 if the generator needs no
-  /// network. They are known for the last two buffers.
+  /// which is larger if loss_thresh skipped refreshes. Both are 0 if no target network is needed.
+  /// They are known for the last two buffers.
   std::int64_t LagOf(std::int64_t update) const {
     return needs_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
@@ -102,44 +125,13 @@ class TargetNetworkSchedule {
 
  private:
   bool needs_network_;
-  double most_loss_;
   Trainer& trainer_;
+  std::optional<double> loss_thresh_;
   TargetState state_;
   std::array<TargetState, 2> labelled_by_;  // at [update % 2]
 };
 
-/// ReplayTrainer wraps a Trainer and adds replay: it adds each update's rows to a ReplayBuffer and
-/// trains on a sample from it. Rows keep the labels that they had when they were added. A mode does
-/// not need to know about replay.
-class ReplayTrainer final : public Trainer {
- public:
-  /// Both must outlive this object. `replay` holds the rows that earlier updates added: none in a
-  /// new run, those of the saved buffers in a resumed one.
-  ReplayTrainer(Trainer& trainer, ReplayBuffer& replay) : trainer_(trainer), replay_(replay) {}
-
-  void PublishTarget() override { trainer_.PublishTarget(); }
-
-  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override {
-    const Stopwatch watch;
-    replay_.Add(update, rows);
-    TrainStats stats = trainer_.Train(update, replay_.Sample(), stop);
-    stats.seconds = watch.Seconds();
-    return stats;
-  }
-
-  void BetweenIterations(std::function<void()> work) override {
-    trainer_.BetweenIterations(std::move(work));
-  }
-
- private:
-  Trainer& trainer_;
-  ReplayBuffer& replay_;
-};
-
-class Labeller;
-class InferenceQueue;
-class ReplayBuffer;
-
+/// UpdateRecord says what one update did, and how long its parts took.
 struct UpdateRecord {
   std::int64_t update = 0;
   std::int64_t lag_updates = 0;         ///< intended policy lag, in updates
@@ -148,75 +140,81 @@ struct UpdateRecord {
   TrainStats train;
   double wait_for_rows_s = 0;  ///< the main thread's wait for the buffer, including served requests
   double label_s = 0;          ///< sync_main: labelling the rows, including served requests
-  double answer_s = 0;         ///< sync_main: serving the searches' requests, in total
+  double serve_s = 0;          ///< sync_main: serving the searches' requests, in total
   double seconds = 0;          ///< the whole update on the main thread
 };
 
-/// Pipeline is the interface of the modes. Call it from the main thread only.
+/// PipelineParts are the objects that a pipeline works with. All must outlive it.
+struct PipelineParts {
+  Trainer& trainer;
+  ProgressListener& progress;
+  Generator* generator = nullptr;   ///< null if all rows come from shards
+  ReplayBuffer* replay = nullptr;   ///< null without replay
+  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of this pipeline only
+  BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
+};
+
+/// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.
+///
+/// - async fills buffer k + 1 in the background while it trains on buffer k. The wait for the first
+///   fill is the cold start.
+/// - sequential fills a buffer, then trains on it. With a policy lag of 1 it does exactly the work
+///   of async in another order, and so gives the same weights.
+/// - sync_main lets the network being trained guide the generator's searches. The main thread
+///   serves their requests between its iterations, between the chunks that it labels, and while it
+///   waits for a buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold
+///   states without labels. Update k draws states from replay and labels them with the target
+///   network, which was due for a refresh when the network was w(k). The weights that a search sees
+///   depend on timing, so two runs with the same seed may differ.
+///
+/// Call it from the main thread only. Destroying it discards a running fill; a pipeline that
+/// resumes from there makes the same rows again.
 class Pipeline {
  public:
-  virtual ~Pipeline() = default;
+  /// `first_update` is the next update to do. `target` is the result of target() before it, and the
+  /// target network must have the weights that it had then. No fill starts for update
+  /// `end_update` or later. `config` must have no `auto` left; it and `stop` must outlive this
+  /// object.
+  Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
+           std::int64_t end_update, const TargetState& target, const StopSignal& stop);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
 
-  /// Runs the next update. Throws what the generator or the trainer threw; afterwards the pipeline
-  /// can only be destroyed. Throws Stopped if the stop signal ended the fill that the update waited
-  /// for. If the signal ended the training, RunUpdate returns normally and the record counts the
-  /// iterations that were done.
-  virtual UpdateRecord RunUpdate() = 0;
+  /// Runs the next update. Throws what the generator, the trainer or the listener threw; afterwards
+  /// the pipeline can only be destroyed. Throws Stopped if the stop signal ended the fill that the
+  /// update waited for. If the signal ended the training, RunUpdate returns normally and the record
+  /// counts the iterations that were done.
+  UpdateRecord RunUpdate();
 
-  /// Changes the number of updates of the run (PipelineOptions::max_updates). Call it between
-  /// updates. Requires a number greater than the number of completed updates.
-  virtual void EndAt(std::int64_t max_updates) = 0;
+  /// Changes `end_update`. Call it between updates, with a number greater than that of completed
+  /// updates.
+  void EndAt(std::int64_t end_update) { end_update_ = end_update; }
 
-  /// The state of the target network that a pipeline needs to resume from here
-  /// (PipelineOptions::target). Valid between updates.
-  virtual TargetState target() const = 0;
+  /// The state of the target network that a pipeline needs to resume from here. Valid between
+  /// updates.
+  const TargetState& target() const { return target_.state(); }
+
+ private:
+  void Async(UpdateRecord& record);
+  void Sequential(UpdateRecord& record);
+  void SyncMain(UpdateRecord& record);
+
+  void StartFill(std::int64_t update);
+  DoubleBuffer::ReadSlot WaitForRows(UpdateRecord& record);
+  const DataBuffer& LabelledSample(UpdateRecord& record);
+  void Train(const DataBuffer* rows, UpdateRecord& record);
+
+  const Mode mode_;
+  const std::int64_t policy_lag_;
+  const PipelineParts parts_;
+  const StopSignal& stop_;
+  const std::int64_t first_update_;
+  std::int64_t end_update_;
+  std::int64_t next_;
+  TargetNetworkSchedule target_;
+  std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
+  std::optional<GeneratorThread> fills_;  // nothing if all rows come from shards
 };
-
-struct PipelineOptions {
-  std::int64_t rows_per_update = 0;
-  std::int64_t max_updates = 0;  ///< updates of the run; no fill starts for a later one
-  std::int64_t policy_lag = 1;   ///< 1 in async; 0 or 1 in sequential; 0 in sync_main
-  /// Refresh the target network only if the mean loss of the latest update is at most this.
-  std::optional<double> loss_thresh;
-
-  /// For a resumed run: the next update, and the result of Pipeline::target() before it. The target
-  /// network must have the weights that it had then.
-  std::int64_t first_update = 0;
-  TargetState target;
-};
-
-/// Makes the mode async: it fills buffer k + 1 in the background while it trains on buffer k. The
-/// wait for the first fill is the cold start. `generator`, `trainer` and `stop` must outlive the
-/// result. Destroying the result discards a running fill; a pipeline that resumes from there makes
-/// the same rows again.
-std::unique_ptr<Pipeline> MakeAsyncPipeline(Generator& generator, Trainer& trainer,
-                                            const Schema& schema, PipelineOptions options,
-                                            const StopSignal& stop);
-
-/// Makes the mode sequential: each update fills its buffer, then trains on it. With a policy lag of
-/// 1 it does exactly the work of the async pipeline in another order, and so gives the same
-/// weights.
-std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& trainer,
-                                                 const Schema& schema, PipelineOptions options,
-                                                 const StopSignal& stop);
-
-/// The objects that only sync_main needs. All must outlive the pipeline.
-struct SyncMainComponents {
-  InferenceQueue& queue;  ///< carries the generator's requests; serves one pipeline only
-  ReplayBuffer& replay;   ///< holds the generator's states
-  Labeller& labeller;     ///< labels states with the target network
-};
-
-/// Makes the mode sync_main: the network being trained guides the generator's searches. The main
-/// thread serves their requests between its iterations, between the chunks that it labels, and
-/// while it waits for a buffer. As in async, buffer k + 1 is filled while update k trains. Buffers
-/// hold states without labels. Update k draws states from replay and labels them with the target
-/// network, which was due for a refresh when the network was w(k).
-///
-/// The weights that a search sees depend on timing, so two runs with the same seed may differ.
-std::unique_ptr<Pipeline> MakeSyncMainPipeline(Generator& generator, Trainer& trainer,
-                                               const Schema& examples, PipelineOptions options,
-                                               const StopSignal& stop,
-                                               SyncMainComponents components);
 
 }  // namespace tandem

@@ -13,7 +13,6 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "train/train_run.h"
 
 namespace tandem {
 namespace {
@@ -104,7 +103,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"wait_for_rows_s", RoundedSeconds(record.wait_for_rows_s)},
       {"wait_for_batch_s", RoundedSeconds(train.wait_for_batch_s)},
       {"label_s", RoundedSeconds(record.label_s)},
-      {"answer_s", RoundedSeconds(record.answer_s)},
+      {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
   if (validation) line.update(ValidationJson(*validation, config));
@@ -216,7 +215,7 @@ std::string Percent(const ValidationResult& result) {
 }  // namespace
 
 bool HasGrowingTargets(const Config& config) {
-  return config.generate.target != Target::kWalkLength && config.live_rows_of(0) > 0;
+  return NeedsNetwork(config.generate.target) && config.live_rows_of(0) > 0;
 }
 
 std::string ErrorKey(const Config& config) {
@@ -227,7 +226,7 @@ std::string DescribeError(double error, const Config& config) {
   if (!config.validation.file.empty()) {
     return fmt::format(", error against optimal lengths {:.2f}", error);
   }
-  if (config.generate.target != Target::kWalkLength) return "";
+  if (NeedsNetwork(config.generate.target)) return "";
   return fmt::format(", error against walk lengths {:.2f}", error);
 }
 
@@ -245,8 +244,7 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
     return fmt::format(
         "the network was learning and has got worse: {}, and solved {} after update {}, the "
-        "network "
-        "in best.pt; lower optimizer.learning_rate (now {})",
+        "network in best.pt; lower optimizer.learning_rate (now {})",
         solves, Percent(*run.best), run.best_update, config.optimizer.learning_rate);
   }
   if (!run.at_start) return fmt::format("{}; the share before training was not measured", solves);
@@ -263,8 +261,7 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (error_counts && now.value_error < kLowerError * start.value_error) {
     return fmt::format(
         "the network is learning, but does not solve more states yet: {}; the error against {} "
-        "lengths fell "
-        "from {:.2f} to {:.2f}",
+        "lengths fell from {:.2f} to {:.2f}",
         both, config.validation.file.empty() ? "walk" : "optimal", start.value_error,
         now.value_error);
   }

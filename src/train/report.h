@@ -1,7 +1,8 @@
-// Reports what a run has read from shards.
+// What a run reports: the lines of metrics.jsonl, summary.json, and sentences for the screen.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -41,6 +42,26 @@ nlohmann::ordered_json ToJson(const DataReport& report);
 /// a config. The rate of transfers is left out for the CPU, where nothing is transferred.
 std::vector<std::string> DescribeData(const DataReport& report, const std::string& device);
 
+enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
+
+/// `ProductReport` holds the matrix products that the network did after the cold start, and how
+/// fast the machine can do them.
+struct ProductReport {
+  double flop = 0;                ///< floating-point operations, without validation
+  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
+};
+
+/// `RunSummary` holds the contents of summary.json.
+struct RunSummary : RunCounters {
+  RunEnd end = RunEnd::kAllUpdates;
+  std::int64_t parameters = 0;
+  std::int64_t peak_rss_bytes = 0;
+  std::string weights_sha256;
+  TimeReport time;
+  std::optional<DataReport> data;         ///< only with shards
+  std::optional<ProductReport> products;  ///< unless the run was stopped
+};
+
 /// Returns the entries of a validation: `solve_rate`, and the error under its ErrorKey, both
 /// overall and by length.
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config);
@@ -53,6 +74,10 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
                                    const ThreadTimes& times);
+
+/// Writes summary.json.
+void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
+                  const Config& config, const std::string& device);
 
 /// Returns whether the network labels the examples itself. The loss can then rise while the network
 /// improves, because the targets grow.

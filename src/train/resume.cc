@@ -131,9 +131,9 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   const bool written = !std::filesystem::is_empty(directory.config());
   const auto load = [&](const std::vector<Override>& with) {
     return written ? LoadConfig(directory.config(), with)
-                   : ParseConfig(checkpoint.Config(), file, with);
+                   : ParseConfig(checkpoint.ConfigYaml(), file, with);
   };
-  const Config began = ParseConfig(checkpoint.Config(), file);
+  const Config began = ParseConfig(checkpoint.ConfigYaml(), file);
   const Config saved = load({});
   Config asked = load(overrides);
   if (!asked.train.max_updates) {

@@ -196,11 +196,13 @@ void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
   }
 }
 
-void RunDirectory::BringBackBest(std::optional<std::int64_t> update) const {
-  if (!update) {
+void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
+  KeepMetricsOf(updates);
+  fs::remove(summary());
+  if (!best_update) {
     fs::remove(best());
-  } else if (fs::exists(best_aside(*update))) {
-    fs::rename(best_aside(*update), best());
+  } else if (fs::exists(best_aside(*best_update))) {
+    fs::rename(best_aside(*best_update), best());
   }
   KeepBestOf(std::nullopt);
 }
@@ -209,11 +211,13 @@ fs::path RunDirectory::replay(std::int64_t next) const {
   return path_ / fmt::format("replay-{}.bin", next);
 }
 
-void RunDirectory::KeepReplayOf(std::int64_t next) const {
+void RunDirectory::RemoveFilesBefore(std::int64_t next,
+                                     std::optional<std::int64_t> best_update) const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
     if (IsReplay(name) && entry.path() != replay(next)) fs::remove(entry.path());
   }
+  KeepBestOf(best_update);
 }
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {

@@ -49,9 +49,6 @@ class RunDirectory {
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
 
-  /// Removes all replay files except that of update `next`.
-  void KeepReplayOf(std::int64_t next) const;
-
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;
 
@@ -62,25 +59,25 @@ class RunDirectory {
   /// relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
-  /// Removes the lines of metrics.jsonl for updates from number `updates` on, which will be
-  /// repeated. Also removes lines that are not JSON, with a warning.
-  void KeepMetricsOf(std::int64_t updates) const;
-
   /// Renames best.pt, the network after `update` updates, to best-N.pt. The last checkpoint may
   /// still refer to it.
   void SetBestAside(std::int64_t update) const;
 
-  /// Removes the networks that were set aside, except that of `update`.
-  void KeepBestOf(std::optional<std::int64_t> update) const;
+  /// Call after writing the checkpoint that continues with update `next` and knows the best network
+  /// after `best` updates. Removes the replay files and networks of earlier checkpoints.
+  void RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best) const;
 
-  /// Restores best.pt to the network after `update` updates if it was set aside, and removes the
-  /// others. Without `update`, removes best.pt too.
-  void BringBackBest(std::optional<std::int64_t> update) const;
+  /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
+  /// metrics.jsonl of later updates and, with a warning, lines that are not JSON. Removes
+  /// summary.json. Restores best.pt to the network after `best` updates, or removes it.
+  void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path best_aside(std::int64_t update) const;
+  void KeepMetricsOf(std::int64_t updates) const;
+  void KeepBestOf(std::optional<std::int64_t> update) const;
   bool IsAbandonedClaim() const;
   void Lock();
   void RemovePartialFiles() const;

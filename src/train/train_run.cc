@@ -20,13 +20,11 @@ namespace tandem {
 namespace {
 
 RunState CopyOf(const RunState& state) {
-  return {.config = state.config,
-          .counters = state.counters,
-          .position = state.position,
-          .target = state.target,
-          .model = CloneOf(state.model),
-          .optimizer = CloneOf(state.optimizer),
-          .target_network = CloneOf(state.target_network)};
+  RunState copy = state;
+  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network}) {
+    *tensors = CloneOf(*tensors);
+  }
+  return copy;
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ TrainRun::TrainRun(const Config& config, std::shared_ptr<Device> device,
   if (from != nullptr) {
     DropLaterFiles();
   } else {
-    SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
+    SaveCheckpoint();
   }
   // The checkpoint contains the config too, so a run that is killed before this write can resume.
   SaveConfig();
@@ -74,52 +72,22 @@ TrainRun::TrainRun(const Config& config, std::shared_ptr<Device> device,
 
 TrainRun::~TrainRun() = default;
 
-// Returns the update after the one that ends the last epoch to trace.
-std::int64_t TrainRun::EndOfTracedEpochs() const {
-  const std::int64_t rows =
-      config_.profile.trace_epochs * components_->shards->set().spec().examples;
-  std::int64_t end = 0;
-  for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
-    done += config_.rows_of(end) - config_.live_rows_of(end);
-  }
-  return end;
-}
+void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
+
+std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
+
+std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
 void TrainRun::MakeComponents(const Checkpoint* from) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (components_) evaluated_rows_ += components_->NumEvaluated();
   components_.reset();  // stops background work
-  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_, stop_, from);
+  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_,
+                                             static_cast<ProgressListener&>(*this), stop_, from);
   if (from != nullptr && components_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
   }
   if (components_->shards != nullptr) began_training_ = Mark();
-  components_->trainer->OnStart([this] { TrainingStarts(); });
-  components_->trainer->OnIteration([this](std::int64_t iteration) { OnIteration(iteration); });
-}
-
-void TrainRun::SaveConfig() const {
-  WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
-}
-
-// Drops the revisions of the plan from `update` on, because those updates will be repeated.
-void TrainRun::ForgetPlanFrom(std::int64_t update) {
-  if (!config_.train.follows_clock) return;
-  UpdatePlan plan(config_.train);
-  plan.ForgetFrom(update);
-  plan.WriteTo(config_.train);
-}
-
-// Fits the number of updates, and so the learning-rate schedule, to the remaining time.
-void TrainRun::RevisePlan() {
-  if (!config_.train.follows_clock) return;
-  pacer_.Begins(so_far_.updates, Counters().wall_s);
-  const UpdatePlan before(config_.train);
-  const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
-  if (plan.revisions() == before.revisions()) return;
-  plan.WriteTo(config_.train);
-  components_->UsePlan(plan);
-  if (directory_) SaveConfig();
 }
 
 void TrainRun::CheckReplayCanBeRead() const {
@@ -130,11 +98,17 @@ void TrainRun::CheckReplayCanBeRead() const {
       "0.");
 }
 
+// Drops the revisions of the plan from `update` on, because those updates will be repeated.
+void TrainRun::ForgetPlanFrom(std::int64_t update) {
+  if (!config_.train.follows_clock) return;
+  UpdatePlan plan(config_.train);
+  plan.ForgetFrom(update);
+  plan.WriteTo(config_.train);
+}
+
 // Removes or restores files in the folder so that none is newer than `so_far_`.
 void TrainRun::DropLaterFiles() {
-  directory_->KeepMetricsOf(so_far_.updates);
-  std::filesystem::remove(directory_->summary());
-  directory_->BringBackBest(BestUpdate());
+  directory_->GoBackTo(so_far_.updates, BestUpdate());
   if (!so_far_.best) return;
   const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
   try {
@@ -163,7 +137,162 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   if (directory_) DropLaterFiles();
 }
 
-void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
+bool TrainRun::RunUpdate() {
+  // A resumed run may have been killed after its last update, before it wrote its summary.
+  if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
+  if (ended_) return false;
+  const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  SaveOnFailure([this] {
+    if (tracer_) tracer_->UpdateStarts(so_far_.updates);
+    ValidateAtStart();
+    ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
+    KeepState();
+    RevisePlan();
+    components_->UseBatchSizeOf(so_far_.updates);
+    const Section section("update", so_far_.updates);
+    RunPipelineUpdate();
+    DecideWhetherEnded();
+    if (tracer_ && !ended_) tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish does
+  });
+  return !ended_;
+}
+
+// Runs `work`. If it throws, saves the state before the current update, or the present state if no
+// update has begun, so that training is kept.
+void TrainRun::SaveOnFailure(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (...) {
+    if (!unfinished_) KeepState();
+    SaveUnfinished();
+    throw;
+  }
+}
+
+// Fits the number of updates, and so the learning-rate schedule, to the remaining time.
+void TrainRun::RevisePlan() {
+  if (!config_.train.follows_clock) return;
+  pacer_.Begins(so_far_.updates, Counters().wall_s);
+  const UpdatePlan before(config_.train);
+  const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
+  if (plan.revisions() == before.revisions()) return;
+  plan.WriteTo(config_.train);
+  components_->UsePlan(plan);
+  if (directory_) SaveConfig();
+}
+
+void TrainRun::RunPipelineUpdate() {
+  UpdateRecord record;
+  try {
+    record = components_->pipeline->RunUpdate();
+  } catch (const Stopped&) {
+    if (!stop_.Reached()) throw;
+    return;  // the stop came while the main thread waited for a buffer
+  }
+  if (record.train.iterations > 0) Count(record);
+  if (record.train.iterations == config_.train.iterations_per_update) unfinished_.reset();
+}
+
+void TrainRun::TrainingStarts() {
+  time_.TrainingStarts();
+  if (!cold_flop_) cold_flop_ = ProductFlop();
+}
+
+void TrainRun::IterationEnds(std::int64_t iterations) {
+  const Span span(Phase::kReport);
+  if (breakdown_) breakdown_->AfterIteration(iterations - 1);
+  if (observers_.empty()) return;
+  const std::int64_t of_update = iterations - so_far_.updates * config_.train.iterations_per_update;
+  const Progress progress{
+      .iterations_done = iterations,
+      .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
+      .examples = so_far_.examples + of_update * components_->batch_size,
+      .seconds = earlier_s_ + began_.Seconds(),
+      .max_seconds = config_.train.max_seconds,
+      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
+      .solve_rate =
+          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
+  for (TrainObserver* observer : observers_) observer->OnIteration(progress);
+}
+
+// Counts and reports an update, validates the network, and writes a checkpoint, if they are due.
+void TrainRun::Count(const UpdateRecord& record) {
+  const TrainStats& train = record.train;
+  const Span span(Phase::kReport);
+  const bool whole = train.iterations == config_.train.iterations_per_update;
+  if (whole) ++so_far_.updates;
+  so_far_.iterations += train.iterations;
+  so_far_.examples += train.examples;
+  trained_rows_ += train.examples;
+  so_far_.generate_s += record.fill.seconds;
+  so_far_.train_s += train.seconds;
+  so_far_.wait_for_rows_s += record.wait_for_rows_s;
+  so_far_.final_loss = train.loss;
+
+  if (whole) ValidateIfDue();
+  if (directory_) {
+    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
+                                          std::exchange(report_, std::nullopt), time_.TakeTimes()));
+    // Finish writes the last checkpoint.
+    const bool last = so_far_.updates == *config_.train.max_updates;
+    if (whole && !last && CheckpointIsDue(record.seconds)) {
+      unfinished_.reset();
+      SaveCheckpoint();
+    }
+  }
+  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+}
+
+void TrainRun::DecideWhetherEnded() {
+  const bool all_done = so_far_.updates == *config_.train.max_updates;
+  if (!all_done && stop_.Reached()) {
+    end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
+  }
+  ended_ = all_done || end_ != RunEnd::kAllUpdates;
+}
+
+// Measures the untrained network. DescribeLearning compares later validations with it.
+void TrainRun::ValidateAtStart() {
+  if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kSetUp);
+  try {
+    so_far_.at_start = components_->validator->Validate(*components_->net, requests_);
+  } catch (const Stopped&) {
+  }
+}
+
+void TrainRun::ValidateIfDue() {
+  const std::int64_t every = config_.validation.every_updates;
+  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
+}
+
+// A stop request interrupts a validation; the time limit does not.
+void TrainRun::Validate() {
+  if (so_far_.validated_iterations == so_far_.iterations) return;
+  const ScopedTimer timer(so_far_.validate_s);
+  const Span span(Phase::kValidation);
+  ValidationReport report;
+  try {
+    report = components_->validator->Validate(*components_->net, requests_);
+  } catch (const Stopped&) {
+    return;
+  }
+  if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
+    if (directory_) {
+      if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
+      WriteCheckpoint(directory_->best(), domain_identity(), Counters(),
+                      StateDictOf(*components_->net), /*resume=*/nullptr);
+    }
+    so_far_.best = report;
+    so_far_.best_update = so_far_.updates;
+  }
+  so_far_.validation = report;
+  so_far_.validated_iterations = so_far_.iterations;
+  report_ = std::move(report);
+  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
+}
 
 RunCounters TrainRun::Counters() const {
   RunCounters counters = so_far_;
@@ -182,35 +311,8 @@ std::optional<std::int64_t> TrainRun::BestUpdate() const {
   return so_far_.best ? std::optional(so_far_.best_update) : std::nullopt;
 }
 
-bool TrainRun::RunUpdate() {
-  // A resumed run may have been killed after its last update, before it wrote its summary.
-  if (so_far_.updates >= *config_.train.max_updates) ended_ = true;
-  if (ended_) return false;
-  const Attach attach(time_.main());
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (tracer_) tracer_->UpdateStarts(so_far_.updates);
-  OrSave([this] {
-    ValidateAtStart();
-    ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
-  });
-  KeepState();
-  OrSave([this] { RevisePlan(); });
-  try {
-    components_->UseBatchSizeOf(so_far_.updates, WithoutOverlapIfTimed(config_), stop_);
-    const Section section("update", so_far_.updates);
-    if (RunPipelineUpdate()) unfinished_.reset();
-  } catch (...) {
-    SaveUnfinished();
-    throw;
-  }
-  const bool all_done = so_far_.updates == *config_.train.max_updates;
-  if (!all_done && stop_.Reached()) {
-    end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
-  }
-  ended_ = all_done || end_ != RunEnd::kAllUpdates;
-  if (tracer_ && !ended_)
-    tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish writes the trace
-  return !ended_;
+void TrainRun::SaveConfig() const {
+  WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
 void TrainRun::KeepState() {
@@ -219,51 +321,57 @@ void TrainRun::KeepState() {
   unfinished_ = CopyOf(State());
 }
 
-// Runs `action` between updates. If it throws, saves the state first, so that training is kept.
-void TrainRun::OrSave(const std::function<void()>& action) {
+// Checked once per update, so at least one update lies between two checkpoints.
+bool TrainRun::CheckpointIsDue(double update_s) const {
+  if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
+  const double limit = config_.checkpoint.every_seconds;
+  return limit > 0 && since_saved_.Seconds() + update_s > limit;
+}
+
+void TrainRun::SaveCheckpoint() {
+  const Span span(Phase::kCheckpoint);
+  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(*components_->net));
+}
+
+// Saves the state from before the update, because a failure may have left the network in any state.
+void TrainRun::SaveUnfinished() {
+  if (!unfinished_) return;
   try {
-    action();
-  } catch (...) {
-    if (!unfinished_) KeepState();
-    SaveUnfinished();
-    throw;
+    Save(*unfinished_, unfinished_->counters, unfinished_->model);
+  } catch (const std::exception& error) {
+    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
   }
 }
 
-// Returns false if the update was cut short.
-bool TrainRun::RunPipelineUpdate() {
-  UpdateRecord record;
-  try {
-    record = components_->pipeline->RunUpdate();
-  } catch (const Stopped&) {
-    if (!stop_.Reached()) throw;
-    return false;  // the stop came while the main thread waited for a buffer
+// Writes the metrics and the replay rows before the checkpoint, which relies on both. Removes the
+// files of earlier checkpoints only after it.
+void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model) {
+  const std::int64_t next = state.counters.updates;
+  directory_->SyncMetrics();
+  if (components_->replay != nullptr) {
+    WriteReplay(directory_->replay(next), *components_->replay, next);
   }
-  Record(record);
-  return record.train.iterations == config_.train.iterations_per_update;
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, &state);
+  since_saved_ = Stopwatch();
+  directory_->RemoveFilesBefore(
+      next, state.counters.best ? std::optional(state.counters.best_update) : std::nullopt);
 }
 
-void TrainRun::OnIteration(std::int64_t iteration) {
-  const Span span(Phase::kReport);
-  if (breakdown_) breakdown_->AfterIteration(iteration);
-  if (observers_.empty()) return;
-  const std::int64_t of_update =
-      iteration + 1 - so_far_.updates * config_.train.iterations_per_update;
-  const Progress progress{
-      .iterations_done = iteration + 1,
-      .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
-      .examples = so_far_.examples + of_update * components_->batch_size,
-      .seconds = earlier_s_ + began_.Seconds(),
-      .max_seconds = config_.train.max_seconds,
-      .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
-      .solve_rate =
-          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
-  for (TrainObserver* observer : observers_) observer->OnIteration(progress);
+TrainingMark TrainRun::Mark() const {
+  return {.rows = components_->shards->position().rows,
+          .train_s = so_far_.train_s,
+          .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
 }
 
-void TrainRun::TrainingStarts() {
-  time_.TrainingStarts();
-  if (!cold_flop_) cold_flop_ = ProductFlop();
+// Returns the update after the one that ends the last epoch to trace.
+std::int64_t TrainRun::EndOfTracedEpochs() const {
+  const std::int64_t rows =
+      config_.profile.trace_epochs * components_->shards->set().spec().examples;
+  std::int64_t end = 0;
+  for (std::int64_t done = 0; done < rows && end < *config_.train.max_updates; ++end) {
+    done += config_.rows_of(end) - config_.live_rows_of(end);
+  }
+  return end;
 }
 
 double TrainRun::ProductFlop() const {
@@ -285,140 +393,23 @@ std::optional<ProductReport> TrainRun::MeasureProducts() const {
   }
 }
 
-void TrainRun::Record(const UpdateRecord& record) {
-  const TrainStats& train = record.train;
-  if (train.iterations == 0) return;
-  const Span span(Phase::kReport);
-  const bool whole = train.iterations == config_.train.iterations_per_update;
-  if (whole) ++so_far_.updates;
-  so_far_.iterations += train.iterations;
-  so_far_.examples += train.examples;
-  trained_rows_ += train.examples;
-  so_far_.generate_s += record.fill.seconds;
-  so_far_.train_s += train.seconds;
-  so_far_.wait_for_rows_s += record.wait_for_rows_s;
-  so_far_.final_loss = train.loss;
-
-  if (whole) ValidateIfDue();
-  if (directory_) {
-    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
-                                          std::exchange(report_, std::nullopt), time_.TakeTimes()));
-    // Finish writes the last checkpoint.
-    const bool last = so_far_.updates == *config_.train.max_updates;
-    if (whole && !last && CheckpointIsDue(record.seconds)) {
-      unfinished_.reset();
-      SaveCheckpoint(WeightsSha256(StateDictOf(components_->net)));
-    }
-  }
-  for (TrainObserver* observer : observers_) observer->OnUpdate(record);
-}
-
-// Checked once per update, so at least one update lies between two checkpoints.
-bool TrainRun::CheckpointIsDue(double update_s) const {
-  if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
-  const double limit = config_.checkpoint.every_seconds;
-  return limit > 0 && since_saved_.Seconds() + update_s > limit;
-}
-
-// Measures the untrained network. DescribeLearning compares later validations with it.
-void TrainRun::ValidateAtStart() {
-  if (components_->validator == nullptr || so_far_.iterations > 0 || so_far_.at_start) return;
-  const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Phase::kSetUp);
-  try {
-    so_far_.at_start = components_->validator->Validate(components_->net, requests_);
-  } catch (const Stopped&) {
-  }
-}
-
-void TrainRun::ValidateIfDue() {
-  const std::int64_t every = config_.validation.every_updates;
-  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
-}
-
-// A stop request interrupts a validation; the time limit does not.
-void TrainRun::Validate() {
-  if (so_far_.validated_iterations == so_far_.iterations) return;
-  const ScopedTimer timer(so_far_.validate_s);
-  const Span span(Phase::kValidation);
-  ValidationReport report;
-  try {
-    report = components_->validator->Validate(components_->net, requests_);
-  } catch (const Stopped&) {
-    return;
-  }
-  const bool best = !so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by);
-  if (best && directory_) {
-    if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-    const StateDict model = StateDictOf(components_->net);
-    WriteCheckpoint(directory_->best(), domain_identity(), Counters(), model, WeightsSha256(model),
-                    /*resume=*/nullptr);
-  }
-  if (best) {
-    so_far_.best = report;
-    so_far_.best_update = so_far_.updates;
-  }
-  so_far_.validation = report;
-  so_far_.validated_iterations = so_far_.iterations;
-  report_ = std::move(report);
-  for (TrainObserver* observer : observers_) observer->OnValidation(so_far_.updates, *report_);
-}
-
-void TrainRun::SaveCheckpoint(const std::string& weights_sha256) {
-  const Span span(Phase::kCheckpoint);
-  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(components_->net),
-       weights_sha256);
-}
-
-// Writes the metrics and the replay rows before the checkpoint, which relies on both. Removes the
-// files of earlier checkpoints only after it.
-void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model,
-                    const std::string& weights_sha256) {
-  const std::int64_t next = state.counters.updates;
-  directory_->SyncMetrics();
-  if (components_->replay != nullptr)
-    WriteReplay(directory_->replay(next), *components_->replay, next);
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, weights_sha256,
-                  &state);
-  since_saved_ = Stopwatch();
-  if (components_->replay != nullptr) directory_->KeepReplayOf(next);
-  directory_->KeepBestOf(state.counters.best ? std::optional(state.counters.best_update)
-                                             : std::nullopt);
-}
-
-// Saves the state from before the update, because a failure may have left the network in any state.
-void TrainRun::SaveUnfinished() {
-  if (!unfinished_) return;
-  try {
-    Save(*unfinished_, unfinished_->counters, unfinished_->model,
-         WeightsSha256(unfinished_->model));
-  } catch (const std::exception& error) {
-    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
-  }
-}
-
-TrainingMark TrainRun::Mark() const {
-  return {.rows = components_->shards->position().rows,
-          .train_s = so_far_.train_s,
-          .wait_s = time_.Report().threads.main[Phase::kGpuQueueWait]};
-}
-
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.TrainingEnds();
-  if (end_ != RunEnd::kStopped && components_->validator != nullptr) {
-    OrSave([this] { Validate(); });
+  RunSummary summary;
+  SaveOnFailure([this] {
+    if (end_ == RunEnd::kStopped || components_->validator == nullptr) return;
+    Validate();
     if (so_far_.validated_iterations != so_far_.iterations) {
       LogWarning("the last validation was stopped, so it has no result");
     }
-  }
-  if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));
+    if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));
+  });
   if (breakdown_) breakdown_->Finish();
-  RunSummary summary;
   const Span span(Phase::kCheckpoint);
-  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->net));
-  if (directory_) SaveCheckpoint(summary.weights_sha256);
+  summary.weights_sha256 = WeightsSha256(StateDictOf(*components_->net));
+  if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.parameters = num_parameters();
@@ -433,9 +424,5 @@ RunSummary TrainRun::Finish() {
   if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
   return summary;
 }
-
-std::string TrainRun::domain_identity() const { return components_->domain->spec().identity(); }
-
-std::int64_t TrainRun::num_parameters() const { return components_->net.NumParameters(); }
 
 }  // namespace tandem

@@ -24,6 +24,8 @@
 
 namespace tandem {
 
+struct Components;
+
 /// `Progress` says how far a run is. TrainObserver receives it after every iteration.
 struct Progress {
   std::int64_t iterations_done = 0;
@@ -45,30 +47,10 @@ class TrainObserver {
   virtual void OnValidation(std::int64_t /*updates*/, const ValidationReport& /*report*/) {}
 };
 
-enum class RunEnd { kAllUpdates, kTimeLimit, kStopped };
-
-/// `ProductReport` holds the matrix products that the network did after the cold start, and how
-/// fast the machine can do them.
-struct ProductReport {
-  double flop = 0;                ///< floating-point operations, without validation
-  double machine_flop_per_s = 0;  ///< MeasureProductRate at the end of the run
-};
-
-/// `RunSummary` holds the contents of summary.json.
-struct RunSummary : RunCounters {
-  RunEnd end = RunEnd::kAllUpdates;
-  std::int64_t parameters = 0;
-  std::int64_t peak_rss_bytes = 0;
-  std::string weights_sha256;
-  TimeReport time;
-  std::optional<DataReport> data;         ///< only with shards
-  std::optional<ProductReport> products;  ///< unless the run was stopped
-};
-
 /// `TrainRun` trains a network, one update at a time. Call all methods except RequestStop from one
 /// thread. The destructor joins all threads that the run started. Work that they finish after an
 /// exception has left the run does not change any saved state.
-class TrainRun {
+class TrainRun final : private ProgressListener {
  public:
   /// `config` must have no `auto` left (ResolveAutos, ResolveMaxUpdates), and `device` must be the
   /// one that it names. With `directory`, writes a first checkpoint there; without it, the run
@@ -80,7 +62,9 @@ class TrainRun {
   TrainRun(const Config& config, std::shared_ptr<Device> device,
            std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
            const Checkpoint* from = nullptr);
-  ~TrainRun();
+  ~TrainRun() override;
+  TrainRun(const TrainRun&) = delete;
+  TrainRun& operator=(const TrainRun&) = delete;
 
   /// Adds an observer, which must outlive the run.
   void AddObserver(TrainObserver& observer);
@@ -113,35 +97,40 @@ class TrainRun {
   const std::string& device_description() const { return device_description_; }
 
  private:
-  struct Components;
-
+  // Setting up and going back.
   void MakeComponents(const Checkpoint* from);
   void CheckReplayCanBeRead() const;
+  void ForgetPlanFrom(std::int64_t update);
+  void DropLaterFiles();
+
+  // An update, and what happens between two updates.
+  void SaveOnFailure(const std::function<void()>& work);
+  void RevisePlan();
+  void RunPipelineUpdate();
+  void TrainingStarts() override;
+  void IterationEnds(std::int64_t iterations) override;
+  void Count(const UpdateRecord& record);
+  void ValidateAtStart();
+  void ValidateIfDue();
+  void Validate();
+  void DecideWhetherEnded();
+
+  // Saving.
   RunCounters Counters() const;
   RunState State() const;
-  void DropLaterFiles();
   std::optional<std::int64_t> BestUpdate() const;
+  void SaveConfig() const;
+  void KeepState();
+  bool CheckpointIsDue(double update_s) const;
+  void SaveCheckpoint();
+  void SaveUnfinished();
+  void Save(const RunState& state, const RunCounters& counters, const StateDict& model);
+
+  // Measuring.
+  TrainingMark Mark() const;
   std::int64_t EndOfTracedEpochs() const;
-  void OnIteration(std::int64_t iteration);
-  void TrainingStarts();
   double ProductFlop() const;
   std::optional<ProductReport> MeasureProducts() const;
-  void SaveConfig() const;
-  void ForgetPlanFrom(std::int64_t update);
-  void RevisePlan();
-  void KeepState();
-  bool RunPipelineUpdate();
-  void Record(const UpdateRecord& record);
-  void OrSave(const std::function<void()>& action);
-  void ValidateIfDue();
-  void ValidateAtStart();
-  void Validate();
-  void SaveUnfinished();
-  void Save(const RunState& state, const RunCounters& counters, const StateDict& model,
-            const std::string& weights_sha256);
-  TrainingMark Mark() const;
-  bool CheckpointIsDue(double update_s) const;
-  void SaveCheckpoint(const std::string& weights_sha256);
 
   Config config_;  // only its plan changes
   UpdatePacer pacer_;
@@ -171,9 +160,5 @@ class TrainRun {
 
   std::unique_ptr<Components> components_;  // last, because its threads use the members above
 };
-
-/// Writes summary.json.
-void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
-                  const Config& config, const std::string& device);
 
 }  // namespace tandem

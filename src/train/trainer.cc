@@ -8,7 +8,6 @@
 
 #include <cmath>
 #include <optional>
-#include <utility>
 
 #include "base/stopwatch.h"
 #include "base/timeline.h"
@@ -27,89 +26,103 @@ double ValueOf(const at::Tensor& scalar) {
 
 }  // namespace
 
-TorchTrainer::TorchTrainer(ResNetFC& net, FrozenNet* target, DataLoader& loader, Device& device,
-                           TorchTrainerOptions options)
+// The training on the rows of one update.
+class TorchTrainer::Pass final : public TrainPass {
+ public:
+  Pass(TorchTrainer& trainer, std::int64_t update, const DataBuffer* rows)
+      : set_up_(Phase::kSetUp),  // the first pass starts LibTorch's threads
+        trainer_(trainer),
+        update_(update),
+        threads_(static_cast<int>(*trainer.config_.threads)),
+        scope_(trainer.stream_->Enter()),
+        batches_(trainer.loader_.Open(rows, update)),
+        loss_sum_(at::zeros({}, at::TensorOptions().device(trainer.device_.torch()))) {
+    set_up_.reset();
+  }
+
+  bool Step() override {
+    if (stats_.iterations == trainer_.config_.iterations_per_update) return false;
+    const std::int64_t iteration = iterations_of_run();
+    const Section section("iteration", iteration);
+    const Batch batch = NextBatch();
+    stats_.learning_rate =
+        LearningRate(trainer_.optimizer_config_, iteration,
+                     trainer_.plan_.Done(iteration, trainer_.config_.iterations_per_update));
+    const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
+    const Span span(Phase::kReport);
+    loss_sum_ += loss;
+    ++stats_.iterations;
+    stats_.examples += batch.targets.size(0);
+    return true;
+  }
+
+  std::int64_t iterations_of_run() const override {
+    return update_ * trainer_.config_.iterations_per_update + stats_.iterations;
+  }
+
+  TrainStats Finish() override {
+    {
+      const Span span(Phase::kWaitForBatch);
+      batches_.reset();  // waits if a batch is being gathered
+    }
+    if (stats_.iterations > 0) {
+      stats_.loss = ValueOf(loss_sum_) / static_cast<double>(stats_.iterations);
+    }
+    if (!std::isfinite(stats_.loss)) {
+      throw Error(
+          fmt::format("update {}: the loss is {}, not a finite number; lower "
+                      "optimizer.learning_rate, which is now {}",
+                      update_, stats_.loss, stats_.learning_rate));
+    }
+    return stats_;
+  }
+
+ private:
+  Batch NextBatch() {
+    const ScopedTimer timer(stats_.wait_for_batch_s);
+    const Span span(Phase::kWaitForBatch);
+    return batches_->Next();
+  }
+
+  std::optional<Span> set_up_;
+  TorchTrainer& trainer_;
+  const std::int64_t update_;
+  const ScopedThreads threads_;
+  const std::unique_ptr<StreamScope> scope_;
+  std::unique_ptr<BatchIterator> batches_;
+  at::Tensor loss_sum_;  // on the device
+  TrainStats stats_;
+};
+
+TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+                           const Config& config)
     : net_(net),
       target_(target),
-      loader_(&loader),
+      loader_(loader),
       device_(device),
-      options_(options),
+      config_(config.train),
+      optimizer_config_(config.optimizer),
+      plan_(config.train),
       stream_(device.MainStream()),
-      one_hot_(net.spec().input, options.bf16 ? at::kBFloat16 : at::kFloat, device.torch()),
-      optimizer_(net.parameters(), options.optimizer) {
-  CheckProducts(device, options.threads);
+      one_hot_(net.spec().input,
+               config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
+               device.torch()),
+      optimizer_(net.parameters(), config.optimizer) {
+  CheckProducts(device, static_cast<int>(*config.train.threads));
 }
 
-void TorchTrainer::OnStart(std::function<void()> callback) { on_start_ = std::move(callback); }
-
-void TorchTrainer::OnIteration(std::function<void(std::int64_t)> callback) {
-  on_iteration_.push_back(std::move(callback));
-}
-
-void TorchTrainer::BetweenIterations(std::function<void()> work) {
-  between_iterations_ = std::move(work);
-}
-
-void TorchTrainer::PublishTarget() {
+void TorchTrainer::RefreshTarget() {
   const Span span(Phase::kPublish);
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  target_->CopyFrom(net_);
+  target_->Load(net_);
 }
 
-TrainStats TorchTrainer::Train(std::int64_t update, const DataBuffer& rows,
-                               const StopSignal& stop) {
-  const Section section("train", update);
-  EndArrow(kRowsArrow, update);
-  std::optional<Span> set_up(Phase::kSetUp);  // the first call starts LibTorch's threads
-  on_start_();
-  const ScopedThreads threads(options_.threads);
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  const Stopwatch watch;
-  TrainStats stats{.began = watch.start()};
-  std::unique_ptr<BatchIterator> batches = loader_->Open(rows, update);
-  at::Tensor loss_sum = at::zeros({}, at::TensorOptions().device(device_.torch()));
-  set_up.reset();
-  while (stats.iterations < options_.iterations_per_update && !stop.Reached()) {
-    Iterate(*batches, update * options_.iterations_per_update + stats.iterations, stats, loss_sum);
-  }
-  {
-    const Span span(Phase::kWaitForBatch);
-    batches.reset();  // waits if a batch is being gathered
-  }
-  if (stats.iterations > 0) stats.loss = ValueOf(loss_sum) / static_cast<double>(stats.iterations);
-  if (!std::isfinite(stats.loss)) {
-    throw Error(
-        fmt::format("update {}: the loss is {}, not a finite number; lower "
-                    "optimizer.learning_rate, which is now {}",
-                    update, stats.loss, stats.learning_rate));
-  }
-  stats.seconds = watch.Seconds();
-  return stats;
-}
-
-void TorchTrainer::Iterate(BatchIterator& batches, std::int64_t iteration, TrainStats& stats,
-                           at::Tensor& loss_sum) {
-  const Section section("iteration", iteration);
-  Batch batch;
-  {
-    const ScopedTimer timer(stats.wait_for_batch_s);
-    const Span span(Phase::kWaitForBatch);
-    batch = batches.Next();
-  }
-  stats.learning_rate = LearningRate(options_.optimizer, iteration,
-                                     options_.plan.Done(iteration, options_.iterations_per_update));
-  const at::Tensor loss = Step(batch, stats.learning_rate);
-  const Span span(Phase::kReport);
-  loss_sum += loss;
-  ++stats.iterations;
-  stats.examples += batch.targets.size(0);
-  for (const auto& callback : on_iteration_) callback(iteration);
-  if (between_iterations_) between_iterations_();
+std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBuffer* rows) {
+  return std::make_unique<Pass>(*this, update, rows);
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   at::Tensor mean;
-  for (std::int64_t part = 0; part < options_.accumulation_steps; ++part) {
+  for (std::int64_t part = 0; part < config_.accumulation_steps; ++part) {
     at::Tensor loss = LossOfPart(batch, part);
     const Span span(Phase::kBackward);
     loss.backward();
@@ -117,13 +130,14 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
     loss.reset();  // frees the autograd graph before the next part's forward pass
   }
   optimizer_.Step(learning_rate);
+  ++num_steps_;
   return mean;
 }
 
 // The contribution of part `part` to the mean loss of the batch.
 at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
   const Span span(Phase::kForward);
-  const std::int64_t parts = options_.accumulation_steps;
+  const std::int64_t parts = config_.accumulation_steps;
   if (parts == 1) return LossOf(batch);
   const std::int64_t rows = batch.targets.size(0) / parts;
   return LossOf({.inputs = batch.inputs.narrow(0, part * rows, rows),
@@ -134,16 +148,24 @@ at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
 at::Tensor TorchTrainer::LossOf(const Batch& batch) {
   at::Tensor estimates;
   {
-    const ScopedAutocast autocast(device_.torch().type(), options_.bf16);
+    const ScopedAutocast autocast(device_.torch().type(), config_.precision == Precision::kBf16);
     estimates = net_.Forward(one_hot_(batch.inputs));
   }
-  switch (options_.loss) {
+  switch (config_.loss) {
     case Loss::kSquared:
       return at::mse_loss(estimates, batch.targets);
     case Loss::kHuber:
-      return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, options_.huber_delta);
+      return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, config_.huber_delta);
   }
   throw Error("LossOf: unknown loss; this is a bug in Tandem");
+}
+
+void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
+  if (steps_of_copy_ != trainer_.num_steps()) {
+    copy_.Load(trainer_.net());
+    steps_of_copy_ = trainer_.num_steps();
+  }
+  copy_.Evaluate(inputs, values);
 }
 
 }  // namespace tandem

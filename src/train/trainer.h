@@ -1,10 +1,9 @@
-// The Trainer that trains a network with LibTorch.
+// Trains a network with LibTorch.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <vector>
 
+#include "config/config.h"
 #include "config/update_plan.h"
 #include "data/loader.h"
 #include "nn/device.h"
@@ -15,71 +14,69 @@
 
 namespace tandem {
 
-struct TorchTrainerOptions {
-  OptimizerConfig optimizer;
-  Loss loss = Loss::kSquared;
-  double huber_delta = 1;
-  std::int64_t accumulation_steps = 1;  ///< must divide the batch size
-  std::int64_t iterations_per_update = 0;
-  UpdatePlan plan{1};  ///< the updates of the whole run, for the learning-rate schedule
-  int threads = 1;
-  bool bf16 = false;
-};
-
 /// TorchTrainer fits the network's estimates to the targets. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
-  /// the target network, or null if the generator needs no network. Throws if LibTorch's matrix
-  /// products are wrong on this machine (CheckProducts).
-  TorchTrainer(ResNetFC& net, FrozenNet* target, DataLoader& loader, Device& device,
-               TorchTrainerOptions options);
+  /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
+  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts).
+  TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+               const Config& config);
 
-  /// Sets a callback that Train calls before the first iteration of each update.
-  void OnStart(std::function<void()> callback);
+  /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
+  void UsePlan(const UpdatePlan& plan) { plan_ = plan; }
 
-  /// Replaces the loader from the next update on. `loader` must outlive this object or stay valid
-  /// until the next call. The previous loader is no longer used.
-  void UseLoader(DataLoader& loader) { loader_ = &loader; }
+  void RefreshTarget() override;
+  std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override;
 
-  /// Replaces the plan from the next iteration on.
-  void UsePlan(const UpdatePlan& plan) { options_.plan = plan; }
-
-  void PublishTarget() override;
-
-  /// Throws Error that names the update if the mean loss is not finite.
-  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override;
-
-  void BetweenIterations(std::function<void()> work) override;
-
-  /// Makes Train call `callback` after each iteration, with the iteration's number in the run.
-  /// Callbacks run in the order in which they were added, and before that of BetweenIterations.
-  /// Train rethrows what a callback throws.
-  void OnIteration(std::function<void(std::int64_t)> callback);
-
-  /// Does one optimizer step: forward pass, loss and backward pass for each of `accumulation_steps`
-  /// parts of the batch, then the update of the weights. Returns the mean loss, on the device.
+  /// Does one optimizer step: forward pass, loss and backward pass for each of
+  /// `train.accumulation_steps` parts of the batch, then the update of the weights. Returns the
+  /// mean loss, on the device.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   Optimizer& optimizer() { return optimizer_; }
+  const ResNetFC& net() const { return net_; }
+
+  /// The number of steps that this object has done.
+  std::int64_t num_steps() const { return num_steps_; }
 
  private:
-  void Iterate(BatchIterator& batches, std::int64_t iteration, TrainStats& stats,
-               at::Tensor& loss_sum);
+  class Pass;
+
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
 
   ResNetFC& net_;
-  FrozenNet* target_;
-  DataLoader* loader_;
+  InferenceNet* target_;
+  DataLoader& loader_;
   Device& device_;
-  TorchTrainerOptions options_;
+  const TrainingConfig config_;
+  const OptimizerConfig optimizer_config_;
+  UpdatePlan plan_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;
-  std::function<void()> on_start_ = [] {};
-  std::vector<std::function<void(std::int64_t)>> on_iteration_;
-  std::function<void()> between_iterations_;
+  std::int64_t num_steps_ = 0;
+};
+
+/// OnlineEvaluator evaluates the network that a trainer trains, through an inference copy that it
+/// refreshes if the trainer has done a step since. Only the thread that trains may use it, between
+/// iterations.
+class OnlineEvaluator final : public Evaluator {
+ public:
+  /// `trainer` and `device` must outlive this object.
+  OnlineEvaluator(const TorchTrainer& trainer, const InferenceConfig& config, Device& device)
+      : trainer_(trainer), copy_(trainer.net().spec(), config, device) {}
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
+
+  /// The number of rows evaluated so far.
+  std::int64_t num_rows() const { return copy_.num_rows(); }
+
+ private:
+  const TorchTrainer& trainer_;
+  InferenceNet copy_;
+  std::int64_t steps_of_copy_ = -1;  // TorchTrainer::num_steps when the copy was made
 };
 
 }  // namespace tandem

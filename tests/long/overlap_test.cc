@@ -1,6 +1,7 @@
 // Measures the effect of overlap with simulated stage times, over 50 updates.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 
 #include "base/stopwatch.h"
@@ -20,6 +21,7 @@ class SlowGenerator final : public Generator {
  public:
   explicit SlowGenerator(double seconds) : seconds_(seconds) {}
   bool needs_network() const override { return true; }
+  const Schema& schema() const override { return kSchema; }
   void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { SleepFor(seconds_); }
 
  private:
@@ -29,15 +31,35 @@ class SlowGenerator final : public Generator {
 class SlowTrainer final : public Trainer {
  public:
   explicit SlowTrainer(double seconds) : seconds_(seconds) {}
-  void PublishTarget() override {}
-  TrainStats Train(std::int64_t, const DataBuffer&, const StopSignal&) override {
-    SleepFor(seconds_);
-    return {.iterations = 1};
+  void RefreshTarget() override {}
+  std::unique_ptr<TrainPass> Begin(std::int64_t, const DataBuffer*) override {
+    return std::make_unique<Pass>(seconds_);
   }
-  void BetweenIterations(std::function<void()>) override {}
 
  private:
+  class Pass final : public TrainPass {
+   public:
+    explicit Pass(double seconds) : seconds_(seconds) {}
+    bool Step() override {
+      if (done_ == 1) return false;
+      SleepFor(seconds_);
+      ++done_;
+      return true;
+    }
+    std::int64_t iterations_of_run() const override { return done_; }
+    TrainStats Finish() override { return {.iterations = done_}; }
+
+   private:
+    const double seconds_;
+    std::int64_t done_ = 0;
+  };
+
   const double seconds_;
+};
+
+class NoProgress final : public ProgressListener {
+  void TrainingStarts() override {}
+  void IterationEnds(std::int64_t) override {}
 };
 
 struct Stages {
@@ -50,15 +72,19 @@ class Overlap : public testing::TestWithParam<Stages> {
   static double SecondsAfterTheColdStart(bool async) {
     SlowGenerator generator(GetParam().fill_s);
     SlowTrainer trainer(GetParam().train_s);
-    StopSignal stop;
-    const auto make = async ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-    const auto pipeline =
-        make(generator, trainer, kSchema,
-             {.rows_per_update = 1, .max_updates = kUpdates, .policy_lag = 1}, stop);
+    NoProgress progress;
+    const StopSignal stop;
+    Config config;
+    config.pipeline.mode = async ? Mode::kAsync : Mode::kSequential;
+    config.pipeline.policy_lag = 1;
+    config.train.batch_size = 1;
+    config.train.iterations_per_update = 1;
+    Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+                      /*first_update=*/0, kUpdates, {}, stop);
     const Stopwatch watch;
     double cold_start_s = 0;
     for (int k = 0; k < kUpdates; ++k) {
-      const UpdateRecord record = pipeline->RunUpdate();
+      const UpdateRecord record = pipeline.RunUpdate();
       if (k == 0) cold_start_s = record.wait_for_rows_s;
     }
     return watch.Seconds() - cold_start_s;

@@ -22,29 +22,35 @@ struct Finished {
   TargetState target;
 };
 
+Config ConfigFor(bool async, std::int64_t lag, std::int64_t iterations = 1) {
+  Config config;
+  config.pipeline.mode = async ? Mode::kAsync : Mode::kSequential;
+  config.pipeline.policy_lag = lag;
+  config.train.batch_size = kRows / iterations;
+  config.train.iterations_per_update = iterations;
+  return config;
+}
+
 Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t updates) {
   StandInGenerator generator(shared);
-  StandInTrainer stand_in(shared);
-  std::optional<ReplayTrainer> with_replay;
-  if (shared.replay != nullptr) with_replay.emplace(stand_in, *shared.replay);
-  Trainer& trainer = with_replay ? static_cast<Trainer&>(*with_replay) : stand_in;
-  StopSignal stop;
-  const auto make = async ? &MakeAsyncPipeline : &MakeSequentialPipeline;
-  const auto pipeline = make(generator, trainer, kSchema,
-                             {.rows_per_update = kRows,
-                              .max_updates = updates,
-                              .policy_lag = lag,
-                              .loss_thresh = shared.loss_thresh,
-                              .first_update = shared.from.first_update,
-                              .target = shared.from.target},
-                             stop);
+  StandInTrainer trainer(shared);
+  StandInProgress progress;
+  const StopSignal stop;
+  Config config = ConfigFor(async, lag);
+  config.pipeline.loss_thresh = shared.loss_thresh;
+  Pipeline pipeline(
+      config,
+      {.trainer = trainer, .progress = progress, .generator = &generator, .replay = shared.replay},
+      shared.first_update, updates, shared.from, stop);
   const Stopwatch watch;
   Finished finished;
-  for (std::int64_t k = shared.from.first_update; k < updates; ++k) {
-    finished.records.push_back(pipeline->RunUpdate());
+  for (std::int64_t k = shared.first_update; k < updates; ++k) {
+    finished.records.push_back(pipeline.RunUpdate());
   }
   finished.seconds = watch.Seconds();
-  finished.target = pipeline->target();
+  finished.target = pipeline.target();
+  EXPECT_EQ(progress.starts, updates - shared.first_update);
+  EXPECT_EQ(progress.done.back(), updates);
   return finished;
 }
 
@@ -92,8 +98,8 @@ TEST(Resume, GivesTheWeightsOfAnUninterruptedRun) {
       StandIns shared{.losses = losses, .loss_thresh = 0.5};
       // A pipeline with more updates to do would have started the next fill, with the current
       // target network.
-      shared.from.target = RunAll(shared, c.async, c.lag, pause).target;
-      shared.from.first_update = pause;
+      shared.from = RunAll(shared, c.async, c.lag, pause).target;
+      shared.first_update = pause;
       const Finished rest = RunAll(shared, c.async, c.lag, 6);
       EXPECT_EQ(shared.weights, whole.weights);
       EXPECT_EQ(Ages(rest).back(), Ages(all).back());
@@ -194,8 +200,8 @@ TEST(Resume, RestoresTheReplayBuffer) {
     ReplayBuffer after(kSchema, kRows, kEarlier, /*seed=*/1);
     StandIns shared;
     shared.replay = &before;
-    shared.from.target = RunAll(shared, /*async=*/true, 1, pause).target;
-    shared.from.first_update = pause;
+    shared.from = RunAll(shared, /*async=*/true, 1, pause).target;
+    shared.first_update = pause;
     WriteReplay(temp.path() / "replay", before, pause);
     ReadReplay(temp.path() / "replay", after, pause);
     shared.replay = &after;
@@ -275,16 +281,75 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
   StandIns shared{.fill_time = milliseconds(60'000)};
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
+  StandInProgress progress;
   StopSignal stop;
-  const auto pipeline =
-      MakeAsyncPipeline(generator, trainer, kSchema,
-                        {.rows_per_update = kRows, .max_updates = 2, .policy_lag = 1}, stop);
+  const Config config = ConfigFor(/*async=*/true, 1);
+  Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+                    /*first_update=*/0, /*end_update=*/2, {}, stop);
   std::thread user([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    while (shared.log.Count("fill 0") == 0) std::this_thread::yield();
     stop.Request();
   });
-  EXPECT_THROW(pipeline->RunUpdate(), Stopped);
+  EXPECT_THROW(pipeline.RunUpdate(), Stopped);
   user.join();
+}
+
+TEST(Modes, AsyncWithoutOverlapFillsAndTrainsInTurn) {
+  StandIns shared;
+  StandInGenerator generator(shared);
+  StandInTrainer trainer(shared);
+  StandInProgress progress;
+  const StopSignal stop;
+  Config config = ConfigFor(/*async=*/true, 1);
+  config.pipeline.overlap = false;
+  Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
+                    /*first_update=*/0, /*end_update=*/2, {}, stop);
+  pipeline.RunUpdate();
+  pipeline.RunUpdate();
+  EXPECT_EQ(shared.log.events(),
+            (std::vector<std::string>{"fill 0", "filled 0", "publish", "train 0", "trained 0",
+                                      "fill 1", "filled 1", "publish", "train 1", "trained 1"}));
+}
+
+// Trains on nothing, as a run does whose rows all come from shards.
+class TrainerWithoutRows final : public Trainer {
+ public:
+  void RefreshTarget() override { ADD_FAILURE() << "there is no target network"; }
+  std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override {
+    EXPECT_EQ(rows, nullptr);
+    updates.push_back(update);
+    return std::make_unique<Pass>();
+  }
+
+  std::vector<std::int64_t> updates;
+
+ private:
+  class Pass final : public TrainPass {
+   public:
+    bool Step() override { return ++steps_ <= 3; }
+    std::int64_t iterations_of_run() const override { return steps_; }
+    TrainStats Finish() override { return {.iterations = 3}; }
+
+   private:
+    std::int64_t steps_ = 0;
+  };
+};
+
+TEST(Modes, WithoutAGeneratorNothingIsFilled) {
+  TrainerWithoutRows trainer;
+  StandInProgress progress;
+  const StopSignal stop;
+  for (const bool async : {true, false}) {
+    const Config config = ConfigFor(async, async ? 1 : 0);
+    Pipeline pipeline(config, {.trainer = trainer, .progress = progress}, 0, 2, {}, stop);
+    const UpdateRecord record = pipeline.RunUpdate();
+    EXPECT_EQ(record.train.iterations, 3);
+    EXPECT_EQ(record.wait_for_rows_s, 0);
+    EXPECT_EQ(record.lag_updates, 0);
+    EXPECT_EQ(pipeline.RunUpdate().update, 1);
+  }
+  EXPECT_EQ(trainer.updates, (std::vector<std::int64_t>{0, 1, 0, 1}));
+  EXPECT_EQ(progress.done, (std::vector<std::int64_t>{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}));
 }
 
 }  // namespace

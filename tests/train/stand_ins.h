@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -61,7 +63,8 @@ struct StandIns {
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
-  PipelineOptions from;  // provides first_update and target
+  std::int64_t first_update = 0;  // where the run resumes, and with which state
+  TargetState from;
   ReplayBuffer* replay = nullptr;
   Log log;
 };
@@ -71,6 +74,7 @@ class StandInGenerator final : public Generator {
   explicit StandInGenerator(StandIns& shared) : shared_(shared) {}
 
   bool needs_network() const override { return shared_.needs_network; }
+  const Schema& schema() const override { return kSchema; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     shared_.log.Add("fill " + std::to_string(request.update));
@@ -94,31 +98,65 @@ class StandInTrainer final : public Trainer {
  public:
   explicit StandInTrainer(StandIns& shared) : shared_(shared) {}
 
-  void PublishTarget() override {
+  void RefreshTarget() override {
     shared_.log.Add("publish");
     shared_.target = shared_.weights;
   }
 
-  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal&) override {
-    shared_.log.Add("train " + std::to_string(update));
-    std::this_thread::sleep_for(shared_.train_time);
-    if (update == shared_.train_fails_at) throw Error("the loss is not finite");
-    for (const float row : rows.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
-    if (between_iterations_) between_iterations_();
-    shared_.log.Add("trained " + std::to_string(update));
-    const auto k = static_cast<std::size_t>(update);
-    return {.iterations = 1,
-            .examples = static_cast<std::int64_t>(rows.rows()),
-            .loss = k < shared_.losses.size() ? shared_.losses[k] : 0.0};
-  }
-
-  void BetweenIterations(std::function<void()> work) override {
-    between_iterations_ = std::move(work);
+  std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override {
+    return std::make_unique<Pass>(shared_, update, *rows);
   }
 
  private:
+  // Each update has one iteration.
+  class Pass final : public TrainPass {
+   public:
+    Pass(StandIns& shared, std::int64_t update, const DataBuffer& rows)
+        : shared_(shared), update_(update), rows_(rows) {
+      shared_.log.Add("train " + std::to_string(update));
+    }
+
+    bool Step() override {
+      if (done_) return false;
+      std::this_thread::sleep_for(shared_.train_time);
+      if (update_ == shared_.train_fails_at) throw Error("the loss is not finite");
+      for (const float row : rows_.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
+      done_ = true;
+      return true;
+    }
+
+    std::int64_t iterations_of_run() const override { return update_ + (done_ ? 1 : 0); }
+
+    TrainStats Finish() override {
+      shared_.log.Add("trained " + std::to_string(update_));
+      const auto k = static_cast<std::size_t>(update_);
+      return {.iterations = done_ ? 1 : 0,
+              .examples = static_cast<std::int64_t>(rows_.rows()),
+              .loss = k < shared_.losses.size() ? shared_.losses[k] : 0.0};
+    }
+
+   private:
+    StandIns& shared_;
+    const std::int64_t update_;
+    const DataBuffer& rows_;
+    bool done_ = false;
+  };
+
   StandIns& shared_;
-  std::function<void()> between_iterations_;
+};
+
+// Remembers what the pipeline reports.
+class StandInProgress final : public ProgressListener {
+ public:
+  void TrainingStarts() override { ++starts; }
+  void IterationEnds(std::int64_t iterations) override {
+    done.push_back(iterations);
+    if (on_iteration) on_iteration(iterations);
+  }
+
+  int starts = 0;
+  std::vector<std::int64_t> done;
+  std::function<void(std::int64_t)> on_iteration;
 };
 
 }  // namespace tandem

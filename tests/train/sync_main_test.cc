@@ -4,12 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <thread>
 
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "support/ring_domain.h"
 #include "tandem/error.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
@@ -19,9 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const Schema kStates{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1}}};
-const Schema kExamples{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1},
-                                   {.name = "label", .type = ElementType::kFloat32, .width = 1}}};
+constexpr int kCells = 100;
 constexpr std::int64_t kRows = 8;
 constexpr std::int64_t kIterations = 4;
 constexpr std::int64_t kEarlier = 2;
@@ -29,16 +27,16 @@ constexpr std::int64_t kEarlier = 2;
 // The state that the fakes share. The "network" is a number: how many iterations it was trained.
 struct World {
   int asks = 6;  // requests in each fill
-  int fill_fails_at = -1, network_fails_at = -1, labeller_fails_at = -1, train_fails_at = -1;
+  int fill_fails_at = -1, network_fails_at = -1, labelling_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
-  milliseconds iteration_time{0}, answer_time{0};
+  milliseconds iteration_time{0}, serve_time{0};
 
   // Written by the main thread only.
   std::int64_t weights = 0, target = 0;
   bool training = false;  // within an iteration
   std::vector<std::int64_t> labelled_by;
-  std::vector<std::vector<float>> trained;       // the rows' ids, by update
+  std::vector<std::vector<float>> trained;       // the rows' cells, by update
   std::vector<std::int64_t> fills_when_trained;  // fills started by the end of each update
 
   // Written by the generator thread only, and read after it has ended.
@@ -46,11 +44,15 @@ struct World {
   std::atomic<int> fills = 0, asked = 0;
 };
 
+// Row i of update k is the ring with its marker at cell k * kRows + i + 2, away from the goal, so
+// that each row can be recognised.
 class AskingGenerator final : public Generator {
  public:
-  AskingGenerator(World& world, Evaluator& network) : world_(world), network_(network) {}
+  AskingGenerator(World& world, const Domain& domain, Evaluator& network)
+      : world_(world), network_(network), schema_(StateSchema(domain.spec())) {}
 
   bool needs_network() const override { return true; }
+  const Schema& schema() const override { return schema_; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     ++world_.fills;
@@ -63,13 +65,19 @@ class AskingGenerator final : public Generator {
       world_.answers.push_back(answer);
     }
     if (request.update == world_.fill_fails_at) throw Error("the simulator broke");
-    std::iota(out.floats(0).begin(), out.floats(0).end(),
-              static_cast<float>(request.update * kRows));
+    for (std::int64_t i = 0; i < request.rows; ++i) {
+      const auto cell = static_cast<std::size_t>(request.update * kRows + i + 2);
+      const std::span<std::uint8_t> state = out.column(kStateColumn)[static_cast<std::size_t>(i)];
+      std::ranges::fill(state, std::uint8_t{0});
+      state[cell] = 1;
+      out.floats(kBoundColumn)[static_cast<std::size_t>(i)] = static_cast<float>(cell);
+    }
   }
 
  private:
   World& world_;
   Evaluator& network_;
+  const Schema schema_;
 };
 
 class Network final : public Evaluator {
@@ -80,7 +88,7 @@ class Network final : public Evaluator {
     EXPECT_EQ(std::this_thread::get_id(), main_);
     EXPECT_FALSE(world_.training);
     if (asked_++ == world_.network_fails_at) throw Error("the network broke");
-    std::this_thread::sleep_for(world_.answer_time);
+    std::this_thread::sleep_for(world_.serve_time);
     values[0] = static_cast<float>(world_.weights);
   }
 
@@ -90,18 +98,16 @@ class Network final : public Evaluator {
   int asked_ = 0;
 };
 
-class TargetLabeller final : public Labeller {
+// Estimates every state at the number of iterations that the target network has.
+class TargetNetwork final : public Evaluator {
  public:
-  explicit TargetLabeller(World& world) : world_(world) {}
+  explicit TargetNetwork(World& world) : world_(world) {}
 
-  void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& /*stop*/,
-             const std::function<void()>& between) override {
-    between();
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
     const auto update = static_cast<int>(world_.labelled_by.size());
-    if (update == world_.labeller_fails_at) throw Error("the labeller broke");
+    if (update == world_.labelling_fails_at) throw Error("the target network broke");
     world_.labelled_by.push_back(world_.target);
-    std::ranges::copy(states.floats(0), examples.floats(0).begin());
-    std::ranges::fill(examples.floats(1), static_cast<float>(world_.target));
+    std::ranges::fill(values, static_cast<float>(world_.target));
   }
 
  private:
@@ -112,79 +118,112 @@ class CountingTrainer final : public Trainer {
  public:
   explicit CountingTrainer(World& world) : world_(world) {}
 
-  void PublishTarget() override { world_.target = world_.weights; }
+  void RefreshTarget() override { world_.target = world_.weights; }
 
-  TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override {
+  std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override {
     if (update == world_.train_fails_at) throw Error("the loss is not finite");
-    const std::span<const float> ids = rows.floats(0);
-    world_.trained.emplace_back(ids.begin(), ids.end());
-    TrainStats stats;
-    for (; stats.iterations < kIterations && !stop.Reached(); ++stats.iterations) {
-      world_.training = true;
-      std::this_thread::sleep_for(world_.iteration_time);
-      ++world_.weights;
-      world_.training = false;
-      for (const auto& callback : on_iteration_) callback(stats.iterations);
-      if (between_iterations_) between_iterations_();
+    std::vector<float>& cells = world_.trained.emplace_back();
+    for (std::size_t i = 0; i < rows->rows(); ++i) {
+      const auto input = rows->column(kInputColumn)[i];
+      cells.push_back(static_cast<float>(std::ranges::find(input, 1) - input.begin()));
+      // The label of a state away from the goal is the cost of an action plus the estimate.
+      EXPECT_EQ(rows->floats(kTargetColumn)[i], static_cast<float>(world_.target) + 1);
     }
-    world_.fills_when_trained.push_back(world_.fills);
-    const auto k = static_cast<std::size_t>(update);
-    stats.loss = k < world_.losses.size() ? world_.losses[k] : 0;
-    return stats;
-  }
-
-  void BetweenIterations(std::function<void()> work) override {
-    between_iterations_ = std::move(work);
-  }
-
-  bool has_work_between_iterations() const { return between_iterations_ != nullptr; }
-
-  void OnIteration(std::function<void(std::int64_t)> callback) {
-    on_iteration_.push_back(std::move(callback));
+    return std::make_unique<Pass>(world_, update);
   }
 
  private:
+  class Pass final : public TrainPass {
+   public:
+    Pass(World& world, std::int64_t update) : world_(world), update_(update) {}
+
+    bool Step() override {
+      if (done_ == kIterations) return false;
+      world_.training = true;
+      std::this_thread::sleep_for(world_.iteration_time);
+      ++world_.weights;
+      ++done_;
+      world_.training = false;
+      return true;
+    }
+
+    std::int64_t iterations_of_run() const override { return update_ * kIterations + done_; }
+
+    TrainStats Finish() override {
+      world_.fills_when_trained.push_back(world_.fills);
+      const auto k = static_cast<std::size_t>(update_);
+      return {.iterations = done_, .loss = k < world_.losses.size() ? world_.losses[k] : 0};
+    }
+
+   private:
+    World& world_;
+    const std::int64_t update_;
+    std::int64_t done_ = 0;
+  };
+
   World& world_;
-  std::vector<std::function<void(std::int64_t)>> on_iteration_;
-  std::function<void()> between_iterations_;
 };
+
+class Progress final : public ProgressListener {
+ public:
+  void TrainingStarts() override {}
+  void IterationEnds(std::int64_t iterations) override {
+    if (on_iteration) on_iteration(iterations);
+  }
+  std::function<void(std::int64_t)> on_iteration;
+};
+
+Config ConfigFor(const World& world) {
+  Config config;
+  config.pipeline.mode = Mode::kSyncMain;
+  config.pipeline.policy_lag = 0;
+  config.pipeline.loss_thresh = world.loss_thresh;
+  config.generate.target = Target::kValueIteration;
+  config.generate.workers = 2;
+  config.train.batch_size = kRows / kIterations;
+  config.train.iterations_per_update = kIterations;
+  return config;
+}
 
 // All objects of a run, with its own stop signal.
 struct SyncMainRun {
   SyncMainRun(World& world, std::int64_t updates, std::int64_t first_update = 0)
-      : network(world),
+      : config(ConfigFor(world)),
+        network(world),
         queue(network),
-        generator(world, queue),
-        labeller(world),
+        generator(world, ring, queue),
+        target(world),
+        bellman(ring, target, config),
         trainer(world),
-        pipeline(MakeSyncMainPipeline(generator, trainer, kExamples,
-                                      {.rows_per_update = kRows,
-                                       .max_updates = updates,
-                                       .policy_lag = 0,
-                                       .loss_thresh = world.loss_thresh,
-                                       .first_update = first_update},
-                                      stop,
-                                      {.queue = queue, .replay = replay, .labeller = labeller})) {}
+        pipeline(std::make_unique<Pipeline>(config,
+                                            PipelineParts{.trainer = trainer,
+                                                          .progress = progress,
+                                                          .generator = &generator,
+                                                          .replay = &replay,
+                                                          .queue = &queue,
+                                                          .bellman = &bellman},
+                                            first_update, updates, TargetState{}, stop)) {}
 
   StopSignal stop;
+  const Config config;
+  RingDomain ring{kCells};
   Network network;
   InferenceQueue queue;
   AskingGenerator generator;
-  ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
-  TargetLabeller labeller;
+  ReplayBuffer replay{StateSchema(ring.spec()), kRows, kEarlier, /*seed=*/1};
+  TargetNetwork target;
+  BellmanTargets bellman;
   CountingTrainer trainer;
+  Progress progress;
   std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
 };
 
-// Makes the first iteration of each update wait, for a limited time, until so many fills have
-// started.
+// Makes the first iteration of each update wait until so many fills have started.
 void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
-  run.trainer.OnIteration([&world, by_update](std::int64_t iteration) {
+  run.progress.on_iteration = [&world, by_update](std::int64_t iterations) {
     const int fills = by_update[world.trained.size() - 1];
-    for (int ms = 0; iteration == 0 && world.fills < fills && ms < 10'000; ++ms) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-  });
+    while (iterations % kIterations == 1 && world.fills < fills) std::this_thread::yield();
+  };
 }
 
 std::vector<UpdateRecord> RunAll(World& world, std::int64_t updates) {
@@ -207,11 +246,9 @@ TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
   World world{.asks = kIterations, .iteration_time = milliseconds(5)};
   {
     SyncMainRun run(world, 2);
-    run.trainer.OnIteration([&](std::int64_t /*iteration*/) {
-      for (int ms = 0; world.asked <= kIterations && ms < 10'000; ++ms) {
-        std::this_thread::sleep_for(milliseconds(1));  // until the fill of buffer 1 runs
-      }
-    });
+    run.progress.on_iteration = [&](std::int64_t /*iterations*/) {
+      while (world.asked <= kIterations) std::this_thread::yield();  // until buffer 1 is filled
+    };
     run.pipeline->RunUpdate();
     run.pipeline->RunUpdate();
   }
@@ -235,8 +272,9 @@ TEST(SyncMain, TrainsOnASampleOfTheLastBuffers) {
   for (std::int64_t k = 0; k < 7; ++k) {
     const std::set<float> ids(world.trained[k].begin(), world.trained[k].end());
     EXPECT_EQ(ids.size(), static_cast<std::size_t>(kRows));  // each at most once
-    EXPECT_GE(*ids.begin(), static_cast<float>(std::max<std::int64_t>(0, k - kEarlier) * kRows));
-    EXPECT_LT(*ids.rbegin(), static_cast<float>((k + 1) * kRows));
+    const std::int64_t oldest = std::max<std::int64_t>(0, k - kEarlier);
+    EXPECT_GE(*ids.begin(), static_cast<float>(oldest * kRows + 2));
+    EXPECT_LT(*ids.rbegin(), static_cast<float>((k + 1) * kRows + 2));
     ever.insert(ids.begin(), ids.end());
   }
   EXPECT_GT(ever.size(), static_cast<std::size_t>(4 * kRows));
@@ -283,7 +321,7 @@ TEST(SyncMain, AnExceptionOnAnySideEndsTheRunWithItsMessage) {
   for (const int at : {0, 3}) {
     ExpectFailure({.fill_fails_at = at}, "the simulator broke");
     ExpectFailure({.network_fails_at = 7 * at}, "the network broke");
-    ExpectFailure({.labeller_fails_at = at}, "the labeller broke");
+    ExpectFailure({.labelling_fails_at = at}, "the target network broke");
     ExpectFailure({.train_fails_at = at}, "the loss is not finite");
   }
 }
@@ -292,7 +330,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
   World world{.asks = 1'000'000'000};
   SyncMainRun run(world, 3);
   std::thread user([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    while (world.asked < 10) std::this_thread::yield();
     run.stop.Request();
   });
   EXPECT_THROW(run.pipeline->RunUpdate(), Stopped);
@@ -302,9 +340,9 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
 TEST(SyncMain, StopEndsTrainingBetweenIterations) {
   World world{.asks = 20};
   SyncMainRun run(world, 3);
-  run.trainer.OnIteration([&](std::int64_t iteration) {
-    if (iteration == 1) run.stop.Request();
-  });
+  run.progress.on_iteration = [&](std::int64_t iterations) {
+    if (iterations == 2) run.stop.Request();
+  };
   EXPECT_EQ(run.pipeline->RunUpdate().train.iterations, 2);
 }
 
@@ -321,30 +359,21 @@ TEST(SyncMain, DestructorEndsAFillThatWaitsForAResult) {
 }
 
 TEST(SyncMain, RecordsContainServingAndLabellingTimes) {
-  World world{.asks = 3, .answer_time = milliseconds(2)};
+  World world{.asks = 3, .serve_time = milliseconds(2)};
   SyncMainRun run(world, 3);
-  double answer_s = 0;
+  double serve_s = 0;
   for (int k = 0; k < 3; ++k) {
     const UpdateRecord record = run.pipeline->RunUpdate();
-    answer_s += record.answer_s;
+    serve_s += record.serve_s;
     EXPECT_GE(record.fill.seconds, 3 * 0.002);
     EXPECT_GE(record.seconds, record.wait_for_rows_s + record.label_s);
     EXPECT_GT(record.label_s, 0);
     if (k == 0) {
       EXPECT_GE(record.wait_for_rows_s, 3 * 0.002);
-      EXPECT_GE(record.answer_s, 3 * 0.002);
+      EXPECT_GE(record.serve_s, 3 * 0.002);
     }
   }
-  EXPECT_NEAR(answer_s, run.queue.seconds(), 1e-9);
-}
-
-TEST(SyncMain, RemovesItsCallbackFromTheTrainer) {
-  World world{.asks = 0};
-  SyncMainRun run(world, 1);
-  run.pipeline->RunUpdate();
-  EXPECT_TRUE(run.trainer.has_work_between_iterations());
-  run.pipeline.reset();
-  EXPECT_FALSE(run.trainer.has_work_between_iterations());
+  EXPECT_NEAR(serve_s, run.queue.seconds(), 1e-9);
 }
 
 }  // namespace

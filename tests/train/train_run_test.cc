@@ -155,7 +155,7 @@ TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {
                       "{\"update\": 0}\n\1garbage\n{\"update\": 1}\n{\"update\": \"x\"}\n[]\n"
                       "{\"update\": 2}\n{\"update\": 3}\n{\"upd");
   testing::internal::CaptureStderr();
-  run.KeepMetricsOf(3);
+  run.GoBackTo(3, std::nullopt);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("metrics.jsonl:2: expected a JSON object"),
             std::string::npos);
   EXPECT_EQ(ReadFile(run.metrics()), "{\"update\": 0}\n{\"update\": 1}\n{\"update\": 2}\n");
