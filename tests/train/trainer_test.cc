@@ -15,23 +15,54 @@
 namespace tandem {
 namespace {
 
-struct Components {
-  explicit Components(TorchTrainerOptions options = {}, Norm norm = Norm::kNone)
-      : net({.input = ring.spec().input, .layers = {.width = 8, .blocks = 1, .norm = norm}}, 1),
-        target(net.spec(), at::kFloat, c10::kCPU),
-        loader(*device, schema, {.batch_size = 4, .depth = 2, .seed = 1}),
-        trainer(net, &target, loader, *device, options) {}
+// A config of one small update: 5 iterations of 4 rows, on one thread, in fp32.
+Config SmallConfig(const OptimizerConfig& optimizer = {.learning_rate = 0.01}) {
+  Config config;
+  config.network = {.width = 8, .blocks = 1, .norm = Norm::kNone};
+  config.optimizer = optimizer;
+  config.train.batch_size = 4;
+  config.train.iterations_per_update = 5;
+  config.train.threads = 1;
+  config.train.precision = Precision::kFp32;
+  config.inference = {.batch_size = 4, .threads = 1, .precision = Precision::kFp32};
+  return config;
+}
 
-  std::unique_ptr<Device> device = OpenDevice("cpu");
+struct Parts {
+  explicit Parts(const Config& config = SmallConfig(),
+                 std::unique_ptr<Device> on = OpenDevice("cpu"))
+      : device(std::move(on)),
+        net(NetworkFor(config.network, ring.spec()), /*seed=*/1),
+        target(net.spec(), config.inference, *device),
+        loader(*device, schema, config, nullptr),
+        trainer(net, &target, loader, *device, config) {
+    loader.UseBatchSize(config.train.batch_size);
+  }
+
+  TrainStats Train(std::int64_t update, const DataBuffer& rows) {
+    const std::unique_ptr<TrainPass> pass = trainer.Begin(update, &rows);
+    while (pass->Step()) {
+    }
+    return pass->Finish();
+  }
+
+  float TargetEstimate() {
+    std::uint8_t row[] = {1, 0, 0, 0, 0, 0};
+    float value = 0;
+    target.Evaluate(ConstRows(row, 1, 6), {&value, 1});
+    return value;
+  }
+
+  std::unique_ptr<Device> device;
   RingDomain ring{6};
   Schema schema = ExampleSchema(ring.spec());
   ResNetFC net;
-  FrozenNet target;
-  PrefetchLoader loader;
+  InferenceNet target;
+  DataLoader loader;
   TorchTrainer trainer;
 };
 
-DataBuffer RingRows(const Components& parts, std::size_t rows, float target) {
+DataBuffer RingRows(const Parts& parts, std::size_t rows, float target) {
   DataBuffer buffer(parts.schema, rows);
   for (std::size_t i = 0; i < rows; ++i) {
     buffer.column(kInputColumn)[i][i % 6] = 1;
@@ -40,16 +71,11 @@ DataBuffer RingRows(const Components& parts, std::size_t rows, float target) {
   return buffer;
 }
 
-const TorchTrainerOptions kOptions{.optimizer = {.learning_rate = 0.01},
-                                   .iterations_per_update = 5};
-
 TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   // Set every weight to zero except the output's bias b, so that the result can be computed by
   // hand. The estimate is then b, the loss is the mean of (b - t)^2, and its gradient is 2 (b -
   // mean t). Adam's first step moves b by the learning rate against the sign of the gradient.
-  Components parts(
-      {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0},
-       .iterations_per_update = 1});
+  Parts parts(SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125, .epsilon = 0}));
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -64,34 +90,32 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
 }
 
 TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
-  const RingDomain ring(6);
-  const Schema schema = ExampleSchema(ring.spec());
-  RecordingDevice device;
-  ResNetFC net({.input = ring.spec().input, .layers = {.width = 8, .blocks = 1}}, 1);
-  FrozenNet target(net.spec(), at::kFloat, c10::kCPU);
-  PrefetchLoader loader(device, schema, {.batch_size = 4, .depth = 2, .seed = 1});
-  TorchTrainer trainer(net, &target, loader, device, {});
-  OnlineEvaluator current(net, at::kFloat, device, {.batch_size = 4, .threads = 1});
-  const DataBuffer rows(schema, 3);
-  std::vector<float> values(3);
-  trainer.PublishTarget();
-  current.Evaluate(rows.column(kInputColumn), values);
-  current.Changed();
-  current.Evaluate(rows.column(kInputColumn), values);
+  auto owned = std::make_unique<RecordingDevice>();
+  const RecordingDevice& device = *owned;
+  const Config config = SmallConfig();
+  Parts parts(config, std::move(owned));
+  OnlineEvaluator online(parts.trainer, config.inference, *parts.device);
+  const DataBuffer rows = RingRows(parts, 20, 3.0F);
+  std::vector<float> before(20), after(20);
+  parts.trainer.RefreshTarget();
+  online.Evaluate(rows.column(kInputColumn), before);
+  parts.Train(0, rows);
+  online.Evaluate(rows.column(kInputColumn), after);
+  EXPECT_NE(before, after);
+  EXPECT_EQ(online.num_rows(), 40);
   EXPECT_EQ(device.synchronizations, 0);
 }
 
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   const auto after = [](std::int64_t parts_of_a_batch) {
-    Components parts(
-        {.optimizer = {.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1},
-         .accumulation_steps = parts_of_a_batch,
-         .iterations_per_update = 5},
-        Norm::kLayer);
-    const double loss = parts.trainer.Train(0, RingRows(parts, 20, 3.0F), StopSignal()).loss;
-    const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
-    parts.trainer.PublishTarget();
-    return std::pair(loss, parts.target.Forward(rows).item<float>());
+    Config config =
+        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+    config.network.norm = Norm::kLayer;
+    config.train.accumulation_steps = parts_of_a_batch;
+    Parts parts(config);
+    const double loss = parts.Train(0, RingRows(parts, 20, 3.0F)).loss;
+    parts.trainer.RefreshTarget();
+    return std::pair(loss, parts.TargetEstimate());
   };
   EXPECT_NEAR(after(1).first, after(4).first, 1e-4);
   EXPECT_NEAR(after(1).second, after(4).second, 1e-5);
@@ -99,7 +123,10 @@ TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
 }
 
 TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
-  Components parts({.loss = Loss::kHuber, .huber_delta = 0.5});
+  Config config = SmallConfig();
+  config.train.loss = Loss::kHuber;
+  config.train.huber_delta = 0.5;
+  Parts parts(config);
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
@@ -112,53 +139,51 @@ TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
 }
 
 TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {
-  Components parts(kOptions);
+  Parts parts;
   const DataBuffer rows = RingRows(parts, 20, 3.0F);
-  std::vector<std::int64_t> iterations;
-  parts.trainer.OnIteration([&](std::int64_t iteration) { iterations.push_back(iteration); });
-  const TrainStats first = parts.trainer.Train(0, rows, StopSignal());
+  const TrainStats first = parts.Train(0, rows);
   EXPECT_EQ(first.iterations, 5);
   EXPECT_EQ(first.examples, 20);
+  EXPECT_EQ(parts.trainer.num_steps(), 5);
   TrainStats last;
-  for (std::int64_t update = 1; update < 40; ++update) {
-    last = parts.trainer.Train(update, rows, StopSignal());
-  }
+  for (std::int64_t update = 1; update < 40; ++update) last = parts.Train(update, rows);
   EXPECT_LT(last.loss, first.loss / 10);
-  EXPECT_EQ(iterations.front(), 0);
-  EXPECT_EQ(iterations.back(), 199);
+  EXPECT_EQ(parts.trainer.num_steps(), 200);
 }
 
-TEST(TorchTrainer, StopsBetweenIterations) {
-  Components parts(kOptions);
-  StopSignal stop;
-  parts.trainer.OnIteration([&](std::int64_t iteration) {
-    if (iteration == 2) stop.Request();
-  });
-  const TrainStats stats = parts.trainer.Train(0, RingRows(parts, 20, 1.0F), stop);
+TEST(TorchTrainer, APassCanEndEarly) {
+  Parts parts;
+  const DataBuffer rows = RingRows(parts, 20, 1.0F);
+  const std::unique_ptr<TrainPass> pass = parts.trainer.Begin(2, &rows);
+  EXPECT_EQ(pass->iterations_of_run(), 10);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(pass->Step());
+  EXPECT_EQ(pass->iterations_of_run(), 13);
+  const TrainStats stats = pass->Finish();
   EXPECT_EQ(stats.iterations, 3);
   EXPECT_EQ(stats.examples, 12);
 }
 
 TEST(TorchTrainer, ErrorNamesTheUpdateWhoseLossIsNotFinite) {
-  Components parts(kOptions);
+  Parts parts;
   const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
   try {
-    parts.trainer.Train(3, rows, StopSignal());
+    parts.Train(3, rows);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("update 3: the loss is "), std::string::npos);
   }
 }
 
-TEST(TorchTrainer, PublishCopiesTheCurrentWeights) {
-  Components parts(kOptions, Norm::kLayer);
-  const at::Tensor rows = at::tensor({1, 0, 0, 0, 0, 0}, at::kByte).view({1, 6});
-  parts.trainer.PublishTarget();
-  const float before = parts.target.Forward(rows).item<float>();
-  parts.trainer.Train(0, RingRows(parts, 20, 9.0F), StopSignal());
-  EXPECT_EQ(parts.target.Forward(rows).item<float>(), before);
-  parts.trainer.PublishTarget();
-  EXPECT_NE(parts.target.Forward(rows).item<float>(), before);
+TEST(TorchTrainer, RefreshCopiesTheCurrentWeights) {
+  Config config = SmallConfig();
+  config.network.norm = Norm::kLayer;
+  Parts parts(config);
+  parts.trainer.RefreshTarget();
+  const float before = parts.TargetEstimate();
+  parts.Train(0, RingRows(parts, 20, 9.0F));
+  EXPECT_EQ(parts.TargetEstimate(), before);
+  parts.trainer.RefreshTarget();
+  EXPECT_NE(parts.TargetEstimate(), before);
 }
 
 }  // namespace
