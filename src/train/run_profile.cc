@@ -37,7 +37,7 @@ nlohmann::ordered_json ToJson(const PhaseTimes& times) {
   return json;
 }
 
-void AddFlat(const std::string& thread, const PhaseTimes& times, nlohmann::ordered_json& json) {
+void AddFlat(std::string_view thread, const PhaseTimes& times, nlohmann::ordered_json& json) {
   constexpr double kLeastShare = 0.01;
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
@@ -60,32 +60,33 @@ double GeneratingIn(const PhaseTimes& generator) {
          generator[Phase::kWaitForAnswer];
 }
 
+constexpr const char* kMainThread = "main";
+
+// The threads of a run, by name. A new kind of thread needs an entry here.
+struct NamedThread {
+  std::string_view name;
+  PhaseTimes ThreadTimes::*times;
+  bool always_there = false;  // reported even if the run did not start it
+  bool in_metrics = true;
+};
+constexpr NamedThread kThreads[] = {
+    {kMainThread, &ThreadTimes::main, /*always_there=*/true},
+    {kGeneratorThread, &ThreadTimes::generator, /*always_there=*/true},
+    {kPrefetchThread, &ThreadTimes::prefetch},
+    {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
+    {kDiskThread, &ThreadTimes::disk},
+    {kTransferThread, &ThreadTimes::transfer}};
+
 ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
-  times.main -= earlier.main;
-  times.generator -= earlier.generator;
-  times.prefetch -= earlier.prefetch;
-  times.validation_prefetch -= earlier.validation_prefetch;
-  times.disk -= earlier.disk;
-  times.transfer -= earlier.transfer;
+  for (const NamedThread& thread : kThreads) times.*thread.times -= earlier.*thread.times;
   times.workers -= earlier.workers;
   return times;
 }
 
-constexpr const char* kMainThread = "main";
-
-// Returns the times of a thread by its name. A new kind of thread needs an entry here.
-PhaseTimes& AccountOf(const std::string& thread, ThreadTimes& all) {
-  constexpr std::pair<std::string_view, PhaseTimes ThreadTimes::*> kAccounts[] = {
-      {kMainThread, &ThreadTimes::main},
-      {kGeneratorThread, &ThreadTimes::generator},
-      {kPrefetchThread, &ThreadTimes::prefetch},
-      {kValidationPrefetch, &ThreadTimes::validation_prefetch},
-      {kDiskThread, &ThreadTimes::disk},
-      {kTransferThread, &ThreadTimes::transfer}};
-  for (const auto& [name, account] : kAccounts) {
-    if (name == thread) return all.*account;
-  }
-  throw Error(fmt::format("the thread '{}' has no entry in ThreadTimes", thread));
+PhaseTimes& TimesOf(const std::string& name, ThreadTimes& all) {
+  const auto* const found = std::ranges::find(kThreads, name, &NamedThread::name);
+  if (found != std::ranges::end(kThreads)) return all.*found->times;
+  throw Error(fmt::format("the thread '{}' has no entry in ThreadTimes", name));
 }
 
 double CoreSeconds(clockid_t clock) {
@@ -97,14 +98,13 @@ double CoreSeconds(clockid_t clock) {
 }  // namespace
 
 nlohmann::ordered_json ToJson(const ThreadTimes& times) {
-  nlohmann::ordered_json json = {{kMainThread, ToJson(times.main)},
-                                 {kGeneratorThread, ToJson(times.generator)}};
-  if (times.prefetch.wall_s > 0) json[kPrefetchThread] = ToJson(times.prefetch);
-  if (times.validation_prefetch.wall_s > 0) {
-    json[kValidationPrefetch] = ToJson(times.validation_prefetch);
+  nlohmann::ordered_json json;
+  for (const NamedThread& thread : kThreads) {
+    const PhaseTimes& of_thread = times.*thread.times;
+    if (thread.always_there || of_thread.wall_s > 0) {
+      json[std::string(thread.name)] = ToJson(of_thread);
+    }
   }
-  if (times.disk.wall_s > 0) json[kDiskThread] = ToJson(times.disk);
-  if (times.transfer.wall_s > 0) json[kTransferThread] = ToJson(times.transfer);
   json["workers"] = {{"count", times.worker_count},
                      {"wall_s", RoundedSeconds(times.workers.wall_s)},
                      {"busy_s", RoundedSeconds(times.workers.Work())},
@@ -114,11 +114,9 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
 
 nlohmann::ordered_json FlatJson(const ThreadTimes& times) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  AddFlat(kMainThread, times.main, json);
-  AddFlat(kGeneratorThread, times.generator, json);
-  AddFlat(kPrefetchThread, times.prefetch, json);
-  AddFlat(kDiskThread, times.disk, json);
-  AddFlat(kTransferThread, times.transfer, json);
+  for (const NamedThread& thread : kThreads) {
+    if (thread.in_metrics) AddFlat(thread.name, times.*thread.times, json);
+  }
   AddFlat("workers", times.workers, json);
   return json;
 }
@@ -156,7 +154,7 @@ ThreadTimes RunProfile::Times() const {
       all.workers += track.times;
       ++all.worker_count;
     } else {
-      AccountOf(track.name, all) += track.times;
+      TimesOf(track.name, all) += track.times;
     }
   }
   return all;
@@ -191,7 +189,7 @@ namespace {
 // Waits and phases below this share of the time are not reported.
 constexpr double kNegligible = 0.02;
 
-std::string DescribeThread(const std::string& name, const PhaseTimes& times) {
+std::string DescribeThread(std::string_view name, const PhaseTimes& times) {
   std::vector<std::pair<double, std::string_view>> shares;
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
@@ -332,11 +330,13 @@ std::string Ideal(double ideal, double measured) {
 }  // namespace
 
 std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
-  std::vector<std::string> lines = {DescribeThread("main", times.main),
-                                    DescribeThread("generator", times.generator)};
-  if (times.prefetch.wall_s > 0) lines.push_back(DescribeThread("prefetch", times.prefetch));
-  if (times.disk.wall_s > 0) lines.push_back(DescribeThread("disk", times.disk));
-  if (times.transfer.wall_s > 0) lines.push_back(DescribeThread("transfer", times.transfer));
+  std::vector<std::string> lines;
+  for (const NamedThread& thread : kThreads) {
+    const PhaseTimes& of_thread = times.*thread.times;
+    if (thread.in_metrics && of_thread.wall_s > 0) {
+      lines.push_back(DescribeThread(thread.name, of_thread));
+    }
+  }
   if (times.worker_count > 0) {
     lines.push_back(DescribeThread(
         fmt::format("+{} worker{}", times.worker_count, times.worker_count > 1 ? "s" : ""),
