@@ -33,6 +33,9 @@ enum class ChunkReading { kRead, kMap };
 enum class MetricsPlace { kCpu, kDevice };
 enum class Precision { kAuto, kFp32, kBf16 };
 
+/// Whether the labels of `target` come from a network.
+inline bool NeedsNetwork(Target target) { return target != Target::kWalkLength; }
+
 struct DomainConfig {
   std::string name = "cube3";
   std::string argument;  ///< of the puzzle's parameter; in a config its key is DomainParameter::key

@@ -199,7 +199,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                    .chunk_rows = options.chunk_rows,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
-  if (config.generate.target != Target::kWalkLength) {
+  if (NeedsNetwork(config.generate.target)) {
     // The rounding of a network's estimates depends on which rows are evaluated together and on the
     // number of threads.
     for (const char* key : {"generate.search", "generate.search_iterations",

@@ -9,12 +9,12 @@
 
 namespace tandem {
 
-BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options)
+BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, const Config& config)
     : domain_(domain),
-      options_(options),
+      config_(config.search),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
-      expander_(domain, evaluator, options.evaluate_rows) {}
+      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size)) {}
 
 void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -45,7 +45,7 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
       break;
     }
     expander_.Expand(frontier());
-    result.nodes += static_cast<std::int64_t>(expander_.expanded().size());
+    result.nodes += static_cast<std::int64_t>(expander_.size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
     if (const std::optional<std::size_t> goal = CheapestGoal()) {
       result.solved = true;
@@ -60,8 +60,8 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
 
 std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
   if (frontier_.empty()) return Ended::kExhausted;
-  if (steps_.size() >= options_.max_length) return Ended::kLengthLimit;
-  if (options_.max_seconds > 0 && seconds >= options_.max_seconds) return Ended::kTimeLimit;
+  if (std::cmp_greater_equal(steps_.size(), config_.max_length)) return Ended::kLengthLimit;
+  if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
   return std::nullopt;
 }
 
@@ -92,7 +92,7 @@ float BeamSearch::CostTo(std::size_t child) const {
 // The children by path cost, ties by index. Of equal children, NewChildren keeps the first in this
 // order.
 std::vector<std::uint32_t> BeamSearch::CheapestFirst() const {
-  std::vector<std::uint32_t> order(expander_.expanded().size());
+  std::vector<std::uint32_t> order(expander_.size());
   std::iota(order.begin(), order.end(), 0U);
   if (costs_differ_) {
     std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
@@ -121,18 +121,18 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 // The `width` new children with the least sum of path cost and estimate.
 std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
   std::vector<std::uint32_t> candidates = NewChildren();
-  if (candidates.size() <= options_.width) return candidates;
+  if (candidates.size() <= width()) return candidates;
   const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
   std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
-  const float least_action = *std::ranges::min_element(domain_.spec().action_costs);
+  const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
     const Step step = StepTo(candidates[i]);
-    const float more = domain_.spec().action_costs[step.action] - least_action;
+    const float more = domain_.spec().action_costs[step.action] - least_cost;
     ranked[i] = {values[i] + Excess(step.parent) + more, i};
   }
   // Ties go to the lower index, so that the result does not depend on the library's algorithm.
-  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
-  ranked.resize(options_.width);
+  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width()));
+  ranked.resize(width());
   std::ranges::sort(ranked, {}, &std::pair<float, std::uint32_t>::second);
   std::vector<std::uint32_t> chosen;
   for (const auto& [rank, i] : ranked) {
@@ -208,8 +208,8 @@ std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
   // duplicates.
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
-  while (chosen.size() < options().width && best != ranked.end()) {
-    const auto wanted = static_cast<std::ptrdiff_t>(options().width - chosen.size());
+  while (chosen.size() < width() && best != ranked.end()) {
+    const auto wanted = static_cast<std::ptrdiff_t>(width() - chosen.size());
     const auto end = best + std::min(wanted, ranked.end() - best);
     std::nth_element(best, end, ranked.end());
     std::sort(best, end);  // decides which of several equal children is kept

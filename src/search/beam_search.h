@@ -17,26 +17,19 @@
 
 namespace tandem {
 
-/// BeamOptions are the options of BeamSearch and QBeamSearch.
-struct BeamOptions {
-  std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth
-  std::size_t max_length = SearchConfig{}.max_length;  ///< depth at which to give up
-  double max_seconds = 0;  ///< time limit per puzzle, checked once per depth; 0: no limit
-  std::size_t evaluate_rows =
-      InferenceConfig{}.batch_size;  ///< most states per call of the evaluator
-};
-
-/// BeamSearch expands all kept states of one depth and keeps the `width` children with the least
-/// sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an earlier depth,
-/// and children equal to their parent (the result of an action that does not apply). It ends at the
-/// first depth that has a goal and returns the cheapest goal of that depth. States are compared by
-/// 64-bit hashes: with a million states kept, the chance that any two collide is about 3e-8.
+/// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
+/// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
+/// earlier depth, and children equal to their parent (the result of an action that does not apply).
+/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. States
+/// are compared by 64-bit hashes: with a million states kept, the chance that any two collide is
+/// about 3e-8.
 ///
 /// Puzzles are solved one after another.
 class BeamSearch : public Search {
  public:
+  /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
   /// `domain` and `evaluator` must outlive this.
-  BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options);
+  BeamSearch(const Domain& domain, Evaluator& evaluator, const Config& config);
 
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
 
@@ -46,7 +39,7 @@ class BeamSearch : public Search {
   virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
 
   const Domain& domain() const { return domain_; }
-  const BeamOptions& options() const { return options_; }
+  std::size_t width() const { return static_cast<std::size_t>(config_.beam_width); }
   Expander& expander() { return expander_; }
   ConstRows frontier() const;
 
@@ -88,7 +81,7 @@ class BeamSearch : public Search {
   void FinishResult(SearchResult& result) const;
 
   const Domain& domain_;
-  const BeamOptions options_;
+  const SearchConfig config_;
 
   const bool costs_differ_;
   std::vector<std::uint8_t> frontier_;    // the states of the current depth
@@ -108,8 +101,8 @@ class BeamSearch : public Search {
 class QBeamSearch final : public BeamSearch {
  public:
   /// `domain` and `q_net` must outlive this.
-  QBeamSearch(const Domain& domain, QEvaluator& q_net, BeamOptions options)
-      : BeamSearch(domain, q_net, options), q_net_(q_net) {}
+  QBeamSearch(const Domain& domain, QEvaluator& q_net, const Config& config)
+      : BeamSearch(domain, q_net, config), q_net_(q_net) {}
 
  private:
   std::vector<std::uint32_t> Choose(const StopSignal& stop) override;

@@ -35,10 +35,8 @@ TrainRun::Components::Components(const Config& config, std::shared_ptr<Device> d
   net.to(device->torch());
   net.train();
   if (config.generate.target != Target::kWalkLength) MakeEvaluators(config);
-  // In sync_main the generator queries the network being trained, so it produces no labels.
-  const bool uses_queue = queue != nullptr;
-  Evaluator* generating = uses_queue ? static_cast<Evaluator*>(queue.get()) : evaluator.get();
-  generator = MakeGenerator(*domain, config, {.network = generating, .labels = !uses_queue});
+  Evaluator* generating = queue != nullptr ? static_cast<Evaluator*>(queue.get()) : evaluator.get();
+  generator = MakeGenerator(*domain, config, generating);
   const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
   batch_size = config.batch_size_of(update);
   if (config.data.source == DataSource::kShards) MakeShards(config, from);
@@ -117,12 +115,7 @@ void TrainRun::Components::MakeEvaluators(const Config& config) {
   if (config.pipeline.mode != Mode::kSyncMain) return;
   current = std::make_unique<OnlineEvaluator>(net, type, *device, options);
   queue = std::make_unique<InferenceQueue>(*current);
-  labeller = std::make_unique<BellmanLabeller>(
-      *domain, *evaluator,
-      LabellerOptions{.head = config.network.head,
-                      .capped = config.generate.target == Target::kCappedValueIteration,
-                      .chunk_rows = config.generate.chunk_rows,
-                      .workers = static_cast<int>(*config.generate.workers)});
+  targets = std::make_unique<BellmanTargets>(*domain, *evaluator, config);
 }
 
 std::unique_ptr<TorchTrainer> TrainRun::Components::MakeTrainer(const Config& config) {
@@ -141,8 +134,7 @@ std::unique_ptr<TorchTrainer> TrainRun::Components::MakeTrainer(const Config& co
 void TrainRun::Components::MakeReplay(const Config& config) {
   const bool of_states = config.pipeline.mode == Mode::kSyncMain;
   replay = std::make_unique<ReplayBuffer>(
-      of_states ? StateSchema(domain->spec()) : schema,
-      static_cast<std::size_t>(config.live_rows_of(0)), config.replay.updates,
+      generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)), config.replay.updates,
       static_cast<std::uint64_t>(config.seed), config.replay.map_to);
   if (!of_states) replay_trainer = std::make_unique<ReplayTrainer>(*trainer, *replay);
 }
@@ -165,7 +157,7 @@ std::unique_ptr<Pipeline> TrainRun::Components::MakePipeline(const Config& confi
                                 .target = target_state};
   if (config.pipeline.mode == Mode::kSyncMain) {
     return MakeSyncMainPipeline(*generator, *trainer, schema, options, stop,
-                                {.queue = *queue, .replay = *replay, .labeller = *labeller});
+                                {.queue = *queue, .replay = *replay, .targets = *targets});
   }
   Trainer& trains = replay_trainer != nullptr ? static_cast<Trainer&>(*replay_trainer) : *trainer;
   const bool overlaps = config.pipeline.mode == Mode::kAsync && config.pipeline.overlap;

@@ -48,7 +48,7 @@ struct TrainRun::Components {
   std::unique_ptr<TorchEvaluator> evaluator;  // of `target`; null if `target` is
   std::unique_ptr<OnlineEvaluator> current;   // this and the next two: only in sync_main
   std::unique_ptr<InferenceQueue> queue;      // requests for `current`
-  std::unique_ptr<Labeller> labeller;
+  std::unique_ptr<BellmanTargets> targets;
   std::unique_ptr<Generator> generator;
   std::int64_t batch_size = 0;
   std::unique_ptr<ShardLoader> shards;  // null if no rows come from shards

@@ -133,6 +133,7 @@ class FillEndReporter final : public Generator {
       : generator_(generator), queue_(queue) {}
 
   bool needs_network() const override { return generator_.needs_network(); }
+  const Schema& schema() const override { return generator_.schema(); }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     try {
@@ -210,8 +211,10 @@ class SyncMainPipeline final : public Pipeline {
   // Labels this update's sample from replay and returns the seconds it took.
   double LabelSample() {
     const Stopwatch watch;
-    components_.labeller.Label(components_.replay.Sample(), examples_, stop_,
-                               [this] { components_.queue.Serve(); });
+    PipelinedLoop labelling =
+        components_.targets.Start(components_.replay.Sample(), examples_, stop_);
+    components_.queue.Serve();
+    while (labelling.Step()) components_.queue.Serve();
     return watch.Seconds();
   }
 

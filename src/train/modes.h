@@ -136,7 +136,7 @@ class ReplayTrainer final : public Trainer {
   ReplayBuffer& replay_;
 };
 
-class Labeller;
+class BellmanTargets;
 class InferenceQueue;
 class ReplayBuffer;
 
@@ -202,9 +202,9 @@ std::unique_ptr<Pipeline> MakeSequentialPipeline(Generator& generator, Trainer& 
 
 /// The objects that only sync_main needs. All must outlive the pipeline.
 struct SyncMainComponents {
-  InferenceQueue& queue;  ///< carries the generator's requests; serves one pipeline only
-  ReplayBuffer& replay;   ///< holds the generator's states
-  Labeller& labeller;     ///< labels states with the target network
+  InferenceQueue& queue;    ///< carries the generator's requests; serves one pipeline only
+  ReplayBuffer& replay;     ///< holds the generator's states
+  BellmanTargets& targets;  ///< labels states with the target network
 };
 
 /// Makes the mode sync_main: the network being trained guides the generator's searches. The main

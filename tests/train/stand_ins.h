@@ -71,6 +71,7 @@ class StandInGenerator final : public Generator {
   explicit StandInGenerator(StandIns& shared) : shared_(shared) {}
 
   bool needs_network() const override { return shared_.needs_network; }
+  const Schema& schema() const override { return kSchema; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     shared_.log.Add("fill " + std::to_string(request.update));
