@@ -36,6 +36,7 @@ class Watched final : public Generator {
   Watched(Generator& generator, std::function<void(const FillRequest&)> before)
       : generator_(generator), before_(std::move(before)) {}
   bool needs_network() const override { return generator_.needs_network(); }
+  const Schema& schema() const override { return generator_.schema(); }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     before_(request);
     generator_.Fill(request, out, stop);

@@ -20,6 +20,7 @@ class SlowGenerator final : public Generator {
  public:
   explicit SlowGenerator(double seconds) : seconds_(seconds) {}
   bool needs_network() const override { return true; }
+  const Schema& schema() const override { return kSchema; }
   void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { SleepFor(seconds_); }
 
  private:

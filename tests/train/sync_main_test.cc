@@ -1,4 +1,4 @@
-// Tests sync_main with a fake generator, labeller, network and trainer.
+// Tests sync_main with a fake generator, fake networks and a fake trainer.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,6 +10,8 @@
 
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "support/generator_config.h"
+#include "support/path_domain.h"
 #include "tandem/error.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
@@ -19,9 +21,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const Schema kStates{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1}}};
-const Schema kExamples{.columns = {{.name = "id", .type = ElementType::kFloat32, .width = 1},
-                                   {.name = "label", .type = ElementType::kFloat32, .width = 1}}};
+// The cell of a row's state is the row's id.
+const PathDomain kPath(256);
+const Schema kStates = StateSchema(kPath.spec());
+const Schema kExamples = ExampleSchema(kPath.spec());
 constexpr std::int64_t kRows = 8;
 constexpr std::int64_t kIterations = 4;
 constexpr std::int64_t kEarlier = 2;
@@ -29,7 +32,7 @@ constexpr std::int64_t kEarlier = 2;
 // The state that the fakes share. The "network" is a number: how many iterations it was trained.
 struct World {
   int asks = 6;  // requests in each fill
-  int fill_fails_at = -1, network_fails_at = -1, labeller_fails_at = -1, train_fails_at = -1;
+  int fill_fails_at = -1, network_fails_at = -1, target_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
   milliseconds iteration_time{0}, answer_time{0};
@@ -51,6 +54,7 @@ class AskingGenerator final : public Generator {
   AskingGenerator(World& world, Evaluator& network) : world_(world), network_(network) {}
 
   bool needs_network() const override { return true; }
+  const Schema& schema() const override { return kStates; }
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     ++world_.fills;
@@ -63,8 +67,9 @@ class AskingGenerator final : public Generator {
       world_.answers.push_back(answer);
     }
     if (request.update == world_.fill_fails_at) throw Error("the simulator broke");
-    std::iota(out.floats(0).begin(), out.floats(0).end(),
-              static_cast<float>(request.update * kRows));
+    const Rows states = out.column(kStateColumn);
+    std::iota(states.bytes().begin(), states.bytes().end(),
+              static_cast<std::uint8_t>(request.update * kRows));
   }
 
  private:
@@ -90,18 +95,16 @@ class Network final : public Evaluator {
   int asked_ = 0;
 };
 
-class TargetLabeller final : public Labeller {
+// All rows of an update are labelled in one evaluation.
+class TargetNetwork final : public Evaluator {
  public:
-  explicit TargetLabeller(World& world) : world_(world) {}
+  explicit TargetNetwork(World& world) : world_(world) {}
 
-  void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& /*stop*/,
-             const std::function<void()>& between) override {
-    between();
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
     const auto update = static_cast<int>(world_.labelled_by.size());
-    if (update == world_.labeller_fails_at) throw Error("the labeller broke");
+    if (update == world_.target_fails_at) throw Error("the target network broke");
     world_.labelled_by.push_back(world_.target);
-    std::ranges::copy(states.floats(0), examples.floats(0).begin());
-    std::ranges::fill(examples.floats(1), static_cast<float>(world_.target));
+    std::ranges::fill(values, static_cast<float>(world_.target));
   }
 
  private:
@@ -116,7 +119,7 @@ class CountingTrainer final : public Trainer {
 
   TrainStats Train(std::int64_t update, const DataBuffer& rows, const StopSignal& stop) override {
     if (update == world_.train_fails_at) throw Error("the loss is not finite");
-    const std::span<const float> ids = rows.floats(0);
+    const std::span<const std::uint8_t> ids = rows.column(kInputColumn).bytes();
     world_.trained.emplace_back(ids.begin(), ids.end());
     TrainStats stats;
     for (; stats.iterations < kIterations && !stop.Reached(); ++stats.iterations) {
@@ -155,7 +158,7 @@ struct SyncMainRun {
       : network(world),
         queue(network),
         generator(world, queue),
-        labeller(world),
+        target_network(world),
         trainer(world),
         pipeline(MakeSyncMainPipeline(generator, trainer, kExamples,
                                       {.rows_per_update = kRows,
@@ -164,14 +167,15 @@ struct SyncMainRun {
                                        .loss_thresh = world.loss_thresh,
                                        .first_update = first_update},
                                       stop,
-                                      {.queue = queue, .replay = replay, .labeller = labeller})) {}
+                                      {.queue = queue, .replay = replay, .targets = targets})) {}
 
   StopSignal stop;
   Network network;
   InferenceQueue queue;
   AskingGenerator generator;
   ReplayBuffer replay{kStates, kRows, kEarlier, /*seed=*/1};
-  TargetLabeller labeller;
+  TargetNetwork target_network;
+  BellmanTargets targets{kPath, target_network, GeneratorConfig({.workers = 2})};
   CountingTrainer trainer;
   std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
 };
@@ -283,7 +287,7 @@ TEST(SyncMain, AnExceptionOnAnySideEndsTheRunWithItsMessage) {
   for (const int at : {0, 3}) {
     ExpectFailure({.fill_fails_at = at}, "the simulator broke");
     ExpectFailure({.network_fails_at = 7 * at}, "the network broke");
-    ExpectFailure({.labeller_fails_at = at}, "the labeller broke");
+    ExpectFailure({.target_fails_at = at}, "the target network broke");
     ExpectFailure({.train_fails_at = at}, "the loss is not finite");
   }
 }
