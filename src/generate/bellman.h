@@ -42,9 +42,6 @@ struct StateBatch {
   Rows rows() {
     return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
   }
-  ConstRows rows() const {
-    return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
-  }
 
   void Resize(std::size_t size);
 

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 
+#include "base/parallel.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
 
@@ -27,10 +29,23 @@ class PipelinedLoop {
 
   /// Starts to prepare turn 0. `arena` and `stop` must outlive this.
   PipelinedLoop(tbb::task_arena& arena, std::int64_t turns, const StopSignal& stop, Turn prepare,
-                Turn evaluate);
+                Turn evaluate)
+      : arena_(arena),
+        turns_(turns),
+        stop_(stop),
+        prepare_(std::move(prepare)),
+        evaluate_(std::move(evaluate)) {
+    StartPreparing(0);
+  }
 
   /// Waits until no turn is being prepared.
-  ~PipelinedLoop();
+  ~PipelinedLoop() {
+    try {
+      FinishPreparing();  // the task uses objects of the caller
+    } catch (...) {
+      // Step has thrown another exception, or the caller does not want the remaining turns.
+    }
+  }
   PipelinedLoop(const PipelinedLoop&) = delete;
   PipelinedLoop& operator=(const PipelinedLoop&) = delete;
 
@@ -38,7 +53,14 @@ class PipelinedLoop {
   /// next turn. Returns false, and does nothing, if all turns are done. Throws Stopped once `stop`
   /// is reached, and whatever `prepare` or `evaluate` throws. After an exception the loop can only
   /// be destroyed.
-  bool Step();
+  bool Step() {
+    if (next_ == turns_) return false;
+    FinishPreparing();
+    if (stop_.Reached()) throw Stopped();
+    StartPreparing(next_ + 1);
+    evaluate_(next_++);
+    return true;
+  }
 
   /// Does all remaining turns. Throws like Step.
   void Run() {
@@ -47,15 +69,34 @@ class PipelinedLoop {
   }
 
  private:
-  void StartPreparing(std::int64_t turn);
-  void FinishPreparing();
+  void StartPreparing(std::int64_t turn) {
+    if (turn >= turns_) return;
+    SanitizerRelease(this);
+    arena_.execute([&] {
+      preparation_.run([this, turn] {
+        SanitizerAcquire(this);
+        {
+          const Attach attach(timeline_);
+          const Span span(Phase::kGenerate);
+          prepare_(turn);
+        }
+        SanitizerRelease(this);
+      });
+    });
+  }
+
+  void FinishPreparing() {
+    const Span span(Phase::kWaitForWorkers);
+    arena_.execute([&] { preparation_.wait(); });
+    SanitizerAcquire(this);
+  }
 
   tbb::task_arena& arena_;
   const std::int64_t turns_;
   const StopSignal& stop_;
   const Turn prepare_;
   const Turn evaluate_;
-  Timeline* const timeline_;
+  Timeline* const timeline_ = Timeline::Current();
   std::int64_t next_ = 0;
   tbb::task_group preparation_;
 };

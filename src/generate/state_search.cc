@@ -16,7 +16,7 @@ class GreedyRollout final : public StateSearch {
  public:
   GreedyRollout(const DomainSpec& spec, double epsilon) : spec_(spec), epsilon_(epsilon) {}
 
-  void Begin(const StateBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
+  void Begin(StateBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
 
   bool Next(StateBatch& batch, std::size_t i, Random random) override {
     const std::size_t first_child = i * spec_.num_actions();
@@ -55,7 +55,7 @@ class AStarSearch final : public StateSearch {
   AStarSearch(const DomainSpec& spec, double weight)
       : spec_(spec), config_{.weight = weight, .batch = 1, .max_nodes = 0, .max_seconds = 0} {}
 
-  void Begin(const StateBatch& batch, std::size_t i) override {
+  void Begin(StateBatch& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
     tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i], /*start_is_goal=*/false);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open

@@ -20,7 +20,7 @@ class StateSearch {
 
   /// Starts a new search from state i, whose bytes and bound must be set, and discards the previous
   /// search.
-  virtual void Begin(const StateBatch& batch, std::size_t i) = 0;
+  virtual void Begin(StateBatch& batch, std::size_t i) = 0;
 
   /// Replaces state i and its bound with the next state to expand. Requires that the children of
   /// state i were evaluated and that none of them is a goal. Returns false, and leaves state i

@@ -122,8 +122,8 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group, std
 }
 
 // Writes the columns that do not depend on estimates.
-void ValueIterationGenerator::WriteState(const CurrentFill& fill, const StateBatch& batch,
-                                         std::size_t i, std::size_t row) const {
+void ValueIterationGenerator::WriteState(const CurrentFill& fill, StateBatch& batch, std::size_t i,
+                                         std::size_t row) const {
   if (labelled_) {
     domain_.Encode(batch.rows().Slice(i, 1), fill.out.column(kInputColumn).Slice(row, 1));
     return;

@@ -53,8 +53,7 @@ class ValueIterationGenerator final : public Generator {
 
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t i) const;
-  void WriteState(const CurrentFill& fill, const StateBatch& batch, std::size_t i,
-                  std::size_t row) const;
+  void WriteState(const CurrentFill& fill, StateBatch& batch, std::size_t i, std::size_t row) const;
   void WriteTargets(const CurrentFill& fill, const Group& group) const;
 
   const Domain& domain_;

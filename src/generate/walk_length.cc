@@ -22,17 +22,19 @@ class WalkLengthGenerator::Prefixes {
  public:
   // Starts just before `row`: the walk that contains it is replayed from its start up to there.
   Prefixes(const WalkLengthGenerator& generator, std::int64_t update, std::int64_t row)
-      : domain_(generator.domain_),
-        walk_length_(generator.config_.max_scramble),
-        seed_(generator.seed_),
+      : generator_(generator),
         update_(update),
-        state_(domain_.spec().state_size) {
-    StartWalk(row / walk_length_);
-    for (std::int64_t i = row % walk_length_; i > 0; --i) Next();
+        state_(generator.domain_.spec().state_size),
+        walk_(row / generator.walk_length_) {
+    StartWalk();
+    for (std::int64_t i = row % generator.walk_length_; i > 0; --i) Next();
   }
 
   void Next() {
-    if (length_ == walk_length_) StartWalk(walk_ + 1);
+    if (length_ == generator_.walk_length_) {
+      ++walk_;
+      StartWalk();
+    }
     steps_->Step();
     ++length_;
   }
@@ -41,28 +43,26 @@ class WalkLengthGenerator::Prefixes {
   const RandomWalk& walk() const { return *steps_; }
 
  private:
-  void StartWalk(std::int64_t walk) {
-    walk_ = walk;
+  void StartWalk() {
     length_ = 0;
-    steps_.emplace(domain_,
-                   Random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(update_),
-                          static_cast<std::uint64_t>(walk)),
+    steps_.emplace(generator_.domain_,
+                   Random(generator_.seed_, Purpose::kScramble, static_cast<std::uint64_t>(update_),
+                          static_cast<std::uint64_t>(walk_)),
                    state_);
   }
 
-  const Domain& domain_;
-  const std::int64_t walk_length_;
-  const std::uint64_t seed_;
+  const WalkLengthGenerator& generator_;
   const std::int64_t update_;
   std::vector<std::uint8_t> state_;
-  std::int64_t walk_ = 0;
+  std::int64_t walk_;
   std::int64_t length_ = 0;
   std::optional<RandomWalk> steps_;
 };
 
 WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config)
     : domain_(domain),
-      config_(config.generate),
+      walk_length_(config.generate.max_scramble),
+      range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),
       head_(config.network.head),
       schema_(ExampleSchema(domain.spec(), head_)),
@@ -77,7 +77,7 @@ WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& con
 
 void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                const StopSignal& stop) {
-  const RowRanges ranges(request.rows, config_.chunk_rows);
+  const RowRanges ranges(request.rows, range_rows_);
   arena_.execute([&] {
     ForRanges(ranges.size(), 1, [&](std::size_t first, std::size_t count) {
       for (std::size_t i = first; i < first + count; ++i) {

@@ -40,7 +40,8 @@ class WalkLengthGenerator final : public Generator {
   void WriteLabel(const RandomWalk& walk, std::span<float> label) const;
 
   const Domain& domain_;
-  const GenerateConfig config_;
+  const std::int64_t walk_length_;
+  const std::int64_t range_rows_;
   const std::uint64_t seed_;
   const Head head_;
   const Schema schema_;

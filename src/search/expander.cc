@@ -80,62 +80,9 @@ void Expander::MakeChildren(ConstRows states, std::size_t first) {
   }
 }
 
-std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                          const StopSignal& stop) {
-  const auto encode = [&](std::size_t first, Rows inputs) {
-    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
-      for (std::size_t i = begin; i < begin + count; ++i) {
-        domain_.Encode(ConstRows(states[chosen[first + i]]), inputs.Slice(i, 1));
-      }
-    });
-  };
-  InSlices(chosen.size(), 1, stop, encode,
-           [&](ConstRows inputs, std::span<float> into) { evaluator_.Evaluate(inputs, into); });
-  RejectNan([&](std::size_t i) { return states[chosen[i]]; });
-  return values_;
-}
-
-std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
-                                                 const StopSignal& stop) {
-  const auto encode = [&](std::size_t first, Rows inputs) {
-    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
-      domain_.Encode(states.Slice(first + begin, count), inputs.Slice(begin, count));
-    });
-  };
-  const std::size_t num_actions = domain_.spec().num_actions();
-  InSlices(states.size(), num_actions, stop, encode,
-           [&](ConstRows inputs, std::span<float> into) { q_net.EvaluateActions(inputs, into); });
-  RejectNan([&](std::size_t i) { return states[i / num_actions]; });
-  return values_;
-}
-
-void Expander::EstimateAll() {
-  if (size() == 0) return;
-  const Span span(Phase::kEvaluate);
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  evaluator_.Evaluate(ConstRows(inputs_.data(), size(), input_size), values_);
-  RejectNan([&](std::size_t child) { return children()[child]; });
-}
-
-// Works in slices so that a stop takes effect quickly and the inputs stay in cache.
-template <class Encode, class Evaluate>
-void Expander::InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
-                        const Encode& encode, const Evaluate& evaluate) {
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  values_.resize(rows * width);
-  for (std::size_t first = 0; first < rows; first += evaluate_rows_) {
-    if (stop.Reached()) throw Stopped();
-    const std::size_t count = std::min(evaluate_rows_, rows - first);
-    inputs_.resize(count * input_size);
-    const Rows inputs(inputs_.data(), count, input_size);
-    encode(first, inputs);
-    evaluate(inputs, std::span(values_).subspan(first * width, count * width));
-  }
-}
-
 // Every comparison with NaN is false, so min and max would drop it silently.
-void Expander::RejectNan(
-    const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of) const {
+template <class StateOf>
+void Expander::RejectNan(std::size_t width, const StateOf& state_of) const {
   const auto found = std::ranges::find_if(values_, [](float value) { return std::isnan(value); });
   if (found == values_.end()) return;
   const auto i = static_cast<std::size_t>(found - values_.begin());
@@ -143,7 +90,53 @@ void Expander::RejectNan(
       "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
       "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
       "lower optimizer.learning_rate.",
-      domain_.spec().name, domain_.FormatState(state_of(i))));
+      domain_.spec().name, domain_.FormatState(state_of(i / width))));
+}
+
+// Works in slices so that a stop takes effect quickly and the inputs stay in cache.
+template <class StateOf, class Evaluate>
+std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
+                                          const StopSignal& stop, const StateOf& state_of,
+                                          const Evaluate& evaluate) {
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  values_.resize(rows * width);
+  for (std::size_t first = 0; first < rows; first += evaluate_rows_) {
+    if (stop.Reached()) throw Stopped();
+    const std::size_t slice = std::min(evaluate_rows_, rows - first);
+    inputs_.resize(slice * input_size);
+    const Rows inputs(inputs_.data(), slice, input_size);
+    ForRanges(slice, kGrain, [&](std::size_t begin, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        domain_.Encode(ConstRows(state_of(first + i)), inputs.Slice(i, 1));
+      }
+    });
+    evaluate(inputs, std::span(values_).subspan(first * width, slice * width));
+  }
+  RejectNan(width, state_of);
+  return values_;
+}
+
+std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                          const StopSignal& stop) {
+  return InSlices(
+      chosen.size(), 1, stop, [&](std::size_t i) { return states[chosen[i]]; },
+      [&](ConstRows inputs, std::span<float> values) { evaluator_.Evaluate(inputs, values); });
+}
+
+std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
+                                                 const StopSignal& stop) {
+  return InSlices(
+      states.size(), static_cast<std::size_t>(domain_.spec().num_actions()), stop,
+      [&](std::size_t i) { return states[i]; },
+      [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
+}
+
+void Expander::EstimateAll() {
+  if (size() == 0) return;
+  const Span span(Phase::kEvaluate);
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  evaluator_.Evaluate(ConstRows(inputs_.data(), size(), input_size), values_);
+  RejectNan(1, [&](std::size_t child) { return children()[child]; });
 }
 
 float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }

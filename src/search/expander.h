@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -93,14 +92,15 @@ class Expander {
   void ResizeChildren(std::size_t states);
   void MakeChildren(ConstRows states, std::size_t first);
 
-  // Calls encode(first, inputs) and evaluate(inputs, values) for one slice after another. Each row
-  // has `width` values.
-  template <class Encode, class Evaluate>
-  void InSlices(std::size_t rows, std::size_t width, const StopSignal& stop, const Encode& encode,
-                const Evaluate& evaluate);
+  // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
+  // `width` values.
+  template <class StateOf, class Evaluate>
+  std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
+                                  const StateOf& state_of, const Evaluate& evaluate);
 
-  // Checks values_. state_of(i) is the state that values_[i] belongs to.
-  void RejectNan(const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of) const;
+  // Checks values_. state_of(i / width) is the state that values_[i] belongs to.
+  template <class StateOf>
+  void RejectNan(std::size_t width, const StateOf& state_of) const;
 
   const Domain& domain_;
   Evaluator& evaluator_;

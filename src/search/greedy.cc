@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "search/expander.h"
@@ -98,13 +97,12 @@ Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const fl
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
   Expander expander(domain, v_net);
-  const StopSignal never;
   const std::uint32_t first = 0;
-  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, never)[0];
-  expander.Expand(ConstRows(state));
-  std::vector<std::uint32_t> every(expander.size());
-  std::iota(every.begin(), every.end(), 0U);
-  Hint hint = BestOf(domain.spec(), expander, expander.Estimate(expander.children(), every, never));
+  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, StopSignal())[0];
+  expander.Resize(1);
+  expander.ExpandRange(ConstRows(state), 0);
+  expander.EstimateAll();
+  Hint hint = BestOf(domain.spec(), expander, expander.estimates());
   hint.estimate = CostToGo(/*is_goal=*/false, estimate);
   return hint;
 }
