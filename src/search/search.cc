@@ -36,10 +36,8 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
     case SearchMethod::kAStar:
       return std::make_unique<AStar>(domain, network, config);
     case SearchMethod::kBeam:
-      if (config.network.head == Head::kV) {
-        return std::make_unique<BeamSearch>(domain, network, config);
-      }
-      return std::make_unique<QBeamSearch>(domain, network, config);
+      return std::make_unique<BeamSearch>(domain, network, config,
+                                          config.network.head == Head::kQ ? &network : nullptr);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

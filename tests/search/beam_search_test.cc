@@ -168,10 +168,10 @@ class TrueActions final : public QEvaluator {
   const StateMap distances_;
 };
 
-TEST(QBeamSearch, WidthOneFollowsExactQValues) {
+TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  QBeamSearch search(pancakes, truth, {.search = {.beam_width = 1, .max_length = 10}});
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 1, .max_length = 10}}, &truth);
   for (const auto& [state, distance] : Distances(pancakes)) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
@@ -180,10 +180,10 @@ TEST(QBeamSearch, WidthOneFollowsExactQValues) {
   }
 }
 
-TEST(QBeamSearch, FailedSearchReportsTheLeastEstimate) {
+TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {
   const PancakeDomain pancakes(6);
   TrueActions truth(pancakes);
-  QBeamSearch search(pancakes, truth, {.search = {.beam_width = 3, .max_length = 2}});
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 3, .max_length = 2}}, &truth);
   StateMap distances = Distances(pancakes);
   const auto farthest =
       std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
@@ -195,21 +195,39 @@ TEST(QBeamSearch, FailedSearchReportsTheLeastEstimate) {
             farthest->second - 2);
 }
 
+// Gives every state and every action the same value, and counts the calls of its methods.
+class SameValue final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+    ++calls;
+    std::ranges::fill(values, 1.0F);
+  }
+  void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
+    ++calls_of_actions;
+    std::ranges::fill(values, 2.0F);
+  }
+  int calls = 0, calls_of_actions = 0;
+};
+
 TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   const PancakeDomain pancakes(4);
-  TrueActions network(pancakes);
-  Config config;
-  const auto make = [&](SearchMethod method, Head head) {
+  const State start = {3, 1, 0, 2};
+  SameValue network;
+  Config config{.search = {.beam_width = 1}};
+  const auto calls_of_q_values = [&](SearchMethod method, Head head) {
     config.search.method = method;
     config.network.head = head;
-    return MakeSearch(pancakes, network, config);
+    network = SameValue();
+    const auto search = MakeSearch(pancakes, network, config);
+    EXPECT_EQ(dynamic_cast<AStar*>(search.get()) != nullptr, method == SearchMethod::kAStar);
+    search->Solve(start, StopSignal());
+    EXPECT_GT(network.calls + network.calls_of_actions, 0);
+    return network.calls_of_actions;
   };
-  for (const Head head : {Head::kV, Head::kQ}) {
-    EXPECT_NE(dynamic_cast<AStar*>(make(SearchMethod::kAStar, head).get()), nullptr);
-    const auto beam = make(SearchMethod::kBeam, head);
-    EXPECT_NE(dynamic_cast<BeamSearch*>(beam.get()), nullptr);
-    EXPECT_EQ(dynamic_cast<QBeamSearch*>(beam.get()) != nullptr, head == Head::kQ);
-  }
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kV), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kQ), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kBeam, Head::kV), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
 }
 
 }  // namespace

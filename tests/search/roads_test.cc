@@ -159,7 +159,7 @@ class OfRoads final : public QEvaluator {
 TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   const RoadsDomain map(kTwoSides, kCosts);
   OfRoads ahead(kTwoSides, kCosts, kAhead);
-  QBeamSearch search(map, ahead, {.search = {.beam_width = 2}});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
@@ -170,7 +170,7 @@ TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const std::vector<float> costs = {1, 1, 1, 1};
   const RoadsDomain map(roads, costs);
   OfRoads ahead(roads, costs, {0, 0, 1, 2});
-  QBeamSearch search(map, ahead, {.search = {.beam_width = 2}});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
 }
 
