@@ -8,10 +8,10 @@ namespace tandem {
 
 int RunGenerate(const GenerateArgs& args) {
   Config config = LoadConfig(args.config, args.overrides);
-  if (config.generate.target != Target::kWalkLength) return RunGenerateWithNetwork(args);
+  if (NeedsNetwork(config.generate.target)) return RunGenerateWithNetwork(args);
   config.generate.workers = config.generate.workers.value_or(NumCores());
   const auto domain = MakeDomain(config.domain.full_name());
-  return GenerateWith(args, config, *domain, {}, "");
+  return GenerateWith(args, config, *domain, nullptr, "");
 }
 
 }  // namespace tandem

@@ -33,8 +33,7 @@ int Generate(const GenerateArgs& args) {
   FrozenNet frozen(spec, WeightTypeFor(config.inference), device->torch());
   frozen.CopyFrom(net);
   TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.inference));
-  return GenerateWith(args, config, *domain, {.network = &evaluator}, sha256,
-                      at::get_cpu_capability());
+  return GenerateWith(args, config, *domain, &evaluator, sha256, at::get_cpu_capability());
 }
 
 }  // namespace

@@ -115,14 +115,16 @@ class Reporter {
 }  // namespace
 
 int GenerateWith(const GenerateArgs& args, const Config& config, const Domain& domain,
-                 AskedNetwork asked, const std::string& weights_sha256,
+                 Evaluator* network, const std::string& weights_sha256,
                  const std::string& instruction_set) {
   CheckPluginDomain(domain);
   CheckWholeWalk(args, config);
   const ShardSetSpec set =
       SpecOfSet(config, domain.spec(), OptionsOf(args), weights_sha256, instruction_set);
   const Share share = ParseShare(args.share);
-  const auto generator = MakeGenerator(domain, config, asked);
+  Config labelled = config;
+  labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
+  const auto generator = MakeGenerator(domain, labelled, network);
   Announce(set, share, args);
   const StopOnSignals signals(ClosedPipe::kStops);
   Reporter reporter;

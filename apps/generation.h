@@ -9,10 +9,10 @@
 
 namespace tandem {
 
-/// Writes the shards and returns the exit code. `config` must have no `auto` left. MakeGenerator
-/// says what `asked` must hold, and SpecOfSet describes `weights_sha256` and `instruction_set`.
+/// Writes the shards and returns the exit code. `config` must have no `auto` left. `network` may be
+/// null if the target needs none. SpecOfSet describes `weights_sha256` and `instruction_set`.
 int GenerateWith(const GenerateArgs& args, const Config& config, const Domain& domain,
-                 AskedNetwork asked, const std::string& weights_sha256,
+                 Evaluator* network, const std::string& weights_sha256,
                  const std::string& instruction_set = "");
 
 }  // namespace tandem

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "search/astar.h"
-#include "search/beam_search.h"
 #include "tandem/error.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
@@ -28,45 +27,20 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
 }
 
 // Logs how much memory the node limit takes, because memory grows with the nodes.
-void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
-  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", options.weight,
-                                 WithThousands(static_cast<long long>(options.batch)));
-  if (options.instances > 1) text += fmt::format(" of each of {} puzzles", options.instances);
-  if (options.max_nodes == 0) {
+void AnnounceAStar(const SearchConfig& config, const DomainSpec& spec) {
+  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", config.weight,
+                                 WithThousands(config.batch));
+  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
+  if (config.max_nodes == 0) {
     constexpr std::size_t kMany = 1'000'000;
     text += fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
   } else {
-    const auto bytes = static_cast<double>(AStarBytesFor(options.max_nodes, spec));
-    text += fmt::format("; at most {} nodes, which take {}{}",
-                        WithThousands(static_cast<long long>(options.max_nodes)), HumanBytes(bytes),
-                        options.instances > 1 ? ", for each" : "");
+    const auto bytes =
+        static_cast<double>(AStarBytesFor(static_cast<std::size_t>(config.max_nodes), spec));
+    text += fmt::format("; at most {} nodes, which take {}{}", WithThousands(config.max_nodes),
+                        HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
   }
   LogInfo(text);
-}
-
-std::unique_ptr<Search> MakeBeamSearch(const Config& config, Model& model) {
-  const BeamOptions options = {
-      .width = static_cast<std::size_t>(config.search.beam_width),
-      .max_length = static_cast<std::size_t>(config.search.max_length),
-      .max_seconds = config.search.max_seconds,
-      .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
-  if (config.network.head == Head::kQ) {
-    return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
-  }
-  return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
-}
-
-std::unique_ptr<Search> MakeAStar(const Config& config, Model& model) {
-  const SearchConfig& search = config.search;
-  const AStarOptions options = {
-      .weight = static_cast<float>(search.weight),
-      .batch = static_cast<std::size_t>(search.batch),
-      .instances = static_cast<std::size_t>(search.instances),
-      .max_nodes = static_cast<std::size_t>(search.max_nodes),
-      .max_seconds = search.max_seconds,
-      .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
-  AnnounceAStar(options, model.domain().spec());
-  return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
 }
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
@@ -113,8 +87,10 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
-  const bool astar = config_.search.method == SearchMethod::kAStar;
-  return astar ? MakeAStar(config_, *model_) : MakeBeamSearch(config_, *model_);
+  if (config_.search.method == SearchMethod::kAStar) {
+    AnnounceAStar(config_.search, domain().spec());
+  }
+  return tandem::MakeSearch(domain(), model_->evaluator(), config_);
 }
 
 std::string LoadedModel::Failure(const SearchResult& result) const {

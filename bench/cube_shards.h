@@ -55,7 +55,7 @@ class CubeShards {
     const Config config = CubeConfig();
     const auto domain = MakeDomain(config.domain.full_name());
     const StopSignal stop;
-    GenerateShards(*MakeGenerator(*domain, config, {}),
+    GenerateShards(*MakeGenerator(*domain, config, nullptr),
                    SpecOfSet(config, domain->spec(), {.examples = examples}, ""), path(), {}, stop,
                    [](const GenerateProgress&) {});
   }

@@ -37,7 +37,7 @@ DataBuffer RowsOfAnUpdate() {
   const Config config = CubeConfig();
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer rows(ExampleSchema(domain->spec()), static_cast<std::size_t>(kIterations * kBatch));
-  MakeGenerator(*domain, config, {})->Fill({.rows = kIterations * kBatch}, rows, StopSignal());
+  MakeGenerator(*domain, config, nullptr)->Fill({.rows = kIterations * kBatch}, rows, StopSignal());
   return rows;
 }
 

@@ -95,10 +95,10 @@ BENCHMARK(WalkNPuzzle);
 // Generates rows of examples, including labels and random numbers.
 void FillWalkLength(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator generator(
-      *cube,
-      {.seed = 1, .length = 26, .chunk_rows = 4096, .workers = static_cast<int>(state.range(0))});
-  DataBuffer rows(ExampleSchema(cube->spec()), 100'000);
+  Config config;
+  config.generate.workers = state.range(0);
+  WalkLengthGenerator generator(*cube, config);
+  DataBuffer rows(generator.schema(), 100'000);
   std::int64_t update = 0;
   for (auto _ : state) {
     generator.Fill({.update = update++, .first_row = 0, .rows = 100'000}, rows, StopSignal());

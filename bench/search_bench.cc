@@ -120,14 +120,15 @@ void SolveIn(benchmark::State& state, Search& search, const Domain& cube, int th
 // Arguments: batch, puzzles at a time, threads.
 void AStarNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  const auto instances = static_cast<std::size_t>(state.range(1));
+  const std::int64_t instances = state.range(1);
   CheapEvaluator evaluator;
   AStar search(*cube, evaluator,
-               {.weight = kWeight,
-                .batch = static_cast<std::size_t>(state.range(0)),
-                .instances = instances,
-                .max_nodes = kNodes / instances});
-  SolveIn(state, search, *cube, static_cast<int>(state.range(2)), instances);
+               {.search = {.weight = kWeight,
+                           .batch = state.range(0),
+                           .instances = instances,
+                           .max_nodes = static_cast<std::int64_t>(kNodes) / instances}});
+  SolveIn(state, search, *cube, static_cast<int>(state.range(2)),
+          static_cast<std::size_t>(instances));
 }
 BENCHMARK(AStarNodes)
     ->ArgNames({"batch", "puzzles", "threads"})
@@ -149,7 +150,7 @@ void BeamNodes(benchmark::State& state) {
   CheapEvaluator evaluator;
   BeamSearch search(
       *cube, evaluator,
-      {.width = static_cast<std::size_t>(state.range(0)), .max_length = 1'000'000 / 12 / 1024});
+      {.search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}});
   SolveIn(state, search, *cube, static_cast<int>(state.range(1)), 1);
 }
 BENCHMARK(BeamNodes)

@@ -1,16 +1,19 @@
-// Bellman backups: states, their children, and the network's estimates of the children.
+// Bellman backups: states, their children, and the targets that the network's estimates of the
+// children give.
 #pragma once
+
+#include <oneapi/tbb/task_arena.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
+#include "generate/generator.h"
 #include "generate/pipelined_loop.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
@@ -18,171 +21,89 @@
 
 namespace tandem {
 
-/// ExpandedBatch holds a batch of states together with their children and the network's estimates
-/// of the children. Its memory is reused for the next batch.
-struct ExpandedBatch {
-  explicit ExpandedBatch(const Domain& domain) : children(domain) {}
-
-  std::size_t size() const { return is_goal.size(); }
-  Rows rows() { return {states.data(), size(), size() > 0 ? states.size() / size() : 0}; }
-  ConstRows rows() const {
-    return {states.data(), size(), size() > 0 ? states.size() / size() : 0};
-  }
-
-  // One element, or one row of bytes, per state.
-  std::vector<std::uint8_t> states;
-  std::vector<std::uint8_t> is_goal;
-  /// Upper bound on the cost-to-go: the cost of undoing the path from a goal to the state. Infinite
-  /// if that path has an action that cannot be undone.
-  std::vector<float> bounds;
-
-  // One element, or one row, per child, in the order of `children`.
-  Children children;
-  std::vector<std::uint8_t> child_inputs;  ///< encoded for the network
-  std::vector<float> child_values;         ///< the network's estimates
-};
-
-/// BatchExpander expands states and evaluates their children. Backups and the searches of
-/// generators both work on the result.
-class BatchExpander {
- public:
-  /// `domain` and `network` must outlive this.
-  BatchExpander(const Domain& domain, Evaluator& network) : domain_(domain), network_(network) {}
-
-  /// The memory, in bytes, of a batch of `states` states.
-  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
-
-  /// Makes room for `states` states.
-  void Resize(ExpandedBatch& batch, std::size_t states) const;
-
-  /// Fills in is_goal, children and child_inputs for `count` states from index `first` on. Their
-  /// bytes must already be in `batch.states`. Several threads may call this at once for different
-  /// states.
-  void Expand(ExpandedBatch& batch, std::size_t first, std::size_t count) const;
-
-  /// Evaluates all children in one call of the network. Blocks and throws like Evaluator::Evaluate.
-  /// Also throws Error that names the state if an estimate is NaN.
-  void Evaluate(ExpandedBatch& batch) const;
-
- private:
-  const Domain& domain_;
-  Evaluator& network_;
-};
-
-/// BellmanLabels labels states with their Bellman backups (Agostinelli et al., "Solving the Rubik's
-/// cube with deep reinforcement learning and search", Nature Machine Intelligence 2019). The label
-/// of a state is the minimum over all actions of the action's cost plus the network's estimate of
-/// the child. The label of a goal is 0, the estimate of a child that is a goal is 0, and negative
-/// estimates count as 0.
-///
-/// For a Q net the label has one backup per action instead of their minimum: Q-learning for all
-/// actions of a state at once.
-///
-/// If `capped`, a label is at most the state's bound (ExpandedBatch::bounds). The bound needs no
-/// network. It makes labels at least as accurate as walk lengths from the start, and keeps a
-/// network that overestimates from pushing its own labels up further. For a Q net the cap of an
-/// action is the sum of its cost, the cost of undoing it, and the state's bound.
-class BellmanLabels {
- public:
-  /// `spec` must outlive this.
-  BellmanLabels(const DomainSpec& spec, Head head, bool capped)
-      : spec_(spec), head_(head), capped_(capped) {}
-
-  /// Writes the label of state i of an evaluated batch. `label` has TargetWidth floats.
-  void Write(const ExpandedBatch& batch, std::size_t i, std::span<float> label) const;
-
- private:
-  const DomainSpec& spec_;
-  const Head head_;
-  const bool capped_;
-};
-
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
-/// bytes and an upper bound on its cost-to-go (ExpandedBatch::bounds).
+/// bytes and an upper bound on its cost-to-go (StateBatch::bounds).
 inline constexpr std::size_t kStateColumn = 0;
 inline constexpr std::size_t kBoundColumn = 1;
 Schema StateSchema(const DomainSpec& spec);
 
-/// RowWriter writes state i of a batch to one row of a buffer, in two calls. Several threads may
-/// write different rows at once.
-class RowWriter {
- public:
-  virtual ~RowWriter() = default;
-  /// Writes the columns that are known before the children are evaluated.
-  virtual void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
-                          std::size_t row) const = 0;
-  /// Writes the label. Requires that the children of the batch were evaluated.
-  virtual void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
-                          std::size_t row) const = 0;
+/// StateBatch holds a batch of states together with their children and the network's estimates of
+/// the children. Backups and the searches of generators both work on it. Its memory is reused for
+/// the next batch.
+struct StateBatch {
+  /// `domain` and `network` must outlive this.
+  StateBatch(const Domain& domain, Evaluator& network)
+      : domain(domain), children(domain, network) {}
+
+  /// The memory, in bytes, of a batch of `size` states.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t size);
+
+  std::size_t size() const { return is_goal.size(); }
+  Rows rows() {
+    return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
+  }
+
+  void Resize(std::size_t size);
+
+  /// Fills in is_goal and children for `count` states from index `first` on, whose bytes must be
+  /// set. Several threads may call this at once for different states.
+  void Expand(std::size_t first, std::size_t count);
+
+  const Domain& domain;
+  std::vector<std::uint8_t> states;  ///< the bytes of all states
+  std::vector<std::uint8_t> is_goal;
+  /// Upper bound on the cost-to-go: the cost of undoing the path from a goal to the state. Infinite
+  /// if that path has an action that cannot be undone.
+  std::vector<float> bounds;
+  Expander children;
 };
 
-/// ExampleWriter writes labelled rows (ExampleSchema).
-class ExampleWriter final : public RowWriter {
+/// BellmanTargets computes the targets of states by Bellman backups (Agostinelli et al., "Solving
+/// the Rubik's cube with deep reinforcement learning and search", Nature Machine Intelligence
+/// 2019). The target of a state is the minimum over all actions of the action's cost plus the
+/// network's estimate of the child. The target of a goal is 0, the estimate of a child that is a
+/// goal is 0, and negative estimates count as 0.
+///
+/// For a Q net the target has one backup per action instead of their minimum: Q-learning for all
+/// actions of a state at once.
+///
+/// With capped_value_iteration, a target is at most the state's bound (StateBatch::bounds). The
+/// bound needs no network. It makes targets at least as accurate as walk lengths from the start,
+/// and keeps a network that overestimates from pushing its own targets up further. For a Q net the
+/// cap of an action is the sum of its cost, the cost of undoing it, and the state's bound.
+class BellmanTargets {
  public:
-  /// `domain` must outlive this.
-  ExampleWriter(const Domain& domain, Head head, bool capped);
+  /// Follows config.generate and config.network.head; generate.workers must be a number. `domain`
+  /// and `target_network` must outlive this.
+  BellmanTargets(const Domain& domain, Evaluator& target_network, const Config& config);
 
-  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
-                  std::size_t row) const override;
-  void WriteLabel(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
-                  std::size_t row) const override;
+  /// The columns of the examples that Start writes.
+  Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
+
+  /// Writes the target of state i of `batch`, whose children must have estimates. `target` has
+  /// TargetWidth floats. Thread-safe.
+  void Write(const StateBatch& batch, std::size_t i, std::span<float> target) const;
+
+  /// Starts to label stored states with the target network's current weights: each Step of the
+  /// result labels the next generate.chunk_rows rows. Row i of `states` (StateSchema) becomes row i
+  /// of `examples` (ExampleSchema). While the network evaluates the children of some rows, the
+  /// workers expand the next ones.
+  ///
+  /// The arguments and this must outlive the result. Only one result at a time may exist.
+  ///
+  ///   PipelinedLoop labelling = targets.Start(states, examples, stop);
+  ///   while (labelling.Step()) queue.Serve();
+  PipelinedLoop Start(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop);
 
  private:
+  void Expand(const DataBuffer& states, RowRange range, DataBuffer& examples, StateBatch& batch);
+
   const Domain& domain_;
-  const BellmanLabels labels_;
-  const std::size_t width_;  // floats per label
-};
-
-/// StateWriter writes unlabelled rows (StateSchema).
-class StateWriter final : public RowWriter {
- public:
-  void WriteState(const ExpandedBatch& batch, std::size_t i, DataBuffer& out,
-                  std::size_t row) const override;
-  void WriteLabel(const ExpandedBatch& /*batch*/, std::size_t /*i*/, DataBuffer& /*out*/,
-                  std::size_t /*row*/) const override {}
-};
-
-/// Labeller turns stored states into training examples with the target network's current weights.
-class Labeller {
- public:
-  virtual ~Labeller() = default;
-
-  /// Labels row i of `states` (StateSchema) and writes it to row i of `examples` (ExampleSchema).
-  /// Blocks until done. Calls `between` on the calling thread once per chunk, before the chunk is
-  /// evaluated. Throws Stopped once `stop` is reached, and whatever the domain, the network or
-  /// `between` throws.
-  virtual void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
-                     const std::function<void()>& between) = 0;
-};
-
-/// LabellerOptions are the options of BellmanLabeller.
-struct LabellerOptions {
-  Head head = Head::kV;
-  bool capped = false;  ///< cap each label with the row's bound (see BellmanLabels)
-  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
-  int workers = 1;
-};
-
-/// BellmanLabeller labels states with Bellman backups, chunk by chunk. While the target network
-/// evaluates the children of one chunk, the workers expand the next chunk (see PipelinedLoop).
-class BellmanLabeller final : public Labeller {
- public:
-  /// `domain` and `target_network` must outlive this.
-  BellmanLabeller(const Domain& domain, Evaluator& target_network, LabellerOptions options);
-
-  void Label(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop,
-             const std::function<void()>& between) override;
-
- private:
-  void Expand(const DataBuffer& states, Chunk chunk, DataBuffer& examples,
-              ExpandedBatch& batch) const;
-  void BackUp(Chunk chunk, const ExpandedBatch& batch, DataBuffer& examples) const;
-
-  const LabellerOptions options_;
-  const BatchExpander lookahead_;
-  const ExampleWriter writer_;
-  PipelinedLoop turns_;
-  std::array<ExpandedBatch, 2> expanded_;  // chunk i uses element i % 2
+  const Head head_;
+  const bool capped_;
+  const std::int64_t chunk_rows_;
+  tbb::task_arena arena_;
+  std::array<StateBatch, 2> batches_;  // turn i uses element i % 2
 };
 
 }  // namespace tandem

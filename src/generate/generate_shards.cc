@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -21,7 +20,6 @@
 #include "base/text.h"
 #include "base/worker.h"
 #include "config/fields.h"
-#include "data/shard_format.h"
 #include "data/shard_set.h"
 
 namespace tandem {
@@ -32,44 +30,6 @@ namespace fs = std::filesystem;
 // No update of a run has this number. A run with the same seed that generates its own rows
 // therefore generates different ones.
 constexpr std::int64_t kNoUpdate = -1;
-
-// Writes shards on its own thread, one after another. Chunks must arrive in order.
-class BackgroundWriter {
- public:
-  BackgroundWriter(fs::path folder, const ShardSetSpec& set)
-      : folder_(std::move(folder)), set_(set), thread_("writer") {}
-
-  // Writes `rows`, which must not change until the result is ready. The result is the size of the
-  // shard's file if the chunk is its last, and 0 otherwise.
-  std::future<std::int64_t> Write(std::int64_t chunk, const DataBuffer& rows) {
-    const auto task = std::make_shared<std::packaged_task<std::int64_t()>>(
-        [this, chunk, &rows] { return WriteNow(chunk, rows); });
-    thread_.Post([task] { (*task)(); });
-    return task->get_future();
-  }
-
- private:
-  std::int64_t WriteNow(std::int64_t chunk, const DataBuffer& rows) {
-    const std::int64_t shard = chunk / set_.chunks_per_shard;
-    if (chunk == set_.FirstChunk(shard)) writer_.emplace(folder_, set_, shard);
-    if (!writer_) throw Error("an earlier chunk of this shard could not be written");
-    try {
-      writer_->Add(rows);
-      if (chunk + 1 < set_.EndChunk(shard)) return 0;
-      const std::int64_t bytes = writer_->Commit();
-      writer_.reset();
-      return bytes;
-    } catch (...) {
-      writer_.reset();  // the shard lacks a chunk, so its next chunks must fail too
-      throw;
-    }
-  }
-
-  const fs::path folder_;
-  const ShardSetSpec& set_;
-  std::optional<ShardWriter> writer_;  // of the current shard; used only by thread_
-  Worker thread_;                      // declared last, because it uses the members above
-};
 
 // Whether the shard exists and need not be generated. A shard that is incomplete, has a damaged
 // header or belongs to another number is generated again. Altered bytes inside a chunk are not
@@ -171,21 +131,6 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
   return missing;
 }
 
-// A buffer that is filled with a chunk, then written, then filled with another.
-struct Slot {
-  std::unique_ptr<DataBuffer> rows;
-  std::future<std::int64_t> written;
-
-  // Returns a buffer of exactly `count` rows. The last chunk of a set may have fewer than the
-  // others.
-  DataBuffer& Buffer(const Schema& schema, std::int64_t count) {
-    if (rows == nullptr || static_cast<std::int64_t>(rows->rows()) != count) {
-      rows = std::make_unique<DataBuffer>(schema, static_cast<std::size_t>(count));
-    }
-    return *rows;
-  }
-};
-
 }  // namespace
 
 ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
@@ -199,7 +144,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                    .chunk_rows = options.chunk_rows,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
-  if (config.generate.target != Target::kWalkLength) {
+  if (NeedsNetwork(config.generate.target)) {
     // The rounding of a network's estimates depends on which rows are evaluated together and on the
     // number of threads.
     for (const char* key : {"generate.search", "generate.search_iterations",
@@ -240,27 +185,36 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   WarnOfStrays(folder, set.num_shards());
   CheckRoom(folder, set, shards);
 
-  std::array<Slot, 2> slots;
-  BackgroundWriter writer(folder, set);  // declared after slots, because it reads from them
-  const auto await = [&](Slot& slot) {
-    if (!slot.written.valid()) return;
-    done.bytes += slot.written.get();
-    done.rows_made += static_cast<std::int64_t>(slot.rows->rows());
+  std::unique_ptr<DataBuffer> filling, writing;
+  std::optional<ShardWriter> file;  // the current shard
+  std::future<void> written;        // the write of the previous chunk
+  Worker thread("writer");          // declared last, because its tasks use the variables above
+  const auto finish_write = [&] {
+    if (!written.valid()) return;
+    written.get();
     progress(done);
   };
-  std::size_t turn = 0;
   for (const std::int64_t shard : shards) {
     for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
-      Slot& slot = slots[turn++ % slots.size()];
-      await(slot);
-      DataBuffer& rows = slot.Buffer(set.schema, set.RowsOfChunk(c));
-      generator.Fill(
-          {.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = set.RowsOfChunk(c)}, rows,
-          stop);
-      slot.written = writer.Write(c, rows);
+      const std::int64_t rows = set.RowsOfChunk(c);
+      if (filling == nullptr || std::cmp_not_equal(filling->rows(), rows)) {
+        filling = std::make_unique<DataBuffer>(set.schema, static_cast<std::size_t>(rows));
+      }
+      generator.Fill({.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = rows}, *filling,
+                     stop);
+      finish_write();
+      std::swap(filling, writing);
+      written = thread.Post([&, shard, c, rows] {
+        if (c == set.FirstChunk(shard)) file.emplace(folder, set, shard);
+        file->Add(*writing);
+        done.rows_made += rows;
+        if (c + 1 < set.EndChunk(shard)) return;
+        done.bytes += file->Commit();
+        file.reset();
+      });
     }
   }
-  for (std::size_t i = 0; i < slots.size(); ++i) await(slots[turn++ % slots.size()]);
+  finish_write();
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 // The interface of the generators, which fill buffers with training examples.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -32,9 +33,33 @@ struct FillRequest {
   std::int64_t rows = 0;
 };
 
-/// Generator produces training examples. The rows are a function of the generator's options, the
-/// request and, if needs_network(), the target network's weights. They depend neither on the number
-/// of threads nor on timing.
+/// RowRange is a part of the rows of a fill.
+struct RowRange {
+  std::int64_t first = 0;  ///< index of the first row, counted from 0 in each fill
+  std::int64_t rows = 0;
+};
+
+/// RowRanges divides `rows` rows into ranges of `range_rows` rows; the last one may be shorter. The
+/// number of workers plays no part, so the network sees the same batches with any number of them.
+class RowRanges {
+ public:
+  RowRanges(std::int64_t rows, std::int64_t range_rows) : rows_(rows), range_rows_(range_rows) {}
+
+  std::int64_t size() const { return (rows_ + range_rows_ - 1) / range_rows_; }
+
+  RowRange operator[](std::int64_t i) const {
+    const std::int64_t first = i * range_rows_;
+    return {.first = first, .rows = std::min(range_rows_, rows_ - first)};
+  }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t range_rows_;
+};
+
+/// Generator produces training examples. The rows are a function of the generator's config, the
+/// request and, if needs_network(), the network's weights. They depend neither on the number of
+/// threads nor on timing.
 class Generator {
  public:
   virtual ~Generator() = default;
@@ -42,22 +67,22 @@ class Generator {
   /// Whether the rows depend on a network.
   virtual bool needs_network() const = 0;
 
-  /// Writes the requested rows to rows [0, request.rows) of `out`. Its schema is ExampleSchema, or
-  /// StateSchema if the generator was made to leave its rows unlabelled. Blocks until done. Only
-  /// one call at a time, from any thread. Throws Stopped once `stop` is reached, and whatever the
-  /// domain or the network throws.
+  /// The columns of the rows: ExampleSchema, or StateSchema if they are unlabelled.
+  virtual const Schema& schema() const = 0;
+
+  /// Writes the requested rows to rows [0, request.rows) of `out`, whose schema is schema(). Blocks
+  /// until done. Only one call at a time, from any thread. Throws Stopped once `stop` is reached,
+  /// and whatever the domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
 };
 
-/// AskedNetwork is the network that a generator queries, and whether its estimates label the rows.
-struct AskedNetwork {
-  Evaluator* network = nullptr;  ///< may be null only if config.generate.target is walk_length
-  bool labels = true;            ///< false: the rows stay unlabelled and have StateSchema
-};
-
-/// Creates the generator for `config`. `config.generate.workers` must be a number, not auto.
-/// `domain` and the network must outlive the result.
+/// Creates the generator that generate.target selects. `generate.workers` must be a number, not
+/// auto. `network` may be null only if the target needs no network (NeedsNetwork). `domain` and
+/// `network` must outlive the result.
+///
+/// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
+/// being trained, so its rows stay unlabelled until BellmanTargets labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
-                                         AskedNetwork asked);
+                                         Evaluator* network);
 
 }  // namespace tandem

@@ -1,12 +1,13 @@
 #include "generate/state_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "domain/random_walk.h"
-#include "search/astar_tree.h"
+#include "search/astar.h"
 
 namespace tandem {
 namespace {
@@ -15,20 +16,16 @@ class GreedyRollout final : public StateSearch {
  public:
   GreedyRollout(const DomainSpec& spec, double epsilon) : spec_(spec), epsilon_(epsilon) {}
 
-  void Begin(const ExpandedBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
+  void Begin(StateBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
 
-  bool Next(ExpandedBatch& batch, std::size_t i, Random random) override {
+  bool Next(StateBatch& batch, std::size_t i, Random random) override {
     const std::size_t first_child = i * spec_.num_actions();
     FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return false;
-    const float least_cost = *std::ranges::min_element(spec_.action_costs);
-    const auto estimate = [&](Action action) {
-      return spec_.action_costs[action] - least_cost + batch.child_values[first_child + action];
-    };
-    const Action action = random.Share() < epsilon_
-                              ? choices_[random.Below(choices_.size())]
-                              : *std::ranges::min_element(choices_, {}, estimate);
-    std::ranges::copy(batch.children.rows()[first_child + action], batch.rows()[i].begin());
+    const auto estimates = batch.children.estimates().subspan(first_child, spec_.num_actions());
+    const Action action = random.Share() < epsilon_ ? choices_[random.Below(choices_.size())]
+                                                    : *GreedyAction(spec_, choices_, estimates);
+    std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[i].begin());
     batch.bounds[i] += UndoCost(spec_, action);
     if (!spec_.inverse_actions.empty()) back_ = spec_.inverse_actions[action];
     return true;
@@ -55,20 +52,21 @@ class GreedyRollout final : public StateSearch {
 // search when one is reached.
 class AStarSearch final : public StateSearch {
  public:
-  AStarSearch(const DomainSpec& spec, float weight) : spec_(spec), options_{.weight = weight} {}
+  AStarSearch(const DomainSpec& spec, double weight)
+      : spec_(spec), config_{.weight = weight, .batch = 1, .max_nodes = 0, .max_seconds = 0} {}
 
-  void Begin(const ExpandedBatch& batch, std::size_t i) override {
+  void Begin(StateBatch& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
-    tree_ = std::make_unique<AStarTree>(spec_, options_, batch.rows()[i], /*start_is_goal=*/false);
+    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i], /*start_is_goal=*/false);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }
 
-  bool Next(ExpandedBatch& batch, std::size_t i, Random /*random*/) override {
+  bool Next(StateBatch& batch, std::size_t i, Random /*random*/) override {
     tree_->Receive(batch.children, i * spec_.num_actions());
     estimates_.clear();
     for (const std::uint32_t child : tree_->fresh()) {
-      estimates_.push_back(batch.child_values[child]);
+      estimates_.push_back(batch.children.estimates()[child]);
     }
     tree_->SetEstimates(estimates_);
     tree_->Pop();
@@ -81,7 +79,7 @@ class AStarSearch final : public StateSearch {
 
  private:
   const DomainSpec& spec_;
-  const AStarOptions options_;
+  const SearchConfig config_;
   float start_bound_ = 0;
   std::unique_ptr<AStarTree> tree_;
   std::vector<float> estimates_;
@@ -89,15 +87,14 @@ class AStarSearch final : public StateSearch {
 
 }  // namespace
 
-std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec,
-                                             const StateSearchOptions& options) {
-  switch (options.method) {
+std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec, const GenerateConfig& config) {
+  switch (config.search) {
     case GenerateSearch::kNone:
       return nullptr;
     case GenerateSearch::kGreedy:
-      return std::make_unique<GreedyRollout>(spec, options.epsilon);
+      return std::make_unique<GreedyRollout>(spec, config.search_epsilon);
     case GenerateSearch::kAStar:
-      return std::make_unique<AStarSearch>(spec, options.weight);
+      return std::make_unique<AStarSearch>(spec, config.search_weight);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

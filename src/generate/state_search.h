@@ -11,13 +11,6 @@
 
 namespace tandem {
 
-/// StateSearchOptions are the options of the searches that MakeStateSearch creates.
-struct StateSearchOptions {
-  GenerateSearch method = GenerateSearch::kNone;
-  double epsilon = 0;  ///< greedy rollouts: probability of a random action
-  float weight = 1;    ///< A*: factor of the path cost (AStarOptions::weight)
-};
-
 /// StateSearch decides which state to expand next. Its caller expands the states and evaluates
 /// their children. Each search owns one state of a batch, number i, and touches no other, so
 /// several threads may advance different searches of a batch at once.
@@ -27,22 +20,22 @@ class StateSearch {
 
   /// Starts a new search from state i, whose bytes and bound must be set, and discards the previous
   /// search.
-  virtual void Begin(const ExpandedBatch& batch, std::size_t i) = 0;
+  virtual void Begin(StateBatch& batch, std::size_t i) = 0;
 
   /// Replaces state i and its bound with the next state to expand. Requires that the children of
   /// state i were evaluated and that none of them is a goal. Returns false, and leaves state i
   /// unchanged, if there is no next state.
-  virtual bool Next(ExpandedBatch& batch, std::size_t i, Random random) = 0;
+  virtual bool Next(StateBatch& batch, std::size_t i, Random random) = 0;
 };
 
-/// Creates the search that `options` selects; null for kNone. `spec` must outlive the result.
+/// Creates the search that generate.search selects; null for none. `spec` and `config` must outlive
+/// the result.
 ///
-/// A greedy rollout steps to the child with the least sum of action cost and estimate; ties go to
-/// the first action. With probability `epsilon` it takes a random action instead, because a poor
-/// network leads it in circles. Like a random walk, it undoes its last action only in a dead end.
+/// A greedy rollout takes the action of GreedyAction or, with probability generate.search_epsilon,
+/// a random one, because a poor network leads it in circles. Like a random walk, it undoes its last
+/// action only in a dead end.
 ///
-/// A* expands the open state with the least weight * cost + estimate.
-std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec,
-                                             const StateSearchOptions& options);
+/// A* expands the open state with the least search_weight * cost + estimate.
+std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec, const GenerateConfig& config);
 
 }  // namespace tandem

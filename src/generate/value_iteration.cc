@@ -7,20 +7,15 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
+#include "generate/pipelined_loop.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::size_t kGrain = 64;  // states per TBB task
 
-std::unique_ptr<const RowWriter> MakeWriter(const Domain& domain,
-                                            const ValueIterationOptions& options) {
-  if (!options.labelled) return std::make_unique<StateWriter>();
-  return std::make_unique<ExampleWriter>(domain, options.head, options.capped);
-}
-
 // Whether state i is a goal or a neighbour of one.
-bool ReachedGoal(const ExpandedBatch& batch, std::size_t i) {
+bool ReachedGoal(const StateBatch& batch, std::size_t i) {
   const std::size_t num_actions = batch.children.size() / batch.size();
   const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
   return batch.is_goal[i] != 0 ||
@@ -30,7 +25,7 @@ bool ReachedGoal(const ExpandedBatch& batch, std::size_t i) {
 }  // namespace
 
 // One call of Fill: its request, its output, and the mapping from instances and steps to rows.
-struct ValueIterationGenerator::Filling {
+struct ValueIterationGenerator::CurrentFill {
   const FillRequest& request;
   DataBuffer& out;
   const std::int64_t steps;  // per instance
@@ -56,77 +51,94 @@ struct ValueIterationGenerator::Filling {
 };
 
 ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator& network,
-                                                 ValueIterationOptions options)
+                                                 const Config& config)
     : domain_(domain),
-      options_(options),
-      lookahead_(domain, network),
-      writer_(MakeWriter(domain, options)),
-      turns_(options.workers),
-      groups_{Group(domain), Group(domain)} {}
+      config_(config.generate),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      labelled_(config.pipeline.mode != Mode::kSyncMain),
+      schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
+                        : StateSchema(domain.spec())),
+      targets_(domain, network, config),
+      arena_(static_cast<int>(*config.generate.workers)),
+      groups_{Group(domain, network), Group(domain, network)} {}
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
-  const Filling fill{.request = request, .out = out, .steps = options_.search_iterations};
-  // At least two chunks, so that one can be expanded while the other is evaluated.
+  const bool searches = config_.search != GenerateSearch::kNone;
+  const CurrentFill fill{
+      .request = request, .out = out, .steps = searches ? config_.search_iterations : 1};
+  // At least two ranges, so that one can be expanded while the other is evaluated.
   const std::int64_t half = (fill.instances() + 1) / 2;
-  const Chunks chunks(fill.instances(), std::clamp<std::int64_t>(half, 1, options_.chunk_rows));
-  // Chunks are processed in pairs. If the last chunk has no partner, every second turn is empty.
-  const std::int64_t pairs = (chunks.size() + 1) / 2;
+  const RowRanges ranges(fill.instances(), std::clamp<std::int64_t>(half, 1, config_.chunk_rows));
+  // Ranges are processed in pairs. If the last range has no partner, every second turn is empty.
+  const std::int64_t pairs = (ranges.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
     Group& group = groups_[turn % 2];
-    const std::int64_t chunk = turn / 2 / fill.steps * 2 + turn % 2;
-    group.instances = chunk < chunks.size() ? chunks[chunk] : Chunk{};
+    const std::int64_t range = turn / 2 / fill.steps * 2 + turn % 2;
+    group.instances = range < ranges.size() ? ranges[range] : RowRange{};
     group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
-  turns_.Run(pairs * 2 * fill.steps, stop, expand, [&](std::int64_t turn) {
-    Evaluate(groups_[turn % 2]);
-    BackUp(fill, groups_[turn % 2]);
-  });
+  const auto evaluate = [&](std::int64_t turn) {
+    groups_[turn % 2].batch.children.EstimateAll();
+    if (labelled_) WriteTargets(fill, groups_[turn % 2]);
+  };
+  PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate).Run();
 }
 
-void ValueIterationGenerator::Expand(const Filling& fill, Group& group) const {
+void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) const {
   const auto instances = static_cast<std::size_t>(group.instances.rows);
-  lookahead_.Resize(group.batch, instances);
+  group.batch.Resize(instances);
   while (group.searches.size() < instances) {
-    group.searches.push_back(MakeStateSearch(domain_.spec(), options_.search));
+    group.searches.push_back(MakeStateSearch(domain_.spec(), config_));
   }
   ForRanges(instances, kGrain, [&](std::size_t first, std::size_t count) {
     {
       const Span span(Phase::kScramble);
       for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
     }
-    lookahead_.Expand(group.batch, first, count);
+    group.batch.Expand(first, count);
     const Span span(Phase::kWrite);
     for (std::size_t i = first; i < first + count; ++i) {
       const std::optional<std::size_t> row = fill.RowInFill(group, i);
-      if (row) writer_->WriteState(group.batch, i, fill.out, *row);
+      if (row) WriteState(fill, group.batch, i, *row);
     }
   });
 }
 
 // Replaces the state of instance i with its next state, by the search or by a new scramble.
-void ValueIterationGenerator::Advance(const Filling& fill, Group& group, std::size_t i) const {
-  ExpandedBatch& batch = group.batch;
+void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group, std::size_t i) const {
+  StateBatch& batch = group.batch;
   StateSearch* search = group.searches[i].get();  // null without a search
   const auto random = [&](Purpose purpose) {
-    return Random(options_.seed, purpose, static_cast<std::uint64_t>(fill.request.update),
+    return Random(seed_, purpose, static_cast<std::uint64_t>(fill.request.update),
                   static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
   };
   const bool continues = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
   if (continues && search->Next(batch, i, random(Purpose::kRollout))) return;
   batch.bounds[i] =
-      Scramble(domain_, random(Purpose::kScramble), options_.max_scramble, batch.rows()[i]);
+      Scramble(domain_, random(Purpose::kScramble), config_.max_scramble, batch.rows()[i]);
   if (search != nullptr) search->Begin(batch, i);
 }
 
-void ValueIterationGenerator::Evaluate(Group& group) const { lookahead_.Evaluate(group.batch); }
+// Writes the columns that do not depend on estimates.
+void ValueIterationGenerator::WriteState(const CurrentFill& fill, StateBatch& batch, std::size_t i,
+                                         std::size_t row) const {
+  if (labelled_) {
+    domain_.Encode(batch.rows().Slice(i, 1), fill.out.column(kInputColumn).Slice(row, 1));
+    return;
+  }
+  std::ranges::copy(batch.rows()[i], fill.out.column(kStateColumn)[row].begin());
+  fill.out.floats(kBoundColumn)[row] = batch.bounds[i];
+}
 
-void ValueIterationGenerator::BackUp(const Filling& fill, const Group& group) const {
+void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, const Group& group) const {
   const Span span(Phase::kBackUp);
+  const std::size_t width = schema_.columns[kTargetColumn].width;
+  const std::span<float> targets = fill.out.floats(kTargetColumn);
   for (std::size_t i = 0; i < group.batch.size(); ++i) {
     const std::optional<std::size_t> row = fill.RowInFill(group, i);
-    if (row) writer_->WriteLabel(group.batch, i, fill.out, *row);
+    if (row) targets_.Write(group.batch, i, targets.subspan(*row * width, width));
   }
 }
 

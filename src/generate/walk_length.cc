@@ -22,16 +22,19 @@ class WalkLengthGenerator::Prefixes {
  public:
   // Starts just before `row`: the walk that contains it is replayed from its start up to there.
   Prefixes(const WalkLengthGenerator& generator, std::int64_t update, std::int64_t row)
-      : domain_(generator.domain_),
-        options_(generator.options_),
+      : generator_(generator),
         update_(update),
-        state_(domain_.spec().state_size) {
-    StartWalk(row / options_.length);
-    for (std::int64_t i = row % options_.length; i > 0; --i) Next();
+        state_(generator.domain_.spec().state_size),
+        walk_(row / generator.walk_length_) {
+    StartWalk();
+    for (std::int64_t i = row % generator.walk_length_; i > 0; --i) Next();
   }
 
   void Next() {
-    if (length_ == options_.length) StartWalk(walk_ + 1);
+    if (length_ == generator_.walk_length_) {
+      ++walk_;
+      StartWalk();
+    }
     steps_->Step();
     ++length_;
   }
@@ -40,27 +43,31 @@ class WalkLengthGenerator::Prefixes {
   const RandomWalk& walk() const { return *steps_; }
 
  private:
-  void StartWalk(std::int64_t walk) {
-    walk_ = walk;
+  void StartWalk() {
     length_ = 0;
-    steps_.emplace(domain_,
-                   Random(options_.seed, Purpose::kScramble, static_cast<std::uint64_t>(update_),
-                          static_cast<std::uint64_t>(walk)),
+    steps_.emplace(generator_.domain_,
+                   Random(generator_.seed_, Purpose::kScramble, static_cast<std::uint64_t>(update_),
+                          static_cast<std::uint64_t>(walk_)),
                    state_);
   }
 
-  const Domain& domain_;
-  const WalkLengthOptions& options_;
+  const WalkLengthGenerator& generator_;
   const std::int64_t update_;
   std::vector<std::uint8_t> state_;
-  std::int64_t walk_ = 0;
+  std::int64_t walk_;
   std::int64_t length_ = 0;
   std::optional<RandomWalk> steps_;
 };
 
-WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, WalkLengthOptions options)
-    : domain_(domain), options_(options), arena_(options.workers) {
-  if (options.head == Head::kQ && domain.spec().inverse_actions.empty()) {
+WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config)
+    : domain_(domain),
+      walk_length_(config.generate.max_scramble),
+      range_rows_(config.generate.chunk_rows),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      head_(config.network.head),
+      schema_(ExampleSchema(domain.spec(), head_)),
+      arena_(static_cast<int>(*config.generate.workers)) {
+  if (head_ == Head::kQ && domain.spec().inverse_actions.empty()) {
     throw InputError(
         "generate.target: walk_length with network.head q needs actions that can be undone, and " +
         domain.spec().name +
@@ -70,26 +77,26 @@ WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, WalkLengthOptions
 
 void WalkLengthGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                const StopSignal& stop) {
-  const Chunks chunks(request.rows, options_.chunk_rows);
+  const RowRanges ranges(request.rows, range_rows_);
   arena_.execute([&] {
-    ForRanges(chunks.size(), 1, [&](std::size_t first, std::size_t count) {
+    ForRanges(ranges.size(), 1, [&](std::size_t first, std::size_t count) {
       for (std::size_t i = first; i < first + count; ++i) {
         if (stop.Reached()) throw Stopped();
-        FillChunk(request, chunks[static_cast<std::int64_t>(i)], out);
+        FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
       }
     });
   });
 }
 
 // Works in blocks, so that walking and encoding are timed separately while states stay in cache.
-void WalkLengthGenerator::FillChunk(const FillRequest& request, Chunk chunk,
+void WalkLengthGenerator::FillRange(const FillRequest& request, RowRange range,
                                     DataBuffer& out) const {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  const Chunks blocks(chunk.rows, kBlockRows);
+  const RowRanges blocks(range.rows, kBlockRows);
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
-  Prefixes prefixes(*this, request.update, request.first_row + chunk.first);
+  Prefixes prefixes(*this, request.update, request.first_row + range.first);
   for (std::int64_t i = 0; i < blocks.size(); ++i) {
-    const auto first = static_cast<std::size_t>(chunk.first + blocks[i].first);
+    const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
     Walk(prefixes, states, first, out);
     const Span span(Phase::kWrite);
@@ -101,7 +108,7 @@ void WalkLengthGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t firs
                                DataBuffer& out) const {
   const Span span(Phase::kScramble);
   const std::span<float> targets = out.floats(kTargetColumn);
-  const std::size_t width = TargetWidth(domain_.spec(), options_.head);
+  const std::size_t width = TargetWidth(domain_.spec(), head_);
   for (std::size_t i = 0; i < states.size(); ++i) {
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
@@ -110,7 +117,7 @@ void WalkLengthGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t firs
 }
 
 void WalkLengthGenerator::WriteLabel(const RandomWalk& walk, std::span<float> label) const {
-  if (options_.head == Head::kV) {
+  if (head_ == Head::kV) {
     label[0] = walk.cost_back();
     return;
   }

@@ -3,21 +3,13 @@
 
 #include <oneapi/tbb/task_arena.h>
 
+#include <cstdint>
+
 #include "config/config.h"
 #include "domain/random_walk.h"
 #include "generate/generator.h"
-#include "generate/pipelined_loop.h"
 
 namespace tandem {
-
-/// WalkLengthOptions are the options of WalkLengthGenerator.
-struct WalkLengthOptions {
-  Head head = Head::kV;
-  std::uint64_t seed = 0;
-  std::int64_t length = GenerateConfig{}.max_scramble;  ///< actions in each walk
-  std::int64_t chunk_rows = GenerateConfig{}.chunk_rows;
-  int workers = 1;
-};
 
 /// WalkLengthGenerator makes one example of every prefix of a random walk from a goal. The label is
 /// the cost of undoing the prefix, which is an upper bound on the true cost-to-go. Training on all
@@ -28,26 +20,31 @@ struct WalkLengthOptions {
 /// The action that undoes the last step shortens the walk by that step. Every other action makes
 /// the walk one step longer.
 ///
-/// Global row r is the prefix of (r mod length) + 1 actions of walk r / length. It does not depend
-/// on how the rows are split into chunks.
+/// Walks have generate.max_scramble actions. Global row r is the prefix of (r mod length) + 1
+/// actions of walk r / length. It does not depend on how the rows are split into ranges.
 class WalkLengthGenerator final : public Generator {
  public:
-  /// `domain` must outlive this. Throws InputError for a Q net if the domain's actions have no
-  /// inverses.
-  WalkLengthGenerator(const Domain& domain, WalkLengthOptions options);
+  /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
+  /// the domain's actions have no inverses.
+  WalkLengthGenerator(const Domain& domain, const Config& config);
 
   bool needs_network() const override { return false; }
+  const Schema& schema() const override { return schema_; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
   class Prefixes;
 
-  void FillChunk(const FillRequest& request, Chunk chunk, DataBuffer& out) const;
+  void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
   void WriteLabel(const RandomWalk& walk, std::span<float> label) const;
 
   const Domain& domain_;
-  const WalkLengthOptions options_;
+  const std::int64_t walk_length_;
+  const std::int64_t range_rows_;
+  const std::uint64_t seed_;
+  const Head head_;
+  const Schema schema_;
   tbb::task_arena arena_;
 };
 

@@ -4,22 +4,98 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "search/astar_tree.h"
+#include "base/stopwatch.h"
+#include "config/config.h"
 #include "search/expander.h"
+#include "search/node_table.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
+/// AStarTree holds the A* search of one puzzle. Each step is three calls, in this order: Pop,
+/// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
+class AStarTree {
+ public:
+  /// `spec` and `config` must outlive this. The time limit `max_seconds` starts here.
+  AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
+            bool start_is_goal);
+
+  /// Sets the estimate of the start state. Must be called before the first step unless the start is
+  /// a goal. Negative estimates count as 0, here and in SetEstimates.
+  void SetStartEstimate(float estimate);
+
+  /// True once the search has ended. From then on the calls of a step have no effect.
+  bool ended() const { return ended_.has_value(); }
+
+  /// Chooses the states to expand next, or ends the search.
+  void Pop();
+
+  /// The number of states that Pop chose.
+  std::size_t num_popped() const { return popped_.size(); }
+  /// The actions of the cheapest known path from the start to popped state i.
+  std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
+  /// Copies the popped states to `into`, which has num_popped() rows.
+  void CopyPopped(Rows into) const;
+
+  /// Adds the children of the popped states, which `step` has expanded. They are its
+  /// num_popped() * num_actions children from index `first` on.
+  void Receive(const Expander& step, std::size_t first);
+
+  /// The children that were stored for the first time, as indices into the children of `step`. They
+  /// need estimates.
+  std::span<const std::uint32_t> fresh() const { return fresh_; }
+  /// Sets the estimates of fresh(), in that order.
+  void SetEstimates(std::span<const float> estimates);
+
+  /// Requires ended().
+  SearchResult Result() const;
+
+ private:
+  struct Goal {
+    std::uint32_t parent;
+    Action action;
+    float cost;
+  };
+
+  float ValueOf(const NodeTable::Node& node) const { return weight_ * node.cost + node.estimate; }
+  std::size_t CurrentBatch() const;
+  bool CanImprove(float value) const;
+  void AddChild(const Expander& step, std::size_t child, std::uint32_t parent, Action action);
+  void LowerCost(std::uint32_t node, std::uint32_t parent, Action action, float cost);
+  void Open(std::uint32_t node);
+  std::vector<Action> PathTo(std::uint32_t node) const;
+
+  const DomainSpec& spec_;
+  const SearchConfig& config_;
+  const float weight_;
+  const Stopwatch watch_;
+
+  NodeTable nodes_;
+  OpenList open_;              // a node is pushed again each time its value falls
+  std::optional<Goal> goal_;   // the cheapest goal found; goals are not stored in nodes_
+  std::uint32_t nearest_ = 0;  // the node with the least estimate
+  bool full_ = false;          // a state was dropped because of max_nodes
+  std::optional<Ended> ended_;
+  std::int64_t generated_ = 0;
+  std::int64_t expanded_ = 0;
+
+  // The current step.
+  std::vector<std::uint32_t> popped_;
+  std::vector<std::uint32_t> fresh_;
+  std::uint32_t first_fresh_ = 0;  // node of fresh_[0]; fresh_[i] is node first_fresh_ + i
+};
+
 /// AStar solves puzzles by batched weighted A* (BWAS; Agostinelli et al. 2019, DeepCubeA). It
-/// expands the states with the least weight * cost + estimate first, up to `batch` states of each
-/// puzzle per step. Many puzzles advance in lock step: each step makes one expansion of all popped
-/// states and one evaluation of all new states among their children. Each state is evaluated once.
-/// The estimate of a goal is 0.
+/// expands the states with the least weight * cost + estimate first, up to search.batch states of
+/// each puzzle per step. Many puzzles advance in lock step: each step makes one expansion of all
+/// popped states and one evaluation of all new states among their children. Each state is evaluated
+/// once. The estimate of a goal is 0.
 ///
 /// A search starts with one state per step. Its batch then grows to a tenth of the states that it
 /// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's
@@ -39,9 +115,10 @@ namespace tandem {
 /// rounding may depend on its batch.
 class AStar final : public Search {
  public:
-  /// `domain` and `evaluator` must outlive this. Throws Error if the weight is negative, infinite
-  /// or NaN, or if `batch` or `instances` is 0.
-  AStar(const Domain& domain, Evaluator& evaluator, AStarOptions options);
+  /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
+  /// `domain` and `evaluator` must outlive this. Throws Error if search.weight is negative,
+  /// infinite or NaN, or if search.batch or search.instances is below 1.
+  AStar(const Domain& domain, Evaluator& evaluator, const Config& config);
 
   /// Puzzles start in the order of `starts` and finish in any order.
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
@@ -56,7 +133,7 @@ class AStar final : public Search {
   void Step(std::vector<Running>& running, const StopSignal& stop);
 
   const Domain& domain_;
-  const AStarOptions options_;
+  const SearchConfig config_;
   Expander expander_;
 
   // Buffers of the current step, over all puzzles.

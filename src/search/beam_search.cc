@@ -9,12 +9,15 @@
 
 namespace tandem {
 
-BeamSearch::BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options)
+BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+                       QEvaluator* q_net)
     : domain_(domain),
-      options_(options),
+      config_(config.search),
+      width_(static_cast<std::size_t>(config.search.beam_width)),
+      q_net_(q_net),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
-      expander_(domain, evaluator, options.evaluate_rows) {}
+      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size)) {}
 
 void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -45,13 +48,13 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
       break;
     }
     expander_.Expand(frontier());
-    result.nodes += static_cast<std::int64_t>(expander_.expanded().size());
+    result.nodes += static_cast<std::int64_t>(expander_.size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
     if (const std::optional<std::size_t> goal = CheapestGoal()) {
       result.solved = true;
       result.actions = PathTo(steps_.size(), StepTo(*goal));
     } else {
-      Keep(Choose(stop));
+      Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
     }
   }
   FinishResult(result);
@@ -60,18 +63,14 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
 
 std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
   if (frontier_.empty()) return Ended::kExhausted;
-  if (steps_.size() >= options_.max_length) return Ended::kLengthLimit;
-  if (options_.max_seconds > 0 && seconds >= options_.max_seconds) return Ended::kTimeLimit;
+  if (std::cmp_greater_equal(steps_.size(), config_.max_length)) return Ended::kLengthLimit;
+  if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
   return std::nullopt;
 }
 
 ConstRows BeamSearch::frontier() const {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   return {frontier_.data(), frontier_.size() / state_size, state_size};
-}
-
-bool BeamSearch::MarkKept(std::uint32_t child) {
-  return expander_.unchanged()[child] == 0 && kept_.insert(expander_.hashes()[child]).second;
 }
 
 // Ties go to the lower index.
@@ -89,56 +88,72 @@ float BeamSearch::CostTo(std::size_t child) const {
   return costs_[step.parent] + domain_.spec().action_costs[step.action];
 }
 
-// The children by path cost, ties by index. Of equal children, NewChildren keeps the first in this
-// order.
-std::vector<std::uint32_t> BeamSearch::CheapestFirst() const {
-  std::vector<std::uint32_t> order(expander_.expanded().size());
+// The children whose states were not kept before, in ascending order. Of equal children only the
+// cheapest is included, on ties the first.
+std::vector<std::uint32_t> BeamSearch::NewChildren() {
+  std::vector<std::uint32_t> order(expander_.size());
   std::iota(order.begin(), order.end(), 0U);
   if (costs_differ_) {
     std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
   }
+  seen_.clear();
+  seen_.reserve(order.size());
+  std::erase_if(order, [&](std::uint32_t child) {
+    const std::uint64_t hash = expander_.hashes()[child];
+    return expander_.unchanged()[child] != 0 || kept_.contains(hash) || !seen_.insert(hash).second;
+  });
+  if (costs_differ_) std::ranges::sort(order);
   return order;
 }
 
-// The children whose states were not kept before, in ascending order. Of equal children only the
-// cheapest is included.
-std::vector<std::uint32_t> BeamSearch::NewChildren() {
-  const std::span<const std::uint64_t> hashes = expander_.hashes();
-  const std::span<const std::uint8_t> unchanged = expander_.unchanged();
-  std::vector<std::uint32_t> fresh;
-  fresh.reserve(hashes.size());
-  seen_.clear();
-  seen_.reserve(hashes.size());
-  for (const std::uint32_t i : CheapestFirst()) {
-    if (unchanged[i] == 0 && !kept_.contains(hashes[i]) && seen_.insert(hashes[i]).second) {
-      fresh.push_back(i);
-    }
-  }
-  if (costs_differ_) std::ranges::sort(fresh);
-  return fresh;
-}
-
-// The `width` new children with the least sum of path cost and estimate.
-std::vector<std::uint32_t> BeamSearch::Choose(const StopSignal& stop) {
-  std::vector<std::uint32_t> candidates = NewChildren();
-  if (candidates.size() <= options_.width) return candidates;
-  const std::span<const float> values = expander_.Estimate(expander_.children(), candidates, stop);
-  std::vector<std::pair<float, std::uint32_t>> ranked(candidates.size());
-  const float least_action = *std::ranges::min_element(domain_.spec().action_costs);
+// The new children with the least sum of path cost and estimate.
+std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
+  std::vector<std::uint32_t> children = NewChildren();
+  if (children.size() <= width_) return children;
+  const std::span<const float> values = expander_.Estimate(expander_.children(), children, stop);
+  std::vector<Ranked> ranked(children.size());
+  const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
-    const Step step = StepTo(candidates[i]);
-    const float more = domain_.spec().action_costs[step.action] - least_action;
+    const Step step = StepTo(children[i]);
+    const float more = domain_.spec().action_costs[step.action] - least_cost;
     ranked[i] = {values[i] + Excess(step.parent) + more, i};
   }
-  // Ties go to the lower index, so that the result does not depend on the library's algorithm.
-  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(options_.width));
-  ranked.resize(options_.width);
-  std::ranges::sort(ranked, {}, &std::pair<float, std::uint32_t>::second);
+  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width_));
+  ranked.resize(width_);
+  std::ranges::sort(ranked, {}, &Ranked::second);
   std::vector<std::uint32_t> chosen;
   for (const auto& [rank, i] : ranked) {
-    NoteEstimate(candidates[i], values[i]);
-    chosen.push_back(candidates[i]);
+    NoteEstimate(children[i], values[i]);
+    chosen.push_back(children[i]);
   }
+  return chosen;
+}
+
+// The new children with the least sum of path cost and Q value.
+std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
+  const std::span<const float> values = expander_.EstimateActions(*q_net_, frontier(), stop);
+  std::vector<Ranked> ranked(values.size());
+  for (std::uint32_t i = 0; i < ranked.size(); ++i) {
+    ranked[i] = {values[i] + Excess(StepTo(i).parent), i};
+  }
+  // Take as many of the best children as are still needed, and repeat, since some of them are
+  // duplicates.
+  std::vector<std::uint32_t> chosen;
+  auto best = ranked.begin();
+  while (chosen.size() < width_ && best != ranked.end()) {
+    const auto wanted = static_cast<std::ptrdiff_t>(width_ - chosen.size());
+    const auto end = best + std::min(wanted, ranked.end() - best);
+    std::nth_element(best, end, ranked.end());
+    std::sort(best, end);  // decides which of several equal children is kept
+    for (; best != end; ++best) {
+      const std::uint32_t child = best->second;
+      if (expander_.unchanged()[child] != 0) continue;
+      if (!kept_.insert(expander_.hashes()[child]).second) continue;
+      chosen.push_back(child);
+      NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
+    }
+  }
+  std::ranges::sort(chosen);
   return chosen;
 }
 
@@ -195,33 +210,6 @@ void BeamSearch::FinishResult(SearchResult& result) const {
                    .estimate = nearest_->estimate};
     result.best->cost = CostOf(domain_.spec(), result.best->actions);
   }
-}
-
-std::vector<std::uint32_t> QBeamSearch::Choose(const StopSignal& stop) {
-  const std::span<const float> values = expander().EstimateActions(q_net_, frontier(), stop);
-  const auto num_actions = static_cast<std::size_t>(domain().spec().num_actions());
-  std::vector<std::pair<float, std::uint32_t>> ranked(values.size());
-  for (std::size_t i = 0; i < ranked.size(); ++i) {
-    ranked[i] = {values[i] + Excess(i / num_actions), static_cast<std::uint32_t>(i)};
-  }
-  // Take as many of the best children as are still needed, and repeat, since some of them are
-  // duplicates.
-  std::vector<std::uint32_t> chosen;
-  auto best = ranked.begin();
-  while (chosen.size() < options().width && best != ranked.end()) {
-    const auto wanted = static_cast<std::ptrdiff_t>(options().width - chosen.size());
-    const auto end = best + std::min(wanted, ranked.end() - best);
-    std::nth_element(best, end, ranked.end());
-    std::sort(best, end);  // decides which of several equal children is kept
-    for (; best != end; ++best) {
-      if (!MarkKept(best->second)) continue;
-      chosen.push_back(best->second);
-      const std::uint32_t child = best->second;
-      NoteEstimate(child, values[child] - domain().spec().action_costs[child % num_actions]);
-    }
-  }
-  std::ranges::sort(chosen);
-  return chosen;
 }
 
 }  // namespace tandem

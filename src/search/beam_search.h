@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -17,49 +18,27 @@
 
 namespace tandem {
 
-/// BeamOptions are the options of BeamSearch and QBeamSearch.
-struct BeamOptions {
-  std::size_t width = SearchConfig{}.beam_width;       ///< states kept at each depth
-  std::size_t max_length = SearchConfig{}.max_length;  ///< depth at which to give up
-  double max_seconds = 0;  ///< time limit per puzzle, checked once per depth; 0: no limit
-  std::size_t evaluate_rows =
-      InferenceConfig{}.batch_size;  ///< most states per call of the evaluator
-};
-
-/// BeamSearch expands all kept states of one depth and keeps the `width` children with the least
-/// sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an earlier depth,
-/// and children equal to their parent (the result of an action that does not apply). It ends at the
-/// first depth that has a goal and returns the cheapest goal of that depth. States are compared by
-/// 64-bit hashes: with a million states kept, the chance that any two collide is about 3e-8.
+/// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
+/// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
+/// earlier depth, and children equal to their parent (the result of an action that does not apply).
+/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. States
+/// are compared by 64-bit hashes: with a million states kept, the chance that any two collide is
+/// about 3e-8.
+///
+/// With a Q net, it ranks the children by the Q values of the actions that lead to them. It then
+/// evaluates once per kept state instead of once per child, so at the same cost the beam can be
+/// wider by about the number of actions.
 ///
 /// Puzzles are solved one after another.
-class BeamSearch : public Search {
+class BeamSearch final : public Search {
  public:
-  /// `domain` and `evaluator` must outlive this.
-  BeamSearch(const Domain& domain, Evaluator& evaluator, BeamOptions options);
+  /// Follows config.search; passes at most inference.batch_size states per call to the network.
+  /// Ranks by the Q values of `q_net` or, if that is null, by the estimates of `network`. `domain`
+  /// and the networks must outlive this.
+  BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+             QEvaluator* q_net = nullptr);
 
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
-
- protected:
-  /// Returns the children of the frontier to keep, in ascending order. If it evaluates them, it
-  /// passes each kept child and its estimate to NoteEstimate.
-  virtual std::vector<std::uint32_t> Choose(const StopSignal& stop);
-
-  const Domain& domain() const { return domain_; }
-  const BeamOptions& options() const { return options_; }
-  Expander& expander() { return expander_; }
-  ConstRows frontier() const;
-
-  /// The path cost of a frontier state minus the least path cost in the frontier. It is 0 for every
-  /// state if all actions cost the same.
-  float Excess(std::size_t parent) const { return costs_[parent] - least_cost_; }
-
-  /// Marks a child as kept. Returns false if it equals its parent or its state was already kept.
-  bool MarkKept(std::uint32_t child);
-
-  /// Remembers the child if its estimate is the least so far. SearchResult::best reports it if no
-  /// solution is found.
-  void NoteEstimate(std::uint32_t child, float estimate);
 
  private:
   // The last step of the path to a kept state.
@@ -76,19 +55,30 @@ class BeamSearch : public Search {
     Step step;
   };
 
+  // A child of the frontier and the value that it is ranked by. Ties go to the lower index, so that
+  // the result does not depend on the library's algorithm.
+  using Ranked = std::pair<float, std::uint32_t>;
+
   SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
   std::optional<Ended> LimitReached(double seconds) const;
   std::optional<std::size_t> CheapestGoal() const;
-  float CostTo(std::size_t child) const;
-  std::vector<std::uint32_t> CheapestFirst() const;
   std::vector<std::uint32_t> NewChildren();
+  std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
+  std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
-  Step StepTo(std::size_t child) const;
-  std::vector<Action> PathTo(std::size_t depth, Step step) const;
+  void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
 
+  ConstRows frontier() const;
+  Step StepTo(std::size_t child) const;
+  float CostTo(std::size_t child) const;
+  float Excess(std::size_t parent) const { return costs_[parent] - least_cost_; }
+  std::vector<Action> PathTo(std::size_t depth, Step step) const;
+
   const Domain& domain_;
-  const BeamOptions options_;
+  const SearchConfig config_;
+  const std::size_t width_;
+  QEvaluator* const q_net_;
 
   const bool costs_differ_;
   std::vector<std::uint8_t> frontier_;    // the states of the current depth
@@ -100,21 +90,6 @@ class BeamSearch : public Search {
 
   Expander expander_;
   absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
-};
-
-/// QBeamSearch is BeamSearch with a Q net: it ranks the children of the frontier by the Q values of
-/// the actions that lead to them. It evaluates once per kept state instead of once per child, so at
-/// the same cost the beam can be wider by about the number of actions.
-class QBeamSearch final : public BeamSearch {
- public:
-  /// `domain` and `q_net` must outlive this.
-  QBeamSearch(const Domain& domain, QEvaluator& q_net, BeamOptions options)
-      : BeamSearch(domain, q_net, options), q_net_(q_net) {}
-
- private:
-  std::vector<std::uint32_t> Choose(const StopSignal& stop) override;
-
-  QEvaluator& q_net_;
 };
 
 }  // namespace tandem

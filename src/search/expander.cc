@@ -3,127 +3,150 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/parallel.h"
+#include "base/timeline.h"
 #include "tandem/error.h"
 
 namespace tandem {
-
-void CheckEstimates(const Domain& domain, std::span<const float> values,
-                    const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of) {
-  const auto found = std::ranges::find_if(values, [](float value) { return std::isnan(value); });
-  if (found == values.end()) return;
-  const auto i = static_cast<std::size_t>(found - values.begin());
-  throw Error(fmt::format(
-      "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
-      "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
-      "lower optimizer.learning_rate.",
-      domain.spec().name, domain.FormatState(state_of(i))));
-}
-
-std::uint64_t HashState(std::span<const std::uint8_t> state) {
-  return XXH3_64bits(state.data(), state.size());
-}
-
-std::int64_t Children::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  constexpr std::int64_t kIsGoalAndUnchanged = 2;
-  return states * static_cast<std::int64_t>(spec.num_actions()) *
-         (spec.state_size + kIsGoalAndUnchanged + static_cast<std::int64_t>(sizeof(std::uint64_t)));
-}
-
-void Children::Resize(std::size_t states) {
-  const std::size_t num_children = states * domain_.spec().num_actions();
-  rows_.resize(num_children * domain_.spec().state_size);
-  is_goal_.resize(num_children);
-  unchanged_.resize(num_children);
-  hashes_.resize(num_children);
-}
-
-void Children::Expand(ConstRows states, std::size_t first) {
-  const std::size_t num_actions = domain_.spec().num_actions();
-  const std::size_t state_size = states.row_size();
-  const Rows children(rows_.data() + first * num_actions * state_size, states.size() * num_actions,
-                      state_size);
-  domain_.Expand(states, children);
-  domain_.IsGoal(children, std::span(is_goal_).subspan(first * num_actions, children.size()));
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const std::uint8_t* parent = states[i / num_actions].data();
-    const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
-    unchanged_[first * num_actions + i] = same ? 1 : 0;
-    if (!same) hashes_[first * num_actions + i] = HashState(children[i]);
-  }
-}
-
-ConstRows Children::rows() const {
-  return {rows_.data(), is_goal_.size(), static_cast<std::size_t>(domain_.spec().state_size)};
-}
-
 namespace {
 
 constexpr std::size_t kGrain = 256;  // states per TBB task
 
 }  // namespace
 
+std::uint64_t HashState(std::span<const std::uint8_t> state) {
+  return XXH3_64bits(state.data(), state.size());
+}
+
 Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows)
-    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows), children_(domain) {}
+    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows) {}
+
+std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kIsGoalAndUnchanged = 2;
+  return states * static_cast<std::int64_t>(spec.num_actions()) *
+         (spec.state_size + kIsGoalAndUnchanged + static_cast<std::int64_t>(sizeof(std::uint64_t)));
+}
 
 void Expander::Expand(ConstRows states) {
-  children_.Resize(states.size());
+  ResizeChildren(states.size());
   ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
-    children_.Expand(states.Slice(first, count), first);
+    MakeChildren(states.Slice(first, count), first);
   });
 }
 
-std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                          const StopSignal& stop) {
-  const auto encode = [&](std::size_t first, Rows inputs) {
-    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
-      for (std::size_t i = begin; i < begin + count; ++i) {
-        domain_.Encode(ConstRows(states[chosen[first + i]]), inputs.Slice(i, 1));
-      }
-    });
-  };
-  const std::span<const float> values =
-      InSlices(chosen.size(), 1, stop, encode,
-               [&](ConstRows inputs, std::span<float> into) { evaluator_.Evaluate(inputs, into); });
-  CheckEstimates(domain_, values, [&](std::size_t i) { return states[chosen[i]]; });
-  return values;
+void Expander::Resize(std::size_t states) {
+  ResizeChildren(states);
+  inputs_.resize(size() * domain_.spec().input.positions);
+  values_.resize(size());
 }
 
-std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
-                                                 const StopSignal& stop) {
-  const auto encode = [&](std::size_t first, Rows inputs) {
-    ForRanges(inputs.size(), kGrain, [&](std::size_t begin, std::size_t count) {
-      domain_.Encode(states.Slice(first + begin, count), inputs.Slice(begin, count));
-    });
-  };
+void Expander::ExpandRange(ConstRows states, std::size_t first) {
+  {
+    const Span span(Phase::kExpand);
+    MakeChildren(states, first);
+  }
+  const Span span(Phase::kWrite);
   const std::size_t num_actions = domain_.spec().num_actions();
-  const std::span<const float> values = InSlices(
-      states.size(), num_actions, stop, encode,
-      [&](ConstRows inputs, std::span<float> into) { q_net.EvaluateActions(inputs, into); });
-  CheckEstimates(domain_, values, [&](std::size_t i) { return states[i / num_actions]; });
-  return values;
+  const std::size_t input_size = domain_.spec().input.positions;
+  const std::size_t first_child = first * num_actions, count = states.size() * num_actions;
+  domain_.Encode(children().Slice(first_child, count),
+                 Rows(inputs_.data() + first_child * input_size, count, input_size));
+}
+
+void Expander::ResizeChildren(std::size_t states) {
+  const std::size_t num_children = states * domain_.spec().num_actions();
+  children_.resize(num_children * domain_.spec().state_size);
+  is_goal_.resize(num_children);
+  unchanged_.resize(num_children);
+  hashes_.resize(num_children);
+}
+
+void Expander::MakeChildren(ConstRows states, std::size_t first) {
+  const std::size_t num_actions = domain_.spec().num_actions();
+  const std::size_t state_size = states.row_size();
+  const std::size_t first_child = first * num_actions;
+  const Rows children(children_.data() + first_child * state_size, states.size() * num_actions,
+                      state_size);
+  domain_.Expand(states, children);
+  domain_.IsGoal(children, std::span(is_goal_).subspan(first_child, children.size()));
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const std::uint8_t* parent = states[i / num_actions].data();
+    const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
+    unchanged_[first_child + i] = same ? 1 : 0;
+    if (!same) hashes_[first_child + i] = HashState(children[i]);
+  }
+}
+
+// Every comparison with NaN is false, so min and max would drop it silently.
+template <class StateOf>
+void Expander::RejectNan(std::size_t width, const StateOf& state_of) const {
+  const auto found = std::ranges::find_if(values_, [](float value) { return std::isnan(value); });
+  if (found == values_.end()) return;
+  const auto i = static_cast<std::size_t>(found - values_.begin());
+  throw Error(fmt::format(
+      "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
+      "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
+      "lower optimizer.learning_rate.",
+      domain_.spec().name, domain_.FormatState(state_of(i / width))));
 }
 
 // Works in slices so that a stop takes effect quickly and the inputs stay in cache.
-template <class Encode, class Evaluate>
+template <class StateOf, class Evaluate>
 std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
-                                          const StopSignal& stop, const Encode& encode,
+                                          const StopSignal& stop, const StateOf& state_of,
                                           const Evaluate& evaluate) {
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   values_.resize(rows * width);
   for (std::size_t first = 0; first < rows; first += evaluate_rows_) {
     if (stop.Reached()) throw Stopped();
-    const std::size_t count = std::min(evaluate_rows_, rows - first);
-    inputs_.resize(count * input_size);
-    const Rows inputs(inputs_.data(), count, input_size);
-    encode(first, inputs);
-    evaluate(inputs, std::span(values_).subspan(first * width, count * width));
+    const std::size_t slice = std::min(evaluate_rows_, rows - first);
+    inputs_.resize(slice * input_size);
+    const Rows inputs(inputs_.data(), slice, input_size);
+    ForRanges(slice, kGrain, [&](std::size_t begin, std::size_t count) {
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        domain_.Encode(ConstRows(state_of(first + i)), inputs.Slice(i, 1));
+      }
+    });
+    evaluate(inputs, std::span(values_).subspan(first * width, slice * width));
   }
+  RejectNan(width, state_of);
   return values_;
+}
+
+std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                          const StopSignal& stop) {
+  return InSlices(
+      chosen.size(), 1, stop, [&](std::size_t i) { return states[chosen[i]]; },
+      [&](ConstRows inputs, std::span<float> values) { evaluator_.Evaluate(inputs, values); });
+}
+
+std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows states,
+                                                 const StopSignal& stop) {
+  return InSlices(
+      states.size(), static_cast<std::size_t>(domain_.spec().num_actions()), stop,
+      [&](std::size_t i) { return states[i]; },
+      [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
+}
+
+void Expander::EstimateAll() {
+  if (size() == 0) return;
+  const Span span(Phase::kEvaluate);
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  evaluator_.Evaluate(ConstRows(inputs_.data(), size(), input_size), values_);
+  RejectNan(1, [&](std::size_t child) { return children()[child]; });
+}
+
+float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }
+
+std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
+                                   std::span<const float> estimates) {
+  const float least_cost = LeastCost(spec);
+  return BestAction(actions, [&](Action action) {
+    return spec.action_costs[action] - least_cost + estimates[action];
+  });
 }
 
 }  // namespace tandem

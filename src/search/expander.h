@@ -1,9 +1,11 @@
-// Checks the estimates of a network.
+// Expansion of states, evaluation of their children, and the choice of the best child.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,36 +15,70 @@
 
 namespace tandem {
 
-/// Throws Error that names the state if an estimate is NaN. Every comparison with a NaN is false,
-/// so min and max would drop it silently. `state_of(i)` must return the state that values[i]
-/// belongs to; the result must stay valid until the next call.
-void CheckEstimates(const Domain& domain, std::span<const float> values,
-                    const std::function<std::span<const std::uint8_t>(std::size_t)>& state_of);
-
 /// The 64-bit hash (XXH3) by which searches look up states.
 std::uint64_t HashState(std::span<const std::uint8_t> state);
 
-/// Children holds the children of a batch of states and what is known about each of them. Its
-/// memory is reused for the next batch.
+/// Expander makes the children of a batch of states and evaluates them. Its memory is reused for
+/// the next batch; a returned span stays valid until the next call that overwrites it.
 ///
-/// In every array, element i * num_actions + a is the result of applying action a to state i.
-class Children {
+/// In every array of children, element i * num_actions + a is the result of applying action a to
+/// state i.
+///
+/// A search calls Expand for all states and then Estimate for the children that it chooses. Both
+/// use the TBB threads of the caller's arena. A generator calls Resize; its workers call
+/// ExpandRange; then EstimateAll evaluates all children in one call. Two generators' Expanders can
+/// thus take turns: one is expanded while the evaluator works for the other.
+///
+/// Not thread-safe, except for ExpandRange. The evaluator is called on the calling thread and may
+/// block, so never call an Estimate method inside a TBB task. The Estimate methods throw Error that
+/// names the state if an estimate is NaN, and whatever the evaluator throws.
+class Expander {
  public:
-  /// `domain` must outlive this.
-  explicit Children(const Domain& domain) : domain_(domain) {}
+  /// `domain` and `evaluator` must outlive this. Estimate and EstimateActions pass at most
+  /// `evaluate_rows` states per call to the evaluator. A multiple of the evaluator's own batch size
+  /// is as fast as one large call.
+  Expander(const Domain& domain, Evaluator& evaluator,
+           std::size_t evaluate_rows = std::numeric_limits<std::size_t>::max());
 
-  /// The memory, in bytes, for the children of `states` states.
+  /// The memory, in bytes, for the children of `states` states, without what EstimateAll needs.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
 
-  /// Makes room for the children of `states` states.
+  // Methods for searches.
+
+  /// Makes the children of `states`. `states` must not lie in children(), which is overwritten.
+  void Expand(ConstRows states);
+
+  /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
+  /// `stop` is reached.
+  std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
+                                  const StopSignal& stop);
+
+  /// The Q values from `q_net` for every action in every state: num_actions values per state.
+  /// Throws Stopped once `stop` is reached.
+  std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
+                                         const StopSignal& stop);
+
+  // Methods for generators.
+
+  /// Makes room for the children of `states` states, their encodings and their estimates.
   void Resize(std::size_t states);
 
-  /// Makes the children of `states`, which are states first, first + 1, ... of the batch. `states`
-  /// must not lie in rows(). Several threads may call this at once for different states.
-  void Expand(ConstRows states, std::size_t first);
+  /// Makes and encodes the children of `states`, which are states first, first + 1, ... of the
+  /// batch. Several threads may call this at once for different states.
+  void ExpandRange(ConstRows states, std::size_t first);
+
+  /// Evaluates all children in one call of the evaluator, and fills in estimates().
+  void EstimateAll();
+
+  /// One estimate per child, from EstimateAll.
+  std::span<const float> estimates() const { return values_; }
+
+  // The children of the current batch.
 
   std::size_t size() const { return is_goal_.size(); }
-  ConstRows rows() const;
+  ConstRows children() const {
+    return {children_.data(), size(), static_cast<std::size_t>(domain_.spec().state_size)};
+  }
   std::span<const std::uint8_t> is_goal() const { return is_goal_; }
 
   /// 1 where the child equals its parent, for example because the action does not apply. Such a
@@ -53,58 +89,58 @@ class Children {
   std::span<const std::uint64_t> hashes() const { return hashes_; }
 
  private:
-  const Domain& domain_;
-  std::vector<std::uint8_t> rows_;
-  std::vector<std::uint8_t> is_goal_;
-  std::vector<std::uint8_t> unchanged_;
-  std::vector<std::uint64_t> hashes_;
-};
+  void ResizeChildren(std::size_t states);
+  void MakeChildren(ConstRows states, std::size_t first);
 
-/// Expander expands a batch of states and evaluates the children that a search chooses. A returned
-/// span stays valid until the next call of the same method; the memory is reused.
-///
-/// Not thread-safe. Expansion and encoding use the TBB threads of the caller's arena. The evaluator
-/// is called on the calling thread and may block, so never call Estimate inside a TBB task.
-class Expander {
- public:
-  /// `domain` and `evaluator` must outlive this. The evaluator gets at most `evaluate_rows` states
-  /// per call. A multiple of the evaluator's own batch size is as fast as one large call.
-  Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows);
-
-  /// Makes the children of `states`. `states` must not lie in children(), which is overwritten.
-  void Expand(ConstRows states);
-
-  /// The children that Expand made. The four accessors below return parts of it.
-  const Children& expanded() const { return children_; }
-  ConstRows children() const { return children_.rows(); }
-  std::span<const std::uint8_t> is_goal() const { return children_.is_goal(); }
-  std::span<const std::uint8_t> unchanged() const { return children_.unchanged(); }
-  std::span<const std::uint64_t> hashes() const { return children_.hashes(); }
-
-  /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
-  /// `stop` is reached, Error that names the state if an estimate is not a number.
-  std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
-                                  const StopSignal& stop);
-
-  /// The Q values from `q_net` for every action in every state: num_actions values per state.
-  /// Throws like Estimate.
-  std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
-                                         const StopSignal& stop);
-
- private:
-  // Calls encode(first, inputs) and evaluate(inputs, values) for one slice after another. Each row
-  // has `width` values.
-  template <class Encode, class Evaluate>
+  // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
+  // `width` values.
+  template <class StateOf, class Evaluate>
   std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
-                                  const Encode& encode, const Evaluate& evaluate);
+                                  const StateOf& state_of, const Evaluate& evaluate);
+
+  // Checks values_. state_of(i / width) is the state that values_[i] belongs to.
+  template <class StateOf>
+  void RejectNan(std::size_t width, const StateOf& state_of) const;
 
   const Domain& domain_;
   Evaluator& evaluator_;
   const std::size_t evaluate_rows_;
 
-  Children children_;
-  std::vector<std::uint8_t> inputs_;  // encoded states of one slice
+  std::vector<std::uint8_t> children_;
+  std::vector<std::uint8_t> is_goal_;
+  std::vector<std::uint8_t> unchanged_;
+  std::vector<std::uint64_t> hashes_;
+  std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;
 };
+
+/// The cost-to-go that an estimate stands for: 0 for a goal and for negative estimates.
+inline float CostToGo(bool is_goal, float estimate) {
+  return !is_goal && estimate > 0 ? estimate : 0;
+}
+
+/// The backed-up value of a child: the cost of the action that leads to it plus its cost-to-go.
+inline float BackedUpCost(const DomainSpec& spec, std::size_t action, bool is_goal,
+                          float estimate) {
+  return spec.action_costs[action] + CostToGo(is_goal, estimate);
+}
+
+/// The least cost of an action. Rankings of children add an action's cost minus this to the
+/// estimates. If all actions cost the same, they add 0, and the order is exactly that of the
+/// estimates, which adding a cost would round.
+float LeastCost(const DomainSpec& spec);
+
+/// The action with the least value_of(action); ties go to the first. Nothing if `actions` is empty.
+template <class ValueOf>
+std::optional<Action> BestAction(std::span<const Action> actions, const ValueOf& value_of) {
+  const auto best = std::ranges::min_element(actions, {}, value_of);
+  return best == actions.end() ? std::nullopt : std::optional(*best);
+}
+
+/// The action of a greedy step: the one with the least sum of its cost and its child's estimate.
+/// Negative estimates are ranked as they are. estimates[a] belongs to action a; only those of
+/// `actions` are read. Ties go to the first; nothing if `actions` is empty.
+std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,
+                                   std::span<const float> estimates);
 
 }  // namespace tandem

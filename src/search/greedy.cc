@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-#include <vector>
+#include <utility>
 
 #include "search/expander.h"
 
@@ -16,32 +15,24 @@ struct Walkers {
   std::vector<std::uint8_t> states;  // current state of each walker
 };
 
-std::vector<std::uint32_t> ChangedChildren(const Expander& expander) {
-  std::vector<std::uint32_t> chosen;
-  for (std::size_t i = 0; i < expander.unchanged().size(); ++i) {
-    if (expander.unchanged()[i] == 0) chosen.push_back(static_cast<std::uint32_t>(i));
+// The indices that are not marked as unchanged, for children of one state or of many.
+template <class Index>
+std::vector<Index> Changed(std::span<const std::uint8_t> unchanged) {
+  std::vector<Index> changed;
+  for (std::size_t i = 0; i < unchanged.size(); ++i) {
+    if (unchanged[i] == 0) changed.push_back(static_cast<Index>(i));
   }
-  return chosen;
+  return changed;
 }
 
-// For each parent, the child with the least sum of action cost and estimate; ties go to the lower
-// index. Nothing if none of the parent's children was evaluated.
-std::vector<std::optional<std::uint32_t>> BestChildren(std::size_t parents, const DomainSpec& spec,
-                                                       std::span<const std::uint32_t> evaluated,
-                                                       std::span<const float> estimates) {
-  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
-  const float least_cost = *std::ranges::min_element(spec.action_costs);
-  std::vector<std::optional<std::uint32_t>> best(parents);
-  std::vector<float> least(parents, std::numeric_limits<float>::infinity());
-  for (std::size_t i = 0; i < evaluated.size(); ++i) {
-    const std::size_t parent = evaluated[i] / num_actions;
-    const float value = estimates[i] + (spec.action_costs[evaluated[i] % num_actions] - least_cost);
-    if (!best[parent] || value < least[parent]) {
-      best[parent] = evaluated[i];
-      least[parent] = value;
-    }
-  }
-  return best;
+// Evaluates the children that differ from their parents. Element i of the result belongs to child
+// i; it is unspecified where the child equals its parent.
+std::vector<float> EstimateChanged(Expander& expander, const StopSignal& stop) {
+  const auto changed = Changed<std::uint32_t>(expander.unchanged());
+  const std::span<const float> estimates = expander.Estimate(expander.children(), changed, stop);
+  std::vector<float> by_child(expander.size());
+  for (std::size_t i = 0; i < changed.size(); ++i) by_child[changed[i]] = estimates[i];
+  return by_child;
 }
 
 }  // namespace
@@ -68,17 +59,18 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
     expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));
-    const std::vector<std::uint32_t> evaluated = ChangedChildren(expander);
-    const auto best = BestChildren(walkers.starts.size(), domain.spec(), evaluated,
-                                   expander.Estimate(expander.children(), evaluated, stop));
+    const std::vector<float> estimates = EstimateChanged(expander, stop);
     Walkers remaining;
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
-      const std::size_t start = walkers.starts[i];
-      const auto goals = expander.is_goal().subspan(i * num_actions, num_actions);
+      const std::size_t start = walkers.starts[i], first = i * num_actions;
+      const auto goals = expander.is_goal().subspan(first, num_actions);
+      const auto actions = Changed<Action>(expander.unchanged().subspan(first, num_actions));
+      const std::optional<Action> best =
+          GreedyAction(domain.spec(), actions, std::span(estimates).subspan(first, num_actions));
       if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
         taken[start] = step;
-      } else if (best[i] && step < most_actions[start]) {
-        add(remaining, start, expander.children()[*best[i]]);
+      } else if (best && step < most_actions[start]) {
+        add(remaining, start, expander.children()[first + *best]);
       }
     }
     walkers = std::move(remaining);
@@ -88,41 +80,36 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
 
 namespace {
 
-// rest[a] is the estimated cost-to-go of the child of action a.
+// rest[a] is the network's estimate of the child of action a.
 Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const float> rest) {
-  Hint hint;
-  float least = std::numeric_limits<float>::infinity();
-  for (std::size_t a = 0; a < rest.size(); ++a) {
-    if (expander.unchanged()[a] != 0) continue;  // the action does not apply
-    const float to_go = expander.is_goal()[a] != 0 ? 0.0F : std::max(rest[a], 0.0F);
-    if (spec.action_costs[a] + to_go >= least) continue;
-    least = spec.action_costs[a] + to_go;
-    hint.action = static_cast<Action>(a);
-    hint.rest = to_go;
-  }
-  hint.estimate = least;
-  return hint;
+  const auto value = [&](Action a) {
+    return BackedUpCost(spec, a, expander.is_goal()[a] != 0, rest[a]);
+  };
+  const std::optional<Action> best = BestAction(Changed<Action>(expander.unchanged()), value);
+  if (!best) return {.estimate = std::numeric_limits<float>::infinity()};
+  return {.estimate = value(*best),
+          .action = best,
+          .rest = CostToGo(expander.is_goal()[*best] != 0, rest[*best])};
 }
 
 }  // namespace
 
 Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  Expander expander(domain, v_net, domain.spec().num_actions());
-  const StopSignal never;
+  Expander expander(domain, v_net);
   const std::uint32_t first = 0;
-  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, never)[0];
-  expander.Expand(ConstRows(state));
-  std::vector<std::uint32_t> every(expander.children().size());
-  std::iota(every.begin(), every.end(), 0U);
-  Hint hint = BestOf(domain.spec(), expander, expander.Estimate(expander.children(), every, never));
-  hint.estimate = std::max(estimate, 0.0F);
+  const float estimate = expander.Estimate(ConstRows(state), {&first, 1}, StopSignal())[0];
+  expander.Resize(1);
+  expander.ExpandRange(ConstRows(state), 0);
+  expander.EstimateAll();
+  Hint hint = BestOf(domain.spec(), expander, expander.estimates());
+  hint.estimate = CostToGo(/*is_goal=*/false, estimate);
   return hint;
 }
 
 Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state) {
   if (IsGoal(domain, state)) return {};
-  Expander expander(domain, q_net, domain.spec().num_actions());
+  Expander expander(domain, q_net);
   expander.Expand(ConstRows(state));
   const std::span<const float> values =
       expander.EstimateActions(q_net, ConstRows(state), StopSignal());

@@ -18,15 +18,15 @@ NodeTable::NodeTable(std::size_t state_size)
     : state_size_(state_size), index_(kFirstSlots, Slot{.tag = 0, .node = kNone}) {}
 
 std::size_t NodeTable::bytes() const {
-  return chunks_.size() * (sizeof(Chunk) + sizeof(chunks_.front()) + kChunk * state_size_) +
+  return blocks_.size() * (sizeof(Block) + sizeof(blocks_.front()) + kNodesPerBlock * state_size_) +
          index_.size() * sizeof(Slot);
 }
 
 std::size_t NodeTable::BytesFor(std::size_t nodes, std::size_t state_size) {
-  const std::size_t chunks = (nodes + kChunk - 1) / kChunk;
+  const std::size_t blocks = (nodes + kNodesPerBlock - 1) / kNodesPerBlock;
   // GrowIndex leaves at least half of the slots in use.
   const std::size_t slots = std::max(kFirstSlots, 2 * nodes);
-  return chunks * (sizeof(Chunk) + sizeof(std::unique_ptr<Chunk>) + kChunk * state_size) +
+  return blocks * (sizeof(Block) + sizeof(std::unique_ptr<Block>) + kNodesPerBlock * state_size) +
          slots * sizeof(Slot);
 }
 
@@ -50,17 +50,17 @@ void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Nod
                     "set a limit with search.max_nodes",
                     kMostNodes));
   }
-  if (size_ % kChunk == 0) {
-    std::unique_ptr<Chunk> chunk(new Chunk);
-    chunk->states.reset(new std::uint8_t[kChunk * state_size_]);
-    chunks_.push_back(std::move(chunk));
+  if (size_ % kNodesPerBlock == 0) {
+    std::unique_ptr<Block> block(new Block);
+    block->states.reset(new std::uint8_t[kNodesPerBlock * state_size_]);
+    blocks_.push_back(std::move(block));
   }
   if ((size_ + 1) * 4 > index_.size() * 3) GrowIndex();
   const auto number = static_cast<std::uint32_t>(size_);
-  Chunk& chunk = *chunks_.back();
-  std::ranges::copy(state, &chunk.states[number % kChunk * state_size_]);
-  chunk.nodes[number % kChunk] = node;
-  chunk.actions[number % kChunk] = action;
+  Block& block = *blocks_.back();
+  std::ranges::copy(state, &block.states[number % kNodesPerBlock * state_size_]);
+  block.nodes[number % kNodesPerBlock] = node;
+  block.actions[number % kNodesPerBlock] = action;
   Put({.tag = Tag(hash), .node = number});
   ++size_;
 }

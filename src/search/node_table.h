@@ -56,24 +56,31 @@ class NodeTable {
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&index_[Home(Tag(hash))]); }
 
   std::span<const std::uint8_t> state(std::uint32_t node) const {
-    return {&chunks_[node / kChunk]->states[node % kChunk * state_size_], state_size_};
+    return {&blocks_[node / kNodesPerBlock]->states[node % kNodesPerBlock * state_size_],
+            state_size_};
   }
-  Node& operator[](std::uint32_t node) { return chunks_[node / kChunk]->nodes[node % kChunk]; }
+  Node& operator[](std::uint32_t node) {
+    return blocks_[node / kNodesPerBlock]->nodes[node % kNodesPerBlock];
+  }
   const Node& operator[](std::uint32_t node) const {
-    return chunks_[node / kChunk]->nodes[node % kChunk];
+    return blocks_[node / kNodesPerBlock]->nodes[node % kNodesPerBlock];
   }
   /// The last action of the cheapest path found so far.
-  Action& action(std::uint32_t node) { return chunks_[node / kChunk]->actions[node % kChunk]; }
-  Action action(std::uint32_t node) const { return chunks_[node / kChunk]->actions[node % kChunk]; }
+  Action& action(std::uint32_t node) {
+    return blocks_[node / kNodesPerBlock]->actions[node % kNodesPerBlock];
+  }
+  Action action(std::uint32_t node) const {
+    return blocks_[node / kNodesPerBlock]->actions[node % kNodesPerBlock];
+  }
 
  private:
-  static constexpr std::uint32_t kChunk = 256;  // nodes per allocation
+  static constexpr std::uint32_t kNodesPerBlock = 256;
 
   // Not initialised, because every row is written before it is read.
-  struct Chunk {                             // NOLINT(cppcoreguidelines-pro-type-member-init)
+  struct Block {                             // NOLINT(cppcoreguidelines-pro-type-member-init)
     std::unique_ptr<std::uint8_t[]> states;  // NOLINT(modernize-avoid-c-arrays): sized at run time
-    std::array<Node, kChunk> nodes;
-    std::array<Action, kChunk> actions;
+    std::array<Node, kNodesPerBlock> nodes;
+    std::array<Action, kNodesPerBlock> actions;
   };
 
   // The index uses open addressing with linear probing. A tag is the upper half of a state's hash.
@@ -95,7 +102,7 @@ class NodeTable {
 
   const std::size_t state_size_;
   std::size_t size_ = 0;
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Slot> index_;
 };
 

@@ -1,5 +1,10 @@
 #include "search/search.h"
 
+#include <utility>
+
+#include "search/astar.h"
+#include "search/beam_search.h"
+
 namespace tandem {
 
 const char* Name(Ended ended) {
@@ -23,6 +28,18 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
   SolveAll(ConstRows(start), stop,
            [&](std::size_t /*number*/, SearchResult result) { only = std::move(result); });
   return only;
+}
+
+std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
+                                   const Config& config) {
+  switch (config.search.method) {
+    case SearchMethod::kAStar:
+      return std::make_unique<AStar>(domain, network, config);
+    case SearchMethod::kBeam:
+      return std::make_unique<BeamSearch>(domain, network, config,
+                                          config.network.head == Head::kQ ? &network : nullptr);
+  }
+  return nullptr;  // not reached: the compiler warns of a missing case
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {

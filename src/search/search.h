@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/stop_signal.h"
+#include "config/config.h"
 #include "tandem/domain.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
 
@@ -76,6 +79,10 @@ class Search {
  protected:
   Search() = default;
 };
+
+/// Creates the search that search.method and network.head select. `domain` and `network` must
+/// outlive the result.
+std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);

@@ -101,13 +101,13 @@ void Planner::PlanGeneration() {
   const bool searches = generate.search != GenerateSearch::kNone;
   const std::int64_t steps = searches ? generate.search_iterations : 1;
   const std::int64_t states = at_once((rows_ + steps - 1) / steps);
-  plan_.generation = BatchExpander::BytesFor(spec_, states);
+  plan_.generation = StateBatch::BytesFor(spec_, states);
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
   }
-  if (sync_main_) {  // the labeller works later, in chunks of its own
-    plan_.generation += BatchExpander::BytesFor(spec_, at_once(rows_));
+  if (sync_main_) {  // BellmanTargets works later, in batches of its own
+    plan_.generation += StateBatch::BytesFor(spec_, at_once(rows_));
   }
 }
 
@@ -122,7 +122,7 @@ void Planner::PlanBatches() {
   }
   const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
   const std::int64_t children =
-      validates() ? Children::BytesFor(spec_, config_.validation.states) : 0;
+      validates() ? Expander::BytesFor(spec_, config_.validation.states) : 0;
   plan_.batches = trained_ + validated_ + order_of_rows + children;
   plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
                     config_.inference.batch_size * spec_.input.positions;

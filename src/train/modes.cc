@@ -36,7 +36,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
               config.pipeline.loss_thresh, target) {
   const std::int64_t rows = config.live_rows_of(first_update);
   if (parts.bellman != nullptr) {
-    labelled_.emplace(parts.bellman->schema(), static_cast<std::size_t>(rows));
+    labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
   }
   if (parts.generator != nullptr) fills_.emplace(*parts.generator, rows, parts.queue, stop);
 }
@@ -115,9 +115,10 @@ DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
 const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
   const Stopwatch watch;
   target_.LabellingStarts(record.update);
-  auto labelling = parts_.bellman->Label(parts_.replay->Sample(), *labelled_, stop_);
-  do parts_.queue->Serve();
-  while (labelling.Step());
+  PipelinedLoop labelling = parts_.bellman->Start(parts_.replay->Sample(), *labelled_, stop_);
+  do {
+    parts_.queue->Serve();
+  } while (labelling.Step());
   record.label_s = watch.Seconds();
   return *labelled_;
 }

@@ -46,7 +46,7 @@ DataBuffer AllRows(const ShardSetSpec& set) {
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer rows(set.schema, static_cast<std::size_t>(set.examples));
   const StopSignal stop;
-  MakeGenerator(*domain, config, {})
+  MakeGenerator(*domain, config, nullptr)
       ->Fill({.update = -1, .first_row = 0, .rows = set.examples}, rows, stop);
   return rows;
 }

@@ -8,6 +8,7 @@
 
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
+#include "support/generator_config.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "support/stand_in_evaluator.h"
@@ -22,8 +23,8 @@ constexpr int kCells = 100;
 // A ring where a step to the left costs 1 and a step to the right costs 4.
 class UnequalRing : public testing::Test {
  protected:
-  DataBuffer Filled(Generator& generator, const Schema& schema) {
-    DataBuffer rows(schema, kRows);
+  DataBuffer Filled(Generator& generator) {
+    DataBuffer rows(generator.schema(), kRows);
     generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
     return rows;
   }
@@ -38,8 +39,9 @@ class UnequalRing : public testing::Test {
 };
 
 TEST_F(UnequalRing, WalkLengthLabelIsTheCostOfTheWayBack) {
-  WalkLengthGenerator generator(ring_, {.seed = 1, .length = 10, .chunk_rows = 64, .workers = 2});
-  const DataBuffer rows = Filled(generator, ExampleSchema(ring_.spec()));
+  WalkLengthGenerator generator(
+      ring_, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 64}));
+  const DataBuffer rows = Filled(generator);
   for (std::size_t i = 0; i < kRows; ++i) {
     EXPECT_EQ(rows.floats(kTargetColumn)[i], CostToGo(rows.column(kInputColumn)[i]));
   }
@@ -47,8 +49,8 @@ TEST_F(UnequalRing, WalkLengthLabelIsTheCostOfTheWayBack) {
 
 TEST_F(UnequalRing, QNetLabelsIncludeActionCosts) {
   WalkLengthGenerator generator(
-      ring_, {.head = Head::kQ, .seed = 1, .length = 10, .chunk_rows = 64, .workers = 2});
-  const DataBuffer rows = Filled(generator, ExampleSchema(ring_.spec(), Head::kQ));
+      ring_, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 64}, Head::kQ));
+  const DataBuffer rows = Filled(generator);
   for (std::size_t i = 0; i < kRows; ++i) {
     for (Action action = 0; action < 2; ++action) {
       const auto state = rows.column(kInputColumn)[i];
@@ -65,15 +67,16 @@ TEST_F(UnequalRing, SearchBoundsAreTheCostOfTheWayBack) {
     return 900.0F - 10 * static_cast<float>(RingDomain::Distance(state));
   });
   for (const GenerateSearch search : {GenerateSearch::kGreedy, GenerateSearch::kAStar}) {
-    ValueIterationGenerator generator(ring_, away,
-                                      {.seed = 1,
-                                       .max_scramble = 8,
-                                       .chunk_rows = 16,
-                                       .workers = 2,
-                                       .search = {.method = search, .epsilon = 0, .weight = 0},
-                                       .search_iterations = 10,
-                                       .labelled = false});
-    const DataBuffer rows = Filled(generator, StateSchema(ring_.spec()));
+    Config config = GeneratorConfig({.search = search,
+                                     .search_iterations = 10,
+                                     .search_epsilon = 0,
+                                     .search_weight = 0,
+                                     .max_scramble = 8,
+                                     .workers = 2,
+                                     .chunk_rows = 16});
+    config.pipeline.mode = Mode::kSyncMain;  // the rows stay unlabelled
+    ValueIterationGenerator generator(ring_, away, config);
+    const DataBuffer rows = Filled(generator);
     for (std::size_t i = 0; i < kRows; ++i) {
       EXPECT_EQ(rows.floats(kBoundColumn)[i], CostToGo(rows.column(kStateColumn)[i]));
     }
@@ -83,13 +86,12 @@ TEST_F(UnequalRing, SearchBoundsAreTheCostOfTheWayBack) {
 TEST_F(UnequalRing, QNetCapIsBoundPlusActionPlusUndoCost) {
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 900.0F; });
   ValueIterationGenerator generator(ring_, pessimist,
-                                    {.head = Head::kQ,
-                                     .capped = true,
-                                     .seed = 1,
-                                     .max_scramble = 8,
-                                     .chunk_rows = 16,
-                                     .workers = 2});
-  const DataBuffer rows = Filled(generator, ExampleSchema(ring_.spec(), Head::kQ));
+                                    GeneratorConfig({.target = Target::kCappedValueIteration,
+                                                     .max_scramble = 8,
+                                                     .workers = 2,
+                                                     .chunk_rows = 16},
+                                                    Head::kQ));
+  const DataBuffer rows = Filled(generator);
   for (std::size_t i = 0; i < kRows; ++i) {
     const auto state = rows.column(kInputColumn)[i];
     for (std::size_t action = 0; action < 2; ++action) {
@@ -109,11 +111,11 @@ TEST(Rollouts, IncludeActionCosts) {
     return kEstimates[city[0]];
   });
   ValueIterationGenerator generator(map, network,
-                                    {.seed = 1,
-                                     .max_scramble = 4,
-                                     .chunk_rows = 16,
-                                     .search = {.method = GenerateSearch::kGreedy, .epsilon = 0},
-                                     .search_iterations = 3});
+                                    GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                                     .search_iterations = 3,
+                                                     .search_epsilon = 0,
+                                                     .max_scramble = 4,
+                                                     .chunk_rows = 16}));
   DataBuffer rows(ExampleSchema(map.spec()), kRows);
   generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
   int steps = 0;
@@ -130,11 +132,11 @@ TEST(Rollouts, RestartWhereNoActionApplies) {
   const RoadsDomain map({{0, 0}, {0, 1}, {1, 3}, {3, 3}}, {1, 1});
   StandInEvaluator wrong([](std::span<const std::uint8_t> city) { return 9.0F - city[0]; });
   ValueIterationGenerator generator(map, wrong,
-                                    {.seed = 1,
-                                     .max_scramble = 2,
-                                     .chunk_rows = 16,
-                                     .search = {.method = GenerateSearch::kGreedy, .epsilon = 0},
-                                     .search_iterations = 10});
+                                    GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                                     .search_iterations = 10,
+                                                     .search_epsilon = 0,
+                                                     .max_scramble = 2,
+                                                     .chunk_rows = 16}));
   DataBuffer rows(ExampleSchema(map.spec()), kRows);
   generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
   int dead_ends = 0;
@@ -149,7 +151,8 @@ TEST(Rollouts, RestartWhereNoActionApplies) {
 // Each walk of an update has its own random stream.
 TEST(Walks, OfOneUpdateAreAllDifferent) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator generator(*cube, {.seed = 1, .length = 20, .chunk_rows = 64, .workers = 2});
+  WalkLengthGenerator generator(
+      *cube, GeneratorConfig({.max_scramble = 20, .workers = 2, .chunk_rows = 64}));
   DataBuffer rows(ExampleSchema(cube->spec()), kRows);
   generator.Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
   std::set<std::string> ends;
@@ -162,7 +165,7 @@ TEST(Walks, OfOneUpdateAreAllDifferent) {
 TEST(Scrambles, OfDifferentUpdatesAreDifferent) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  ValueIterationGenerator generator(*cube, zero, {.seed = 1, .max_scramble = 20});
+  ValueIterationGenerator generator(*cube, zero, GeneratorConfig({.max_scramble = 20}));
   std::set<std::string> seen;
   for (const std::int64_t update : {0, 1, 2}) {
     DataBuffer rows(ExampleSchema(cube->spec()), kRows);

@@ -36,6 +36,7 @@ class Watched final : public Generator {
   Watched(Generator& generator, std::function<void(const FillRequest&)> before)
       : generator_(generator), before_(std::move(before)) {}
   bool needs_network() const override { return generator_.needs_network(); }
+  const Schema& schema() const override { return generator_.schema(); }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     before_(request);
     generator_.Fill(request, out, stop);
@@ -64,7 +65,7 @@ TEST_F(GenerateShardsTest, SharesGiveTheSameFilesAsOneProcess) {
 TEST_F(GenerateShardsTest, ResumesAfterAStop) {
   const Config config = Puzzle8Config();
   const auto domain = MakeDomain(config.domain.full_name());
-  const auto generator = MakeGenerator(*domain, config, {});
+  const auto generator = MakeGenerator(*domain, config, nullptr);
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "");
   StopSignal stop;
   Watched watched(*generator, [&](const FillRequest& request) {
@@ -156,7 +157,7 @@ TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
   const auto domain = MakeDomain(config.domain.full_name());
   DataBuffer live(ExampleSchema(domain->spec()), 128);
   const StopSignal stop;
-  MakeGenerator(*domain, config, {})->Fill({.rows = 128}, live, stop);
+  MakeGenerator(*domain, config, nullptr)->Fill({.rows = 128}, live, stop);
   std::vector<std::byte> stored(live.bytes().size());
   ShardSet(whole_.path()).Read(0, stored);
   EXPECT_FALSE(std::ranges::equal(stored, live.bytes()));
@@ -167,7 +168,7 @@ TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
   StandInEvaluator network([](auto input) { return static_cast<float>(input[0] + input[8]); });
-  const auto generator = MakeGenerator(*domain, config, {.network = &network});
+  const auto generator = MakeGenerator(*domain, config, &network);
   config.inference.threads = 1;
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
   EXPECT_EQ(set.provenance.at("weights_sha256"), "abc");

@@ -8,6 +8,7 @@
 #include "domain/random_walk.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
+#include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -26,9 +27,8 @@ std::vector<std::uint8_t> Bytes(const DataBuffer& rows) {
   return all;
 }
 
-DataBuffer Filled(Generator& generator, const Domain& domain, FillRequest request,
-                  Head head = Head::kV) {
-  DataBuffer rows(ExampleSchema(domain.spec(), head), static_cast<std::size_t>(request.rows));
+DataBuffer Filled(Generator& generator, FillRequest request) {
+  DataBuffer rows(generator.schema(), static_cast<std::size_t>(request.rows));
   generator.Fill(request, rows, StopSignal());
   return rows;
 }
@@ -115,8 +115,9 @@ TEST(RandomWalk, EachWalkHasItsOwnProblem) {
 
 TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
   const RingDomain ring(100);
-  WalkLengthGenerator generator(ring, {.seed = 1, .length = 10, .chunk_rows = 7, .workers = 2});
-  const DataBuffer rows = Filled(generator, ring, {.update = 3, .first_row = 0, .rows = 105});
+  WalkLengthGenerator generator(
+      ring, GeneratorConfig({.max_scramble = 10, .workers = 2, .chunk_rows = 7}));
+  const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 0, .rows = 105});
   for (std::size_t i = 0; i < 105; ++i) {
     const auto length = static_cast<float>(i % 10 + 1);
     EXPECT_EQ(rows.floats(kTargetColumn)[i], length);
@@ -126,15 +127,19 @@ TEST(WalkLength, EveryPrefixOfAWalkIsARow) {
 
 TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {
   const auto cube = MakeDomain("cube3");
-  WalkLengthGenerator one(*cube, {.seed = 1, .length = 26, .chunk_rows = 100, .workers = 1});
-  WalkLengthGenerator four(*cube, {.seed = 1, .length = 26, .chunk_rows = 33, .workers = 4});
-  WalkLengthGenerator other(*cube, {.seed = 2, .length = 26, .chunk_rows = 100, .workers = 1});
-  const auto all = Bytes(Filled(one, *cube, {.update = 5, .first_row = 0, .rows = 1000}));
-  EXPECT_EQ(all, Bytes(Filled(four, *cube, {.update = 5, .first_row = 0, .rows = 1000})));
-  EXPECT_NE(all, Bytes(Filled(other, *cube, {.update = 5, .first_row = 0, .rows = 1000})));
-  EXPECT_NE(all, Bytes(Filled(one, *cube, {.update = 6, .first_row = 0, .rows = 1000})));
+  WalkLengthGenerator one(*cube,
+                          GeneratorConfig({.max_scramble = 26, .workers = 1, .chunk_rows = 100}));
+  WalkLengthGenerator four(*cube,
+                           GeneratorConfig({.max_scramble = 26, .workers = 4, .chunk_rows = 33}));
+  Config other_seed = GeneratorConfig({.max_scramble = 26, .workers = 1, .chunk_rows = 100});
+  other_seed.seed = 2;
+  WalkLengthGenerator other(*cube, other_seed);
+  const auto all = Bytes(Filled(one, {.update = 5, .first_row = 0, .rows = 1000}));
+  EXPECT_EQ(all, Bytes(Filled(four, {.update = 5, .first_row = 0, .rows = 1000})));
+  EXPECT_NE(all, Bytes(Filled(other, {.update = 5, .first_row = 0, .rows = 1000})));
+  EXPECT_NE(all, Bytes(Filled(one, {.update = 6, .first_row = 0, .rows = 1000})));
 
-  const DataBuffer part = Filled(four, *cube, {.update = 5, .first_row = 345, .rows = 200});
+  const DataBuffer part = Filled(four, {.update = 5, .first_row = 345, .rows = 200});
   const auto inputs = part.column(kInputColumn).bytes();
   EXPECT_TRUE(std::ranges::equal(inputs, std::span(all).subspan(345 * 54, 200 * 54)));
 }
@@ -143,9 +148,9 @@ TEST(WalkLength, RowsDependOnlyOnSeedUpdateAndRow) {
 // a Q net are exact: one action leads back and the other leads farther away.
 TEST(WalkLength, QNetLabelIsTheWalkLengthAfterEachAction) {
   const RingDomain ring(100);
-  WalkLengthGenerator generator(ring, {.head = Head::kQ, .seed = 1, .length = 10, .workers = 2});
-  const DataBuffer rows =
-      Filled(generator, ring, {.update = 3, .first_row = 7, .rows = 105}, Head::kQ);
+  WalkLengthGenerator generator(ring,
+                                GeneratorConfig({.max_scramble = 10, .workers = 2}, Head::kQ));
+  const DataBuffer rows = Filled(generator, {.update = 3, .first_row = 7, .rows = 105});
   for (std::size_t i = 0; i < 105; ++i) {
     for (Action action = 0; action < 2; ++action) {
       const auto state = rows.column(kInputColumn)[i];
@@ -160,10 +165,8 @@ TEST(ValueIteration, QNetLabelIsTheBackupOfEachAction) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   ValueIterationGenerator generator(
-      ring, truth,
-      {.head = Head::kQ, .seed = 1, .max_scramble = 14, .chunk_rows = 16, .workers = 2});
-  const DataBuffer rows =
-      Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 200}, Head::kQ);
+      ring, truth, GeneratorConfig({.max_scramble = 14, .workers = 2, .chunk_rows = 16}, Head::kQ));
+  const DataBuffer rows = Filled(generator, {.update = 0, .first_row = 0, .rows = 200});
   for (std::size_t i = 0; i < 200; ++i) {
     for (Action action = 0; action < 2; ++action) {
       const auto state = rows.column(kInputColumn)[i];
@@ -178,8 +181,8 @@ TEST(ValueIteration, ExactEstimatesAreAFixedPoint) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   ValueIterationGenerator generator(
-      ring, truth, {.seed = 1, .max_scramble = 14, .chunk_rows = 16, .workers = 2});
-  const DataBuffer rows = Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 500});
+      ring, truth, GeneratorConfig({.max_scramble = 14, .workers = 2, .chunk_rows = 16}));
+  const DataBuffer rows = Filled(generator, {.update = 0, .first_row = 0, .rows = 500});
   std::set<float> seen;
   for (std::size_t i = 0; i < 500; ++i) {
     const float target = rows.floats(kTargetColumn)[i];
@@ -195,9 +198,10 @@ TEST(ValueIteration, WalkLengthCapsOverestimates) {
   for (const Head head : {Head::kV, Head::kQ}) {
     ValueIterationGenerator generator(
         ring, pessimist,
-        {.head = head, .capped = true, .seed = 1, .max_scramble = 20, .chunk_rows = 64});
+        GeneratorConfig(
+            {.target = Target::kCappedValueIteration, .max_scramble = 20, .chunk_rows = 64}, head));
     const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
-    const DataBuffer rows = Filled(generator, ring, request, head);
+    const DataBuffer rows = Filled(generator, request);
     for (std::size_t i = 0; i < 300; ++i) {
       const auto distance = static_cast<float>(RingDomain::Distance(rows.column(kInputColumn)[i]));
       if (head == Head::kV) {
@@ -214,12 +218,12 @@ TEST(ValueIteration, GoalsAndNegativeEstimatesCountAsZero) {
   const RingDomain ring(30);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 50.0F; });
   StandInEvaluator negative([](std::span<const std::uint8_t>) { return -50.0F; });
-  const ValueIterationOptions options{.seed = 1, .max_scramble = 5, .chunk_rows = 64, .workers = 1};
-  ValueIterationGenerator high(ring, pessimist, options);
-  ValueIterationGenerator low(ring, negative, options);
+  const Config config = GeneratorConfig({.max_scramble = 5, .chunk_rows = 64});
+  ValueIterationGenerator high(ring, pessimist, config);
+  ValueIterationGenerator low(ring, negative, config);
   const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
-  const DataBuffer high_rows = Filled(high, ring, request);
-  const DataBuffer low_rows = Filled(low, ring, request);
+  const DataBuffer high_rows = Filled(high, request);
+  const DataBuffer low_rows = Filled(low, request);
   for (std::size_t i = 0; i < 300; ++i) {
     const int distance = RingDomain::Distance(high_rows.column(kInputColumn)[i]);
     const float at_most = distance == 0 ? 0.0F : distance == 1 ? 1.0F : 51.0F;
@@ -231,9 +235,9 @@ TEST(ValueIteration, GoalsAndNegativeEstimatesCountAsZero) {
 TEST(ValueIteration, UnchangedChildrenKeepTheFixedPoint) {
   const PathDomain path(6);
   StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
-  ValueIterationGenerator generator(path, truth,
-                                    {.seed = 1, .max_scramble = 9, .chunk_rows = 16, .workers = 1});
-  const DataBuffer rows = Filled(generator, path, {.update = 0, .first_row = 0, .rows = 100});
+  ValueIterationGenerator generator(
+      path, truth, GeneratorConfig({.max_scramble = 9, .workers = 1, .chunk_rows = 16}));
+  const DataBuffer rows = Filled(generator, {.update = 0, .first_row = 0, .rows = 100});
   for (std::size_t i = 0; i < 100; ++i) {
     EXPECT_EQ(rows.floats(kTargetColumn)[i], rows.column(kInputColumn)[i][0]);
   }
@@ -250,8 +254,8 @@ TEST(ValueIteration, RowsDoNotDependOnWorkers) {
   std::vector<std::vector<std::uint8_t>> made;
   for (const int workers : {1, 2, 4}) {
     ValueIterationGenerator generator(
-        *cube, sum, {.seed = 4, .max_scramble = 9, .chunk_rows = 50, .workers = workers});
-    made.push_back(Bytes(Filled(generator, *cube, request)));
+        *cube, sum, GeneratorConfig({.max_scramble = 9, .workers = workers, .chunk_rows = 50}));
+    made.push_back(Bytes(Filled(generator, request)));
   }
   EXPECT_EQ(made[0], made[1]);
   EXPECT_EQ(made[0], made[2]);
@@ -260,9 +264,9 @@ TEST(ValueIteration, RowsDoNotDependOnWorkers) {
 TEST(ValueIteration, NetworkFailureFailsTheFill) {
   const RingDomain ring(30);
   StandInEvaluator broken([](std::span<const std::uint8_t>) -> float { throw Error("no memory"); });
-  ValueIterationGenerator generator(ring, broken,
-                                    {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
-  EXPECT_THROW(Filled(generator, ring, {.update = 0, .first_row = 0, .rows = 100}), Error);
+  ValueIterationGenerator generator(
+      ring, broken, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
+  EXPECT_THROW(Filled(generator, {.update = 0, .first_row = 0, .rows = 100}), Error);
 }
 
 // A path whose methods throw while `broken` is set.
@@ -312,26 +316,27 @@ class FragilePath final : public Domain {
 void ExpectFillsSurviveExceptions(FragilePath& path, Generator& generator,
                                   const std::vector<std::string>& methods) {
   const FillRequest request{.update = 0, .first_row = 0, .rows = 100};
-  const std::vector<std::uint8_t> expected = Bytes(Filled(generator, path, request));
+  const std::vector<std::uint8_t> expected = Bytes(Filled(generator, request));
   for (const std::string& method : methods) {
     path.broken = method;
     try {
-      Filled(generator, path, request);
+      Filled(generator, request);
       ADD_FAILURE() << method << " threw nothing";
     } catch (const std::out_of_range& error) {
       EXPECT_EQ(error.what(), method + " failed");
     }
     path.broken = "";
-    EXPECT_EQ(Bytes(Filled(generator, path, request)), expected) << "after " << method;
+    EXPECT_EQ(Bytes(Filled(generator, request)), expected) << "after " << method;
   }
 }
 
 TEST(Generators, DomainExceptionFailsOnlyTheCurrentFill) {
   FragilePath path;
   StandInEvaluator truth([](std::span<const std::uint8_t> state) { return float(state[0]); });
-  WalkLengthGenerator walks(path, {.seed = 1, .length = 5, .chunk_rows = 10, .workers = 2});
-  ValueIterationGenerator values(path, truth,
-                                 {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
+  WalkLengthGenerator walks(path,
+                            GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
+  ValueIterationGenerator values(
+      path, truth, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   ExpectFillsSurviveExceptions(path, walks, {"Apply", "Mask", "Encode"});
   ExpectFillsSurviveExceptions(path, values, {"Apply", "Mask", "Expand", "IsGoal", "Encode"});
 }
@@ -339,9 +344,10 @@ TEST(Generators, DomainExceptionFailsOnlyTheCurrentFill) {
 TEST(Generators, StopBetweenChunks) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
-  WalkLengthGenerator walks(ring, {.seed = 1, .length = 5, .chunk_rows = 10, .workers = 2});
-  ValueIterationGenerator values(ring, truth,
-                                 {.seed = 1, .max_scramble = 5, .chunk_rows = 10, .workers = 2});
+  WalkLengthGenerator walks(ring,
+                            GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
+  ValueIterationGenerator values(
+      ring, truth, GeneratorConfig({.max_scramble = 5, .workers = 2, .chunk_rows = 10}));
   DataBuffer rows(ExampleSchema(ring.spec()), 100);
   StopSignal stop;
   stop.Request();

@@ -44,13 +44,12 @@ class MakeGeneratorTest : public testing::Test {
     return config;
   }
 
-  DataBuffer Rows(const Config& config, bool labels = true) {
+  DataBuffer Rows(const Config& config) {
     recorder_.sizes.clear();
-    DataBuffer rows(
-        labels ? ExampleSchema(cube_->spec(), config.network.head) : StateSchema(cube_->spec()),
-        kRows);
-    MakeGenerator(*cube_, config, {.network = &recorder_, .labels = labels})
-        ->Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
+    const auto generator = MakeGenerator(*cube_, config, &recorder_);
+    EXPECT_EQ(generator->needs_network(), NeedsNetwork(config.generate.target));
+    DataBuffer rows(generator->schema(), kRows);
+    generator->Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
     return rows;
   }
 
@@ -112,10 +111,13 @@ TEST_F(MakeGeneratorTest, OnlyCappedTargetsAreCapped) {
   EXPECT_GE(std::ranges::min(Rows(config).floats(kTargetColumn)), 1);  // each action has a label
 }
 
-TEST_F(MakeGeneratorTest, UnlabelledRowsAreStates) {
-  const Config config = MakeConfig(Target::kValueIteration, GenerateSearch::kGreedy);
-  const DataBuffer states = Rows(config, /*labels=*/false);
+TEST_F(MakeGeneratorTest, RowsOfSyncMainAreStates) {
+  Config config = MakeConfig(Target::kValueIteration, GenerateSearch::kGreedy);
   const DataBuffer examples = Rows(config);
+  EXPECT_EQ(examples.schema(), ExampleSchema(cube_->spec()));
+  config.pipeline.mode = Mode::kSyncMain;
+  const DataBuffer states = Rows(config);
+  EXPECT_EQ(states.schema(), StateSchema(cube_->spec()));
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
                                  examples.column(kInputColumn).bytes()));  // the input is the state
   EXPECT_LT(std::ranges::max(states.floats(kBoundColumn)), 7 + 12);

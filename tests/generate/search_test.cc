@@ -6,6 +6,7 @@
 #include <string>
 
 #include "generate/value_iteration.h"
+#include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -19,12 +20,11 @@ constexpr std::int64_t kSteps = 10;
 
 using Bytes = std::vector<std::uint8_t>;
 
-DataBuffer Filled(const Domain& domain, Evaluator& network, const ValueIterationOptions& options,
+DataBuffer Filled(const Domain& domain, Evaluator& network, const Config& config,
                   FillRequest request) {
-  const Schema schema =
-      options.labelled ? ExampleSchema(domain.spec(), options.head) : StateSchema(domain.spec());
-  DataBuffer rows(schema, static_cast<std::size_t>(request.rows));
-  ValueIterationGenerator(domain, network, options).Fill(request, rows, StopSignal());
+  ValueIterationGenerator generator(domain, network, config);
+  DataBuffer rows(generator.schema(), static_cast<std::size_t>(request.rows));
+  generator.Fill(request, rows, StopSignal());
   return rows;
 }
 
@@ -64,13 +64,14 @@ StandInEvaluator Guess() {
 
 class Searching : public testing::TestWithParam<GenerateSearch> {
  protected:
-  ValueIterationOptions Options() const {
-    return {.seed = 1,
-            .max_scramble = 12,
-            .chunk_rows = 16,
-            .workers = 2,
-            .search = {.method = GetParam(), .epsilon = 0.1, .weight = 0.5F},
-            .search_iterations = kSteps};
+  static Config BaseConfig() {
+    return GeneratorConfig({.search = GetParam(),
+                            .search_iterations = kSteps,
+                            .search_epsilon = 0.1,
+                            .search_weight = 0.5,
+                            .max_scramble = 12,
+                            .workers = 2,
+                            .chunk_rows = 16});
   }
 };
 
@@ -78,10 +79,9 @@ TEST_P(Searching, ExactEstimatesAreAFixedPointOfBothHeads) {
   const RingDomain ring(30);
   StandInEvaluator truth = RingTruth();
   for (const Head head : {Head::kV, Head::kQ}) {
-    ValueIterationOptions options = Options();
-    options.head = head;
-    const DataBuffer rows =
-        Filled(ring, truth, options, {.update = 0, .first_row = 0, .rows = 300});
+    Config config = BaseConfig();
+    config.network.head = head;
+    const DataBuffer rows = Filled(ring, truth, config, {.update = 0, .first_row = 0, .rows = 300});
     const std::size_t width = TargetWidth(ring.spec(), head);
     for (std::size_t i = 0; i < 300 * width; ++i) {
       Bytes state = RowBytes(rows, i / width);
@@ -99,22 +99,22 @@ TEST_P(Searching, RowsDoNotDependOnWorkersChunksOrRanges) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator guess = Guess();
   const FillRequest request{.update = 3, .first_row = 40, .rows = 333};
-  const DataBuffer whole = Filled(*cube, guess, Options(), request);
+  const DataBuffer whole = Filled(*cube, guess, BaseConfig(), request);
   for (const int workers : {1, 4}) {
     for (const std::int64_t chunk_rows : {1, 7, 1000}) {
-      ValueIterationOptions options = Options();
-      options.workers = workers;
-      options.chunk_rows = chunk_rows;
-      EXPECT_EQ(AllBytes(Filled(*cube, guess, options, request)), AllBytes(whole));
+      Config config = BaseConfig();
+      config.generate.workers = workers;
+      config.generate.chunk_rows = chunk_rows;
+      EXPECT_EQ(AllBytes(Filled(*cube, guess, config, request)), AllBytes(whole));
     }
   }
   const DataBuffer part =
-      Filled(*cube, guess, Options(), {.update = 3, .first_row = 153, .rows = 48});
+      Filled(*cube, guess, BaseConfig(), {.update = 3, .first_row = 153, .rows = 48});
   for (std::size_t i = 0; i < 48; ++i) {
     EXPECT_EQ(RowBytes(part, i), RowBytes(whole, 113 + i));
     EXPECT_EQ(part.floats(kTargetColumn)[i], whole.floats(kTargetColumn)[113 + i]);
   }
-  ValueIterationOptions other = Options();
+  Config other = BaseConfig();
   other.seed = 2;
   EXPECT_NE(AllBytes(Filled(*cube, guess, other, request)), AllBytes(whole));
 }
@@ -124,10 +124,10 @@ TEST_P(Searching, FirstStepIsTheScramble) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator guess = Guess();
   const FillRequest request{.update = 1, .first_row = 5, .rows = 100};
-  ValueIterationOptions one = Options();
-  one.search_iterations = 1;
-  ValueIterationOptions none = one;
-  none.search.method = GenerateSearch::kNone;
+  Config one = BaseConfig();
+  one.generate.search_iterations = 1;
+  Config none = one;
+  none.generate.search = GenerateSearch::kNone;
   EXPECT_EQ(AllBytes(Filled(*cube, guess, one, request)),
             AllBytes(Filled(*cube, guess, none, request)));
 }
@@ -135,11 +135,11 @@ TEST_P(Searching, FirstStepIsTheScramble) {
 TEST_P(Searching, ExactEstimatesDescendToTheGoalAndRestart) {
   const RingDomain ring(60);
   StandInEvaluator truth = RingTruth();
-  ValueIterationOptions options = Options();
-  options.max_scramble = 25;
-  options.search.epsilon = 0;
-  options.search_iterations = 20;
-  const DataBuffer rows = Filled(ring, truth, options, {.update = 0, .first_row = 0, .rows = 400});
+  Config config = BaseConfig();
+  config.generate.max_scramble = 25;
+  config.generate.search_epsilon = 0;
+  config.generate.search_iterations = 20;
+  const DataBuffer rows = Filled(ring, truth, config, {.update = 0, .first_row = 0, .rows = 400});
   int starts = 0;
   for (std::size_t i = 1; i < 400; ++i) {
     const int before = RingDomain::Distance(rows.column(kInputColumn)[i - 1]);
@@ -158,11 +158,11 @@ TEST_P(Searching, RowAfterANeighbourOfAGoalIsANewScramble) {
   const RingDomain ring(60);
   StandInEvaluator truth = RingTruth();
   const FillRequest request{.update = 0, .first_row = 0, .rows = 300};
-  ValueIterationOptions none = Options();
-  none.search.method = GenerateSearch::kNone;
-  none.search_iterations = 1;
+  Config none = BaseConfig();
+  none.generate.search = GenerateSearch::kNone;
+  none.generate.search_iterations = 1;
   const DataBuffer scrambles = Filled(ring, truth, none, request);
-  const DataBuffer rows = Filled(ring, truth, Options(), request);
+  const DataBuffer rows = Filled(ring, truth, BaseConfig(), request);
   int beside = 0;
   for (std::size_t i = 1; i < 300; ++i) {
     if (RingDomain::Distance(rows.column(kInputColumn)[i - 1]) > 1) continue;
@@ -176,10 +176,10 @@ TEST_P(Searching, BoundsLieBetweenDistanceAndPathCost) {
   const PancakeDomain pancakes(6, /*action_cost=*/2);
   const StateMap distances = Distances(pancakes);
   StandInEvaluator guess = Guess();
-  ValueIterationOptions options = Options();
-  options.labelled = false;
+  Config config = BaseConfig();
+  config.pipeline.mode = Mode::kSyncMain;  // the rows stay unlabelled
   const DataBuffer rows =
-      Filled(pancakes, guess, options, {.update = 0, .first_row = 0, .rows = 500});
+      Filled(pancakes, guess, config, {.update = 0, .first_row = 0, .rows = 500});
   for (std::size_t i = 0; i < 500; ++i) {
     const float bound = rows.floats(kBoundColumn)[i];
     EXPECT_GE(bound, 2.0F * float(distances.at(RowBytes(rows, i))));
@@ -190,10 +190,10 @@ TEST_P(Searching, BoundsLieBetweenDistanceAndPathCost) {
 TEST_P(Searching, BoundsCapOverestimates) {
   const RingDomain ring(100);
   StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 500.0F; });
-  ValueIterationOptions options = Options();
-  options.capped = true;
+  Config config = BaseConfig();
+  config.generate.target = Target::kCappedValueIteration;
   const DataBuffer rows =
-      Filled(ring, pessimist, options, {.update = 0, .first_row = 0, .rows = 300});
+      Filled(ring, pessimist, config, {.update = 0, .first_row = 0, .rows = 300});
   for (std::size_t i = 0; i < 300; ++i) {
     const float target = rows.floats(kTargetColumn)[i];
     EXPECT_GE(target, RingDomain::Distance(rows.column(kInputColumn)[i]));
@@ -211,7 +211,7 @@ TEST_P(Searching, EachStepIsOneEvaluation) {
     }
     std::vector<std::size_t> sizes;
   } counter;
-  Filled(ring, counter, Options(), {.update = 0, .first_row = 0, .rows = 24 * kSteps});
+  Filled(ring, counter, BaseConfig(), {.update = 0, .first_row = 0, .rows = 24 * kSteps});
   // The 24 instances are two chunks of 12. Each state has two children.
   EXPECT_EQ(counter.sizes, std::vector<std::size_t>(2 * kSteps, 24));
 }
@@ -224,8 +224,8 @@ TEST_P(Searching, StopsBetweenSteps) {
     if (++asked == 100) stop.Request();
     return 0.0F;
   });
-  ValueIterationGenerator generator(ring, asks_to_stop, Options());
-  DataBuffer rows(ExampleSchema(ring.spec()), 1000);
+  ValueIterationGenerator generator(ring, asks_to_stop, BaseConfig());
+  DataBuffer rows(generator.schema(), 1000);
   EXPECT_THROW(generator.Fill({.update = 0, .first_row = 0, .rows = 1000}, rows, stop), Stopped);
   EXPECT_LT(asked, 200);
 }
@@ -237,10 +237,10 @@ INSTANTIATE_TEST_SUITE_P(By, Searching,
                          });
 
 // The number of distinct states that the searches of an update visit.
-std::size_t DifferentStates(const Domain& domain, Evaluator& network,
-                            const ValueIterationOptions& options, std::int64_t rows) {
+std::size_t DifferentStates(const Domain& domain, Evaluator& network, const Config& config,
+                            std::int64_t rows) {
   const DataBuffer filled =
-      Filled(domain, network, options, {.update = 0, .first_row = 0, .rows = rows});
+      Filled(domain, network, config, {.update = 0, .first_row = 0, .rows = rows});
   std::set<std::string> seen;
   for (std::int64_t i = 0; i < rows; ++i) seen.insert(RowText(filled, std::size_t(i)));
   return seen.size();
@@ -250,24 +250,24 @@ std::size_t DifferentStates(const Domain& domain, Evaluator& network,
 TEST(Greedy, RandomActionsBreakCycles) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
-  ValueIterationOptions options{.seed = 1,
-                                .max_scramble = 12,
-                                .search = {.method = GenerateSearch::kGreedy, .epsilon = 0},
-                                .search_iterations = 100};
-  const std::size_t in_circles = DifferentStates(*cube, knows_nothing, options, 2000);
-  options.search.epsilon = 0.2;
-  EXPECT_GT(DifferentStates(*cube, knows_nothing, options, 2000), 4 * in_circles);
+  Config config = GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                   .search_iterations = 100,
+                                   .search_epsilon = 0,
+                                   .max_scramble = 12});
+  const std::size_t in_circles = DifferentStates(*cube, knows_nothing, config, 2000);
+  config.generate.search_epsilon = 0.2;
+  EXPECT_GT(DifferentStates(*cube, knows_nothing, config, 2000), 4 * in_circles);
 }
 
 TEST(Greedy, TurnsBackOnlyInADeadEnd) {
   const PathDomain path(8);
   // The wrong estimates draw every rollout to the far end, where it can only turn back.
   StandInEvaluator wrong([](std::span<const std::uint8_t> state) { return 10.0F - state[0]; });
-  const ValueIterationOptions options{.seed = 1,
-                                      .max_scramble = 4,
-                                      .search = {.method = GenerateSearch::kGreedy, .epsilon = 0},
-                                      .search_iterations = 8};
-  const DataBuffer rows = Filled(path, wrong, options, {.update = 0, .first_row = 0, .rows = 400});
+  const Config config = GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                         .search_iterations = 8,
+                                         .search_epsilon = 0,
+                                         .max_scramble = 4});
+  const DataBuffer rows = Filled(path, wrong, config, {.update = 0, .first_row = 0, .rows = 400});
   std::set<int> seen;
   for (std::size_t i = 1; i < 400; ++i) {
     const int before = rows.column(kInputColumn)[i - 1][0], now = rows.column(kInputColumn)[i][0];
@@ -287,12 +287,12 @@ TEST(Greedy, TurnsBackOnlyInADeadEnd) {
 TEST(AStarExamples, ExpandsNoStateTwice) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
-  const ValueIterationOptions options{.seed = 1,
-                                      .max_scramble = 14,
-                                      .search = {.method = GenerateSearch::kAStar, .weight = 1},
-                                      .search_iterations = 40};
+  const Config config = GeneratorConfig({.search = GenerateSearch::kAStar,
+                                         .search_iterations = 40,
+                                         .search_weight = 1,
+                                         .max_scramble = 14});
   const DataBuffer rows =
-      Filled(*cube, knows_nothing, options, {.update = 0, .first_row = 0, .rows = 400});
+      Filled(*cube, knows_nothing, config, {.update = 0, .first_row = 0, .rows = 400});
   for (std::size_t instance = 0; instance < 10; ++instance) {
     std::set<std::string> seen;
     for (std::size_t step = 0; step < 40; ++step) {

@@ -69,11 +69,11 @@ struct Outcome {
 
 Outcome SolveAll(const Domain& domain, Evaluator& evaluator, const SearchConfig& config,
                  ConstRows states, const std::vector<int>& distances) {
-  AStar search(domain, evaluator,
-               {.weight = static_cast<float>(config.weight),
-                .batch = static_cast<std::size_t>(config.batch),
-                .instances = 50,
-                .max_nodes = 400'000});
+  SearchConfig limited = config;
+  limited.instances = 50;
+  limited.max_nodes = 400'000;
+  limited.max_seconds = 0;
+  AStar search(domain, evaluator, {.search = limited});
   Outcome outcome;
   search.SolveAll(states, StopSignal(), [&](std::size_t i, const SearchResult& result) {
     outcome.expanded += result.expanded;

@@ -29,7 +29,7 @@ StandInEvaluator TrueOnRing() {
 TEST(AStarLimits, NodeLimitReportsTheBestPath) {
   const RingDomain ring(100);
   StandInEvaluator truth = TrueOnRing();
-  AStar search(ring, truth, {.weight = 1, .max_nodes = 20});
+  AStar search(ring, truth, {.search = {.weight = 1, .batch = 1, .max_nodes = 20}});
   const State start = OnRing(100, 40);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
@@ -47,7 +47,7 @@ TEST(AStarLimits, NodeLimitReportsTheBestPath) {
 TEST(AStarLimits, NodeLimitOfAllStatesIsNotReached) {
   const CycleDomain cycles(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  AStar search(cycles, zero, {.weight = 1, .batch = 10, .max_nodes = 360});
+  AStar search(cycles, zero, {.search = {.weight = 1, .batch = 10, .max_nodes = 360}});
   const State odd = {1, 0, 2, 3, 4, 5};
   EXPECT_EQ(search.Solve(odd, StopSignal()).ended, Ended::kExhausted);
 }
@@ -55,7 +55,7 @@ TEST(AStarLimits, NodeLimitOfAllStatesIsNotReached) {
 TEST(AStarLimits, SolutionFoundBeforeTheNodeLimitCounts) {
   const PancakeDomain pancakes(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  AStar search(pancakes, zero, {.weight = 1, .batch = 1000, .max_nodes = 6});
+  AStar search(pancakes, zero, {.search = {.weight = 1, .batch = 1000, .max_nodes = 6}});
   const State start = After(pancakes, {0, 1, 2, 3, 4, 5}, {1, 4});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_TRUE(result.solved);
@@ -67,7 +67,7 @@ TEST(AStarLimits, UnsolvablePuzzleIsExhausted) {
   const CycleDomain cycles(6);
   StandInEvaluator three([](std::span<const std::uint8_t>) { return 3.0F; });
   const State starts = {1, 0, 2, 3, 4, 5, 0, 2, 1, 3, 4, 5, 1, 2, 0, 3, 4, 5};
-  AStar search(cycles, three, {.weight = 1, .batch = 7, .instances = 3});
+  AStar search(cycles, three, {.search = {.weight = 1, .batch = 7, .instances = 3}});
   std::vector<SearchResult> results(3);
   search.SolveAll(ConstRows(starts.data(), 3, 6), StopSignal(),
                   [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
@@ -89,7 +89,7 @@ TEST(AStarLimits, TimeLimitReportsTheBestPath) {
     if (++calls == 10) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     return float(RingDomain::Distance(state));
   });
-  AStar search(ring, slow, {.weight = 1, .max_seconds = 0.1});
+  AStar search(ring, slow, {.search = {.weight = 1, .batch = 1, .max_seconds = 0.1}});
   const State start = OnRing(200, 90);
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
@@ -109,7 +109,7 @@ TEST(AStarLimits, EachPuzzleHasItsOwnTimeLimit) {
     if (++calls == 3) std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return float(RingDomain::Distance(state));
   });
-  AStar search(ring, slow, {.weight = 1, .max_seconds = 0.5});
+  AStar search(ring, slow, {.search = {.weight = 1, .batch = 1, .max_seconds = 0.5}});
   State starts = OnRing(200, 90);
   const State near = OnRing(200, 5);
   starts.insert(starts.end(), near.begin(), near.end());
@@ -122,7 +122,7 @@ TEST(AStarLimits, EachPuzzleHasItsOwnTimeLimit) {
 TEST(AStarLimits, GoalStateNeedsNoActionsAndNoEvaluation) {
   const RingDomain ring(10);
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
-  AStar search(ring, never, {.weight = 1});
+  AStar search(ring, never, {.search = {.weight = 1, .batch = 1}});
   const SearchResult result = search.Solve(OnRing(10, 0), StopSignal());
   EXPECT_TRUE(result.solved);
   EXPECT_EQ(result.ended, Ended::kSolved);
@@ -138,7 +138,7 @@ TEST(AStarLimits, StopSignalEndsTheSearch) {
     if (++calls == 100) stop.Request();
     return 0.0F;
   });
-  AStar search(pancakes, asks_to_stop, {.weight = 1});
+  AStar search(pancakes, asks_to_stop, {.search = {.weight = 1, .batch = 1}});
   const State start = {8, 3, 5, 1, 7, 0, 2, 6, 4};
   EXPECT_THROW(search.Solve(start, stop), Stopped);
   EXPECT_LT(calls, 120);
@@ -147,7 +147,7 @@ TEST(AStarLimits, StopSignalEndsTheSearch) {
 TEST(AStarLimits, CanBeReusedAfterAStop) {
   const RingDomain ring(10);
   StandInEvaluator truth = TrueOnRing();
-  AStar search(ring, truth, {.weight = 1});
+  AStar search(ring, truth, {.search = {.weight = 1, .batch = 1}});
   StopSignal stop;
   stop.Request();
   EXPECT_THROW(search.Solve(OnRing(10, 3), stop), Stopped);
@@ -157,18 +157,20 @@ TEST(AStarLimits, CanBeReusedAfterAStop) {
 TEST(AStarLimits, NanEstimateThrows) {
   const RingDomain ring(10);
   StandInEvaluator broken([](std::span<const std::uint8_t>) { return std::nanf(""); });
-  AStar search(ring, broken, {.weight = 1});
+  AStar search(ring, broken, {.search = {.weight = 1, .batch = 1}});
   EXPECT_THROW(search.Solve(OnRing(10, 3), StopSignal()), Error);
 }
 
 TEST(AStarLimits, InvalidOptionsThrow) {
   const RingDomain ring(10);
   StandInEvaluator truth = TrueOnRing();
-  EXPECT_THROW(AStar(ring, truth, {.weight = -1}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.weight = std::nanf("")}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.weight = std::numeric_limits<float>::infinity()}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.batch = 0}), Error);
-  EXPECT_THROW(AStar(ring, truth, {.instances = 0}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = -1, .batch = 1}}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = std::nanf(""), .batch = 1}}), Error);
+  EXPECT_THROW(AStar(ring, truth,
+                     {.search = {.weight = std::numeric_limits<float>::infinity(), .batch = 1}}),
+               Error);
+  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = 1, .batch = 0}}), Error);
+  EXPECT_THROW(AStar(ring, truth, {.search = {.weight = 1, .batch = 1, .instances = 0}}), Error);
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ struct Whole {
 };
 
 std::vector<SearchResult> SolveWhole(const Whole& whole, Evaluator& evaluator,
-                                     AStarOptions options) {
-  AStar search(whole.domain, evaluator, options);
+                                     const Config& config) {
+  AStar search(whole.domain, evaluator, config);
   std::vector<SearchResult> results(whole.distances.size());
   std::size_t done = 0;
   search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, SearchResult result) {
@@ -72,8 +72,8 @@ void ExpectSolutions(const Whole& whole, const std::vector<SearchResult>& result
 
 struct Case {
   const char* estimates;
-  std::size_t batch;
-  std::size_t instances;
+  std::int64_t batch;
+  std::int64_t instances;
 };
 
 class AStarIsOptimal : public testing::TestWithParam<Case> {
@@ -89,12 +89,12 @@ class AStarIsOptimal : public testing::TestWithParam<Case> {
     const Whole whole(domain);
     StandInEvaluator evaluator(
         [&](std::span<const std::uint8_t> state) { return Estimate(whole, state); });
-    ExpectSolutions(
-        whole,
-        SolveWhole(
-            whole, evaluator,
-            {.weight = weight, .batch = GetParam().batch, .instances = GetParam().instances}),
-        1);
+    ExpectSolutions(whole,
+                    SolveWhole(whole, evaluator,
+                               {.search = {.weight = weight,
+                                           .batch = GetParam().batch,
+                                           .instances = GetParam().instances}}),
+                    1);
   }
 };
 
@@ -124,7 +124,7 @@ TEST(AStar, ReopensClosedStatesOnCheaperPaths) {
   StandInEvaluator wild([](std::span<const std::uint8_t> state) {
     return float(Random(HashState(state), Purpose::kShuffle).Below(6));
   });
-  AStar search(cycles, wild, {.weight = 1});
+  AStar search(cycles, wild, {.search = {.weight = 1, .batch = 1}});
   const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
   EXPECT_EQ(result.ended, Ended::kExhausted);
   EXPECT_EQ(result.stored, 360);
@@ -138,10 +138,10 @@ TEST(AStar, WeightBelowOneBoundsTheCost) {
       [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
   StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
   for (const float weight : {0.2F, 0.6F, 0.9F}) {
-    for (const std::size_t batch : {1, 30}) {
-      const AStarOptions options = {.weight = weight, .batch = batch, .instances = 1000};
-      ExpectSolutions(whole, SolveWhole(whole, erratic, options), 1 / weight);
-      ExpectSolutions(whole, SolveWhole(whole, exact, options), 1 / weight);
+    for (const std::int64_t batch : {1, 30}) {
+      const Config config = {.search = {.weight = weight, .batch = batch, .instances = 1000}};
+      ExpectSolutions(whole, SolveWhole(whole, erratic, config), 1 / weight);
+      ExpectSolutions(whole, SolveWhole(whole, exact, config), 1 / weight);
     }
   }
 }
@@ -150,21 +150,23 @@ TEST(AStar, WeightZeroIsGreedy) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
-  const std::vector<SearchResult> results = SolveWhole(whole, exact, {.weight = 0});
+  const std::vector<SearchResult> results =
+      SolveWhole(whole, exact, {.search = {.weight = 0, .batch = 1}});
   ExpectSolutions(whole, results, 1);  // exact estimates lead straight to the goal
   for (const SearchResult& result : results) {
     EXPECT_EQ(result.expanded, std::ssize(result.actions));
   }
   StandInEvaluator erratic(
       [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
-  ExpectSolutions(whole, SolveWhole(whole, erratic, {.weight = 0, .batch = 3}), 1000);
+  ExpectSolutions(whole, SolveWhole(whole, erratic, {.search = {.weight = 0, .batch = 3}}), 1000);
 }
 
 TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);
   StandInEvaluator exact([&](std::span<const std::uint8_t> state) { return whole.Exact(state); });
-  for (const SearchResult& result : SolveWhole(whole, exact, {.weight = 1, .batch = 1000})) {
+  for (const SearchResult& result :
+       SolveWhole(whole, exact, {.search = {.weight = 1, .batch = 1000}})) {
     EXPECT_EQ(result.expanded, std::ssize(result.actions));
   }
 }
@@ -181,9 +183,9 @@ class SizeEvaluator final : public Evaluator {
 
 TEST(AStar, BatchesGrowOnHardPuzzles) {
   const CycleDomain cycles(6);
-  const auto solve = [&](std::size_t batch) {
+  const auto solve = [&](std::int64_t batch) {
     SizeEvaluator sizes;
-    AStar search(cycles, sizes, {.weight = 1, .batch = batch});
+    AStar search(cycles, sizes, {.search = {.weight = 1, .batch = batch}});
     const SearchResult result = search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal());
     EXPECT_EQ(result.ended, Ended::kExhausted);
     EXPECT_EQ(result.expanded, 360);
@@ -202,8 +204,8 @@ TEST(AStar, EvaluatesEachStateOnce) {
     ++asked[State(state.begin(), state.end())];
     return whole.Erratic(state);
   });
-  for (const std::size_t batch : {1, 50}) {
-    AStar search(pancakes, counting, {.weight = 1, .batch = batch});
+  for (const std::int64_t batch : {1, 50}) {
+    AStar search(pancakes, counting, {.search = {.weight = 1, .batch = batch}});
     for (std::size_t i = 0; i < whole.distances.size(); i += 37) {
       asked.clear();
       const SearchResult result = search.Solve(whole.rows()[i], StopSignal());
@@ -218,10 +220,11 @@ TEST(AStar, ResultsDoNotDependOnInstancesOrThreads) {
   const Whole whole(pancakes);
   StandInEvaluator erratic(
       [&](std::span<const std::uint8_t> state) { return whole.Erratic(state); });
-  const auto solve = [&](std::size_t instances, int threads) {
+  const auto solve = [&](std::int64_t instances, int threads) {
     tbb::task_arena arena(threads);
     return arena.execute([&] {
-      return SolveWhole(whole, erratic, {.weight = 0.8F, .batch = 5, .instances = instances});
+      return SolveWhole(whole, erratic,
+                        {.search = {.weight = 0.8, .batch = 5, .instances = instances}});
     });
   };
   const std::vector<SearchResult> alone = solve(1, 1);
@@ -239,7 +242,7 @@ TEST(AStar, ResultsDoNotDependOnInstancesOrThreads) {
 TEST(AStar, IgnoresActionsThatDoNotApply) {
   const PathDomain path(100);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  AStar search(path, zero, {.weight = 1});
+  AStar search(path, zero, {.search = {.weight = 1, .batch = 1}});
   const SearchResult result = search.Solve(State{99}, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions, std::vector<Action>(99, 0));

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
+#include "search/astar.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -26,7 +27,7 @@ TEST(BeamSearch, WidthOneFollowsExactEstimates) {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
   std::vector<std::uint8_t> start(100, 0);
   start[37] = 1;
-  BeamSearch search(ring, truth, {.width = 1, .max_length = 100});
+  BeamSearch search(ring, truth, {.search = {.beam_width = 1, .max_length = 100}});
   const SearchResult result = search.Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions.size(), 37U);
@@ -43,7 +44,7 @@ TEST(BeamSearch, WidthOneFollowsExactEstimates) {
 TEST(BeamSearch, WideBeamFindsShortestSolutions) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
-  BeamSearch search(*cube, ignorant, {.width = 20'000, .max_length = 4});
+  BeamSearch search(*cube, ignorant, {.search = {.beam_width = 20'000, .max_length = 4}});
   for (std::uint64_t i = 0; i < 5; ++i) {
     const std::vector<std::uint8_t> start = Scramble(*cube, 4, i);
     const SearchResult result = search.Solve(start, StopSignal());
@@ -58,7 +59,7 @@ TEST(BeamSearch, WideBeamFindsShortestSolutions) {
 TEST(BeamSearch, GoalStateNeedsNoActions) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
-  BeamSearch search(*cube, never, {.width = 1, .max_length = 10});
+  BeamSearch search(*cube, never, {.search = {.beam_width = 1, .max_length = 10}});
   const SearchResult result = search.Solve(Scramble(*cube, 0), StopSignal());
   EXPECT_TRUE(result.solved);
   EXPECT_TRUE(result.actions.empty());
@@ -71,7 +72,7 @@ TEST(BeamSearch, GivesUpAtMaxLength) {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
   std::vector<std::uint8_t> start(100, 0);
   start[37] = 1;
-  BeamSearch search(ring, truth, {.width = 4, .max_length = 36});
+  BeamSearch search(ring, truth, {.search = {.beam_width = 4, .max_length = 36}});
   const SearchResult result = search.Solve(start, StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kLengthLimit);
@@ -82,7 +83,7 @@ TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
   // No state of this ring is a goal, because it has no marker.
   const RingDomain ring(6);
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  BeamSearch search(ring, zero, {.width = 10, .max_length = 1'000'000});
+  BeamSearch search(ring, zero, {.search = {.beam_width = 10, .max_length = 1'000'000}});
   const std::vector<std::uint8_t> empty(6, 0);
   const SearchResult result = search.Solve(empty, StopSignal());
   EXPECT_FALSE(result.solved);
@@ -100,7 +101,7 @@ TEST(BeamSearch, FailedSearchReportsTheLeastEstimate) {
     least = std::min(least, number(state));
     return number(state);
   });
-  BeamSearch search(cycles, anything, {.width = 5, .max_length = 20});
+  BeamSearch search(cycles, anything, {.search = {.beam_width = 5, .max_length = 20}});
   const State odd = {1, 0, 2, 3, 4, 5};
   const SearchResult result = search.Solve(odd, StopSignal());
   EXPECT_FALSE(result.solved);
@@ -114,7 +115,7 @@ TEST(BeamSearch, DropsChildrenEqualToTheirParent) {
   const PathDomain path(3);
   StandInEvaluator away(
       [](std::span<const std::uint8_t> state) { return -static_cast<float>(state[0]); });
-  BeamSearch search(path, away, {.width = 1, .max_length = 10});
+  BeamSearch search(path, away, {.search = {.beam_width = 1, .max_length = 10}});
   const std::vector<std::uint8_t> start = {1};
   const std::vector<std::uint8_t> far_end = {2};
   EXPECT_EQ(search.Solve(start, StopSignal()).actions, (std::vector<Action>{0}));
@@ -124,7 +125,8 @@ TEST(BeamSearch, DropsChildrenEqualToTheirParent) {
 TEST(BeamSearch, EndsAtItsTimeLimit) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
-  BeamSearch search(*cube, zero, {.width = 8, .max_length = 1'000'000, .max_seconds = 0.05});
+  BeamSearch search(*cube, zero,
+                    {.search = {.beam_width = 8, .max_length = 1'000'000, .max_seconds = 0.05}});
   const SearchResult result = search.Solve(Scramble(*cube, 20), StopSignal());
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kTimeLimit);
@@ -138,8 +140,94 @@ TEST(BeamSearch, StopSignalEndsTheSearch) {
     stop.Request();
     return 0.0F;
   });
-  BeamSearch search(*cube, asks_to_stop, {.width = 8, .max_length = 1000});
+  BeamSearch search(*cube, asks_to_stop, {.search = {.beam_width = 8, .max_length = 1000}});
   EXPECT_THROW(search.Solve(Scramble(*cube, 20), stop), Stopped);
+}
+
+// Returns the exact Q values.
+class TrueActions final : public QEvaluator {
+ public:
+  explicit TrueActions(const Domain& domain) : domain_(domain), distances_(Distances(domain)) {}
+
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    const int num_actions = domain_.spec().num_actions();
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const State state(inputs[i].begin(), inputs[i].end());
+      for (int a = 0; a < num_actions; ++a) {
+        const State child = After(domain_, state, {static_cast<Action>(a)});
+        values[at++] = 1.0F + static_cast<float>(distances_.at(child));
+      }
+    }
+  }
+
+ private:
+  const Domain& domain_;
+  const StateMap distances_;
+};
+
+TEST(BeamSearchByActions, WidthOneFollowsExactQValues) {
+  const PancakeDomain pancakes(6);
+  TrueActions truth(pancakes);
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 1, .max_length = 10}}, &truth);
+  for (const auto& [state, distance] : Distances(pancakes)) {
+    const SearchResult result = search.Solve(state, StopSignal());
+    ASSERT_TRUE(result.solved);
+    ASSERT_EQ(std::ssize(result.actions), distance);
+    ASSERT_TRUE(Solves(pancakes, state, result.actions));
+  }
+}
+
+TEST(BeamSearchByActions, FailedSearchReportsTheLeastEstimate) {
+  const PancakeDomain pancakes(6);
+  TrueActions truth(pancakes);
+  BeamSearch search(pancakes, truth, {.search = {.beam_width = 3, .max_length = 2}}, &truth);
+  StateMap distances = Distances(pancakes);
+  const auto farthest =
+      std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
+  const SearchResult result = search.Solve(farthest->first, StopSignal());
+  EXPECT_FALSE(result.solved);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, static_cast<float>(farthest->second - 2));
+  EXPECT_EQ(distances.at(After(pancakes, farthest->first, result.best->actions)),
+            farthest->second - 2);
+}
+
+// Gives every state and every action the same value, and counts the calls of its methods.
+class SameValue final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+    ++calls;
+    std::ranges::fill(values, 1.0F);
+  }
+  void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
+    ++calls_of_actions;
+    std::ranges::fill(values, 2.0F);
+  }
+  int calls = 0, calls_of_actions = 0;
+};
+
+TEST(MakeSearch, FollowsTheMethodAndTheHead) {
+  const PancakeDomain pancakes(4);
+  const State start = {3, 1, 0, 2};
+  SameValue network;
+  Config config{.search = {.beam_width = 1}};
+  const auto calls_of_q_values = [&](SearchMethod method, Head head) {
+    config.search.method = method;
+    config.network.head = head;
+    network = SameValue();
+    const auto search = MakeSearch(pancakes, network, config);
+    EXPECT_EQ(dynamic_cast<AStar*>(search.get()) != nullptr, method == SearchMethod::kAStar);
+    search->Solve(start, StopSignal());
+    EXPECT_GT(network.calls + network.calls_of_actions, 0);
+    return network.calls_of_actions;
+  };
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kV), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kQ), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kBeam, Head::kV), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
 }
 
 }  // namespace

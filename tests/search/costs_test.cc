@@ -50,7 +50,7 @@ class UnequalCosts : public testing::TestWithParam<int> {
 
 TEST_P(UnequalCosts, AStarFindsCheapestSolutions) {
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
-  AStar search(*maze_, ignorant, {.weight = 1});
+  AStar search(*maze_, ignorant, {.search = {.weight = 1, .batch = 1}});
   for (const auto& [state, cost] : costs_) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
@@ -65,7 +65,7 @@ TEST_P(UnequalCosts, BeamOfOneFollowsExactEstimates) {
   StandInEvaluator truth([&](std::span<const std::uint8_t> state) {
     return costs_.at(State(state.begin(), state.end()));
   });
-  BeamSearch search(*maze_, truth, {.width = 1});
+  BeamSearch search(*maze_, truth, {.search = {.beam_width = 1}});
   for (const auto& [state, cost] : costs_) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);

@@ -24,7 +24,7 @@ StandInEvaluator Estimates(std::vector<float> by_city) {
 
 SearchResult SolveByAStar(const RoadsDomain& map, std::vector<float> estimates) {
   StandInEvaluator evaluator = Estimates(std::move(estimates));
-  return AStar(map, evaluator, {.weight = 1}).Solve(kStart, StopSignal());
+  return AStar(map, evaluator, {.search = {.weight = 1, .batch = 1}}).Solve(kStart, StopSignal());
 }
 
 TEST(AStarOnRoads, CityReachedAtTwoCostsIsExpandedOnce) {
@@ -39,7 +39,8 @@ TEST(AStarOnRoads, CityReachedAtTwoCostsIsExpandedOnce) {
 TEST(AStarOnRoads, WeightZeroReopensNothing) {
   const RoadsDomain map({{0, 0}, {2, 3}, {3, 2}, {3, 3}}, {1, 5});
   StandInEvaluator evaluator = Estimates({0, 0, 1, 0});
-  const SearchResult result = AStar(map, evaluator, {.weight = 0}).Solve(kStart, StopSignal());
+  const SearchResult result =
+      AStar(map, evaluator, {.search = {.weight = 0, .batch = 1}}).Solve(kStart, StopSignal());
   EXPECT_EQ(result.ended, Ended::kExhausted);
   EXPECT_EQ(result.expanded, 3);
 }
@@ -111,14 +112,14 @@ const std::vector<float> kCosts = {1, 3};
 TEST(BeamOnRoads, RanksByPathCostPlusEstimate) {
   const RoadsDomain map(kTwoSides, kCosts);
   StandInEvaluator ahead = Estimates(kAhead);
-  BeamSearch search(map, ahead, {.width = 2});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
 TEST(BeamOnRoads, BeamThatHoldsAllChildrenEvaluatesNone) {
   const RoadsDomain map({{0, 0}, {2, 3}, {0, 2}, {3, 3}}, {1, 1});
   StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
-  BeamSearch search(map, never, {.width = 2});
+  BeamSearch search(map, never, {.search = {.beam_width = 2}});
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 0}));
   StopSignal stop;
   stop.Request();
@@ -128,7 +129,7 @@ TEST(BeamOnRoads, BeamThatHoldsAllChildrenEvaluatesNone) {
 TEST(BeamOnRoads, ForgetsThePreviousSearch) {
   const RoadsDomain map(kTwoSides, kCosts);
   StandInEvaluator ahead = Estimates(kAhead);
-  BeamSearch search(map, ahead, {.width = 1, .max_length = 2});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 1, .max_length = 2}});
   EXPECT_TRUE(search.Solve(kStart, StopSignal()).best.has_value());
   const SearchResult dead_end = search.Solve(City{4}, StopSignal());
   EXPECT_EQ(dead_end.ended, Ended::kExhausted);
@@ -158,7 +159,7 @@ class OfRoads final : public QEvaluator {
 TEST(QBeamOnRoads, RanksByPathCostPlusQValue) {
   const RoadsDomain map(kTwoSides, kCosts);
   OfRoads ahead(kTwoSides, kCosts, kAhead);
-  QBeamSearch search(map, ahead, {.width = 2});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{0, 1, 0}));
 }
 
@@ -169,7 +170,7 @@ TEST(QBeamOnRoads, BeamHoldsNoCityTwice) {
   const std::vector<float> costs = {1, 1, 1, 1};
   const RoadsDomain map(roads, costs);
   OfRoads ahead(roads, costs, {0, 0, 1, 2});
-  QBeamSearch search(map, ahead, {.width = 2});
+  BeamSearch search(map, ahead, {.search = {.beam_width = 2}}, &ahead);
   EXPECT_EQ(search.Solve(kStart, StopSignal()).actions, (Actions{3, 0}));
 }
 

@@ -32,7 +32,7 @@ inline ShardSetSpec MakeShards(const std::filesystem::path& folder,
   const auto domain = MakeDomain(config.domain.full_name());
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), options, "");
   const StopSignal stop;
-  GenerateShards(*MakeGenerator(*domain, config, {}), set, folder, share, stop,
+  GenerateShards(*MakeGenerator(*domain, config, nullptr), set, folder, share, stop,
                  [](const GenerateProgress&) {});
   return set;
 }
