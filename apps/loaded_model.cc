@@ -10,6 +10,8 @@
 #include "search/astar.h"
 #include "search/beam_search.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
+#include "train/checkpoint.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 
@@ -44,19 +46,20 @@ void AnnounceAStar(const AStarOptions& options, const DomainSpec& spec) {
   LogInfo(text);
 }
 
-std::unique_ptr<Search> MakeBeamSearch(const Config& config, Model& model) {
+std::unique_ptr<Search> MakeBeamSearch(const Config& config, const Domain& domain,
+                                       InferenceNet& net) {
   const BeamOptions options = {
       .width = static_cast<std::size_t>(config.search.beam_width),
       .max_length = static_cast<std::size_t>(config.search.max_length),
       .max_seconds = config.search.max_seconds,
       .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
   if (config.network.head == Head::kQ) {
-    return std::make_unique<QBeamSearch>(model.domain(), model.evaluator(), options);
+    return std::make_unique<QBeamSearch>(domain, net, options);
   }
-  return std::make_unique<BeamSearch>(model.domain(), model.evaluator(), options);
+  return std::make_unique<BeamSearch>(domain, net, options);
 }
 
-std::unique_ptr<Search> MakeAStar(const Config& config, Model& model) {
+std::unique_ptr<Search> MakeAStar(const Config& config, const Domain& domain, InferenceNet& net) {
   const SearchConfig& search = config.search;
   const AStarOptions options = {
       .weight = static_cast<float>(search.weight),
@@ -65,8 +68,8 @@ std::unique_ptr<Search> MakeAStar(const Config& config, Model& model) {
       .max_nodes = static_cast<std::size_t>(search.max_nodes),
       .max_seconds = search.max_seconds,
       .evaluate_rows = static_cast<std::size_t>(config.inference.batch_size)};
-  AnnounceAStar(options, model.domain().spec());
-  return std::make_unique<AStar>(model.domain(), model.evaluator(), options);
+  AnnounceAStar(options, domain.spec());
+  return std::make_unique<AStar>(domain, net, options);
 }
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
@@ -105,16 +108,34 @@ std::string FasterAStar(const SearchConfig& config, const SearchResult& result) 
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const Config asked = ConfigForSolving(run, args);
-  std::unique_ptr<Device> device = OpenDevice(asked.device);
-  config_ = ResolveAutos(asked, *device);
-  model_ = std::make_unique<Model>(CheckpointOf(run, args.checkpoint), config_, std::move(device));
-  if (model_->iterations() == 0)
+  device_ = OpenDevice(asked.device);
+  config_ = ResolveAutos(asked, *device_);
+  Load(CheckpointOf(run, args.checkpoint));
+  if (iterations_ == 0) {
     LogWarning("this network was not trained: its run stopped before the first iteration");
+  }
+}
+
+LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
+                         std::unique_ptr<Device> device)
+    : config_(std::move(config)), device_(std::move(device)) {
+  Load(checkpoint);
+}
+
+void LoadedModel::Load(const std::filesystem::path& checkpoint) {
+  domain_ = MakeDomain(config_.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config_.network, domain_->spec());
+  ResNetFC net(spec, /*seed=*/0);
+  const Checkpoint file(checkpoint);
+  file.LoadModel(net, domain_->spec().identity());
+  iterations_ = file.iterations();
+  net_ = std::make_unique<InferenceNet>(spec, config_.inference, *device_);
+  net_->Load(net);
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
   const bool astar = config_.search.method == SearchMethod::kAStar;
-  return astar ? MakeAStar(config_, *model_) : MakeBeamSearch(config_, *model_);
+  return astar ? MakeAStar(config_, *domain_, *net_) : MakeBeamSearch(config_, *domain_, *net_);
 }
 
 std::string LoadedModel::Failure(const SearchResult& result) const {

@@ -81,13 +81,6 @@ void BellmanLabels::Write(const ExpandedBatch& batch, std::size_t i, std::span<f
   label[0] = batch.is_goal[i] != 0 ? 0.0F : best;
 }
 
-Schema StateSchema(const DomainSpec& spec) {
-  return {.columns = {{.name = "state",
-                       .type = ElementType::kUint8,
-                       .width = static_cast<std::size_t>(spec.state_size)},
-                      {.name = "bound", .type = ElementType::kFloat32, .width = 1}}};
-}
-
 ExampleWriter::ExampleWriter(const Domain& domain, Head head, bool capped)
     : domain_(domain),
       labels_(domain.spec(), head, capped),

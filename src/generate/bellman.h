@@ -11,6 +11,7 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
+#include "data/examples.h"
 #include "generate/pipelined_loop.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
@@ -96,12 +97,6 @@ class BellmanLabels {
   const Head head_;
   const bool capped_;
 };
-
-/// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
-/// bytes and an upper bound on its cost-to-go (ExpandedBatch::bounds).
-inline constexpr std::size_t kStateColumn = 0;
-inline constexpr std::size_t kBoundColumn = 1;
-Schema StateSchema(const DomainSpec& spec);
 
 /// RowWriter writes state i of a batch to one row of a buffer, in two calls. Several threads may
 /// write different rows at once.
