@@ -207,41 +207,30 @@ void ShardSet::Fail(std::int64_t chunk, std::string_view why) const {
                                  chunk % spec_.chunks_per_shard, why));
 }
 
-void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
   const StoredChunk& stored = Stored(chunk);
   to = to.first(spec_.BytesOfChunk(chunk));
   const bool compressed = spec_.compression == Compression::kZstd;
   try {
+    if (compressed && reading == ChunkReading::kMap) {
+      throw Error("it is compressed, so it cannot be read through a memory map");
+    }
     std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
     const OpenFile file(ShardOf(chunk).path);
     file.WillNeed(stored.offset, stored.bytes);
+    std::optional<MappedFile> map;
+    if (reading == ChunkReading::kMap) map.emplace(file);
     const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
-      file.Read(stored.offset + static_cast<std::int64_t>(done), part);
+      const std::int64_t from = stored.offset + static_cast<std::int64_t>(done);
+      if (map) {
+        map->Copy(static_cast<std::size_t>(from), part);
+      } else {
+        file.Read(from, part);
+      }
     });
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
-  } catch (const SystemError& error) {  // says nothing about the shard
-    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
-  } catch (const Error& error) {
-    Fail(chunk, error.what());
-  }
-}
-
-void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
-  const StoredChunk& stored = Stored(chunk);
-  to = to.first(spec_.BytesOfChunk(chunk));
-  try {
-    if (spec_.compression != Compression::kNone) {
-      throw Error("it is compressed, so it cannot be read through a memory map");
-    }
-    const OpenFile file(ShardOf(chunk).path);
-    file.WillNeed(stored.offset, stored.bytes);
-    const MappedFile map(file);
-    const std::string hash = ChunkHash(to, [&](std::size_t done, std::span<std::byte> part) {
-      map.Copy(static_cast<std::size_t>(stored.offset) + done, part);
-    });
-    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
   } catch (const SystemError& error) {  // says nothing about the shard
     throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "data/examples.h"
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
-#include "generate/generator.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "search/astar.h"
