@@ -24,8 +24,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::uint64_t kSeed =
-    0;  // not the run's seed, so that results of different runs are comparable
+// Not the run's seed, so that results of different runs are comparable.
+constexpr std::uint64_t kSeed = 0;
+constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
 ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
   ValidationSet validation_set;
@@ -128,12 +129,6 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
   if (place == MetricsPlace::kDevice) return std::make_unique<OnDevice>(costs, device);
   return std::make_unique<OnCpu>(costs);
 }
-
-namespace {
-
-constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
-
-}  // namespace
 
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
   const auto key = [&](const ValidationResult& r) {
