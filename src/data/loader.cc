@@ -49,12 +49,8 @@ class RowOrder {
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
   const Span span(Phase::kGather);
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
-    const ConstRows from = rows.column(c);
-    const Rows to(reinterpret_cast<std::uint8_t*>(slot.host(c).data()), picked.size(),
-                  from.row_size());
-    for (std::size_t i = 0; i < picked.size(); ++i) {
-      std::copy_n(from[picked[i]].data(), from.row_size(), to[i].data());
-    }
+    auto* to = reinterpret_cast<std::uint8_t*>(slot.host(c).data());
+    GatherRows(rows.column(c), picked, {to, picked.size(), rows.column(c).row_size()});
   }
 }
 

@@ -31,12 +31,9 @@ at::ScalarType TypeOf(ElementType type) {
 // Column `index` of the chunk in `memory`.
 at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
                     std::int64_t rows) {
-  Schema before;
-  before.columns.assign(schema.columns.begin(),
-                        schema.columns.begin() + static_cast<std::ptrdiff_t>(index));
   const Column& column = schema.columns[index];
-  const auto first =
-      static_cast<std::int64_t>(DataBuffer::BytesFor(before, static_cast<std::size_t>(rows)));
+  const auto first = static_cast<std::int64_t>(
+      DataBuffer::OffsetOf(index, schema, static_cast<std::size_t>(rows)));
   return memory.narrow(0, first, rows * static_cast<std::int64_t>(column.row_bytes()))
       .view(TypeOf(column.type))
       .view({rows, static_cast<std::int64_t>(column.width)});

@@ -1,4 +1,4 @@
-// Writes one shard to disk.
+// Writes shards, and reads and verifies the chunks of a set.
 #pragma once
 
 #include <cstddef>

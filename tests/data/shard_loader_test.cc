@@ -85,7 +85,10 @@ class ShardLoaderTest : public testing::Test {
         std::string row(input, 9);
         for (char& byte : row) byte = static_cast<char>(byte + '0');
         float target = 0;
-        std::memcpy(&target, bytes.data() + rows.offset(1) + i * sizeof(float), sizeof(float));
+        std::memcpy(
+            &target,
+            bytes.data() + DataBuffer::OffsetOf(1, rows.schema(), rows.rows()) + i * sizeof(float),
+            sizeof(float));
         ++stored[row + fmt::format(" {}", target)];
       }
     }
