@@ -165,7 +165,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   } catch (const DamagedShard& damage) {
     if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.
-    if (damaged_.insert(chunk).second && told_.insert(damage.what()).second) {
+    if (damaged_.insert(chunk).second && reported_.insert(damage.what()).second) {
       LogWarning(fmt::format("skipped: {}", damage.what()));
     }
     if (std::ssize(damaged_) == set_.spec().num_chunks()) {

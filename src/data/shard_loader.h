@@ -109,7 +109,7 @@ class ShardLoader final : private ChunkStages {
   // Used by the disk thread.
   EpochOrder disk_order_;
   std::set<std::int64_t> damaged_;  // chunks that could not be read at the last attempt
-  std::set<std::string> told_;      // damage that was already reported
+  std::set<std::string> reported_;  // damage that was already reported
 
   EpochOrder transfer_order_;  // used by the transfer thread
 
