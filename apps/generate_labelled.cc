@@ -30,10 +30,9 @@ int Generate(const GenerateArgs& args) {
   Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
   const std::string sha256 = WeightsSha256(StateDictOf(net));
   net.to(device->torch());
-  FrozenNet frozen(spec, WeightTypeFor(config.inference), device->torch());
-  frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, EvaluatorOptionsFor(config.inference));
-  return GenerateWith(args, config, *domain, &evaluator, sha256, at::get_cpu_capability());
+  InferenceNet inference_net(spec, config.inference, *device);
+  inference_net.Load(net);
+  return GenerateWith(args, config, *domain, &inference_net, sha256, at::get_cpu_capability());
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ class NetworkHints final : public HintProvider {
 
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
-      TorchEvaluator& network = model_.model().evaluator();
-      return model_.config().network.head == Head::kQ ? HintByActions(domain(), network, state)
-                                                      : HintByStates(domain(), network, state);
+      InferenceNet& net = model_.net();
+      return model_.config().network.head == Head::kQ ? HintByActions(domain(), net, state)
+                                                      : HintByStates(domain(), net, state);
     });
   }
 

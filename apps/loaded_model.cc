@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "search/astar.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
+#include "train/checkpoint.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 
@@ -79,18 +81,36 @@ std::string FasterAStar(const SearchConfig& config, const SearchResult& result) 
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const Config asked = ConfigForSolving(run, args);
-  std::unique_ptr<Device> device = OpenDevice(asked.device);
-  config_ = ResolveAutos(asked, *device);
-  model_ = std::make_unique<Model>(CheckpointOf(run, args.checkpoint), config_, std::move(device));
-  if (model_->iterations() == 0)
+  device_ = OpenDevice(asked.device);
+  config_ = ResolveAutos(asked, *device_);
+  Load(CheckpointOf(run, args.checkpoint));
+  if (iterations_ == 0) {
     LogWarning("this network was not trained: its run stopped before the first iteration");
+  }
+}
+
+LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
+                         std::unique_ptr<Device> device)
+    : config_(std::move(config)), device_(std::move(device)) {
+  Load(checkpoint);
+}
+
+void LoadedModel::Load(const std::filesystem::path& checkpoint) {
+  domain_ = MakeDomain(config_.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config_.network, domain_->spec());
+  ResNetFC net(spec, /*seed=*/0);
+  const Checkpoint file(checkpoint);
+  file.LoadModel(net, domain_->spec().identity());
+  iterations_ = file.iterations();
+  net_ = std::make_unique<InferenceNet>(spec, config_.inference, *device_);
+  net_->Load(net);
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
   if (config_.search.method == SearchMethod::kAStar) {
     AnnounceAStar(config_.search, domain().spec());
   }
-  return tandem::MakeSearch(domain(), model_->evaluator(), config_);
+  return tandem::MakeSearch(domain(), *net_, config_);
 }
 
 std::string LoadedModel::Failure(const SearchResult& result) const {

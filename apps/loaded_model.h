@@ -1,26 +1,36 @@
 // A trained network with the search that its run's config selects.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "apps/commands.h"
 #include "config/config.h"
+#include "nn/device.h"
+#include "nn/inference_net.h"
 #include "search/search.h"
-#include "train/model.h"
+#include "tandem/domain.h"
 
 namespace tandem {
 
-/// `LoadedModel` loads the network of a run and makes searches that use it.
+/// `LoadedModel` is the network of a checkpoint, with its puzzle. It makes searches that use both.
 class LoadedModel {
  public:
-  /// Throws InputError that names what is missing or does not match.
+  /// Opens a run. Throws InputError that names what is missing or does not match.
   explicit LoadedModel(const ModelArgs& args);
 
+  /// Loads `checkpoint`. `config` is the run's config with the user's changes, and must have no
+  /// `auto` left. Throws InputError if the checkpoint does not match it.
+  LoadedModel(const std::filesystem::path& checkpoint, Config config,
+              std::unique_ptr<Device> device);
+
   const Config& config() const { return config_; }
-  const Domain& domain() const { return model_->domain(); }
-  Model& model() { return *model_; }
+  const Domain& domain() const { return *domain_; }
+  InferenceNet& net() { return *net_; }
+  std::int64_t iterations() const { return iterations_; }  ///< iterations it was trained for
 
   /// Makes the search that the config selects. For A*, logs how much memory its node limit takes.
   /// The search must not outlive the LoadedModel.
@@ -30,8 +40,13 @@ class LoadedModel {
   std::string Failure(const SearchResult& result) const;
 
  private:
+  void Load(const std::filesystem::path& checkpoint);
+
   Config config_;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<const Domain> domain_;
+  std::unique_ptr<InferenceNet> net_;
+  std::int64_t iterations_ = 0;
 };
 
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.

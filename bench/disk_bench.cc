@@ -8,6 +8,7 @@
 #include "bench/cube_shards.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
+#include "nn/threads.h"
 #include "train/trainer.h"
 
 namespace tandem {
@@ -17,18 +18,19 @@ constexpr std::int64_t kBatch = 2000;
 constexpr std::int64_t kIterations = 50;
 constexpr std::int64_t kExamples = 4 << 20;
 
-// Trains a network whose width is the benchmark's argument.
-void Train(benchmark::State& state, Device& device, DataLoader& loader, const DataBuffer& rows) {
+// Trains a network whose width is the benchmark's argument. `rows` is null if all rows come from
+// shards.
+void Train(benchmark::State& state, Device& device, DataLoader& loader, const DataBuffer* rows) {
+  const ScopedThreads threads(static_cast<int>(std::thread::hardware_concurrency()));
   ResNetFC net({.input = {.positions = 54, .depth = 6},
                 .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
                1);
-  TorchTrainer trainer(net, nullptr, loader, device,
-                       {.iterations_per_update = kIterations,
-                        .threads = static_cast<int>(std::thread::hardware_concurrency()),
-                        .bf16 = device.has_fast_bf16()});
-  const StopSignal stop;
+  TorchTrainer trainer(net, nullptr, loader, device, {.bf16 = device.has_fast_bf16()});
   std::int64_t update = 0;
-  for (auto _ : state) trainer.Train(update++, rows, stop);
+  for (auto _ : state) {
+    const std::unique_ptr<BatchIterator> batches = loader.Open(rows, update++);
+    for (std::int64_t i = 0; i < kIterations; ++i) trainer.Step(batches->Next(), 1e-3);
+  }
   state.SetItemsProcessed(state.iterations() * kIterations * kBatch);
 }
 
@@ -44,18 +46,21 @@ DataBuffer RowsOfAnUpdate() {
 void FromMemory(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
   const DataBuffer rows = RowsOfAnUpdate();
-  PrefetchLoader loader(*device, rows.schema(), {.batch_size = kBatch});
-  Train(state, *device, loader, rows);
+  DataLoader loader(*device, rows.schema(), CubeConfig(), nullptr);
+  loader.UseBatchSize(kBatch);
+  Train(state, *device, loader, &rows);
 }
 
 void FromDisk(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
   const CubeShards& shards = CubeShards::Get(kExamples);
-  ShardLoader loader(*device, ShardSet(shards.path()), {}, std::nullopt);
+  Config config = CubeConfig();
+  config.data.source = DataSource::kShards;
+  ShardLoader stored(*device, ShardSet(shards.path()), config, std::nullopt);
+  DataLoader loader(*device, stored.set().spec().schema, config, &stored);
   loader.UseBatchSize(kBatch);
-  const DataBuffer none(ExampleSchema(MakeDomain("cube3")->spec()), 0);
   shards.DropFromMemory();
-  Train(state, *device, loader, none);
+  Train(state, *device, loader, /*rows=*/nullptr);
 }
 
 void Widths(benchmark::internal::Benchmark* benchmark) {

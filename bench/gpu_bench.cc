@@ -54,12 +54,6 @@ ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
   return *made;
 }
 
-// Never used: Step takes its batch as an argument.
-class NoLoader final : public DataLoader {
- public:
-  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
-};
-
 // `flop_per_row` is the result of EvaluationFlop or TrainingFlop.
 void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows) {
   const double flops = flop_per_row * static_cast<double>(rows);
@@ -73,8 +67,8 @@ void TrainingStep(benchmark::State& state) {
   if (device == nullptr) return;
   const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
   ResNetFC& net = NetOnGpu(*device, state.range(0));
-  NoLoader loader;
-  TorchTrainer trainer(net, nullptr, loader, *device, {.bf16 = state.range(2) != 0});
+  DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
+  TorchTrainer trainer(net, nullptr, unused, *device, {.bf16 = state.range(2) != 0});
   const std::int64_t rows = state.range(1);
   const auto on_gpu = at::TensorOptions().device(device->torch());
   const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
@@ -98,15 +92,18 @@ void Evaluation(benchmark::State& state) {
   if (device == nullptr) return;
   const NetworkSpec spec = SpecOf(state.range(0));
   const ResNetFC& net = NetOnGpu(*device, state.range(0));
-  FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, device->torch());
-  frozen.CopyFrom(net);
+  InferenceNet copy(spec,
+                    {.batch_size = 16'384,
+                     .threads = 1,
+                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32},
+                    *device);
+  copy.Load(net);
   device->Synchronize();
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 16'384, .threads = 1});
   constexpr std::int64_t kRows = 131'072;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);
   for (auto _ : state) {  // includes the copies to and from the GPU
-    evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+    copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
   CountFlops(state, EvaluationFlop(spec), kRows);
 }

@@ -25,18 +25,12 @@ NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
           .layers = {.width = 256, .blocks = 2, .norm = norm}};
 }
 
-// Never used: Step takes its batch as an argument.
-class NoLoader final : public DataLoader {
- public:
-  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override { return nullptr; }
-};
-
 void TrainingStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const auto device = OpenDevice("cpu");
   ResNetFC net(QuickstartNetwork(static_cast<Norm>(state.range(0))), 1);
-  NoLoader loader;
-  TorchTrainer trainer(net, nullptr, loader, *device, {.bf16 = state.range(1) != 0});
+  DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
+  TorchTrainer trainer(net, nullptr, unused, *device, {.bf16 = state.range(1) != 0});
   const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
                     .targets = at::randn({kBatch, 1})};
   for (auto _ : state) trainer.Step(batch, 1e-3);
@@ -98,14 +92,17 @@ void Evaluation(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
   const NetworkSpec spec = QuickstartNetwork(static_cast<Norm>(state.range(0)));
   const ResNetFC net(spec, 1);
-  FrozenNet frozen(spec, state.range(1) != 0 ? at::kBFloat16 : at::kFloat, c10::kCPU);
-  frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 4096, .threads = Cores()});
+  InferenceNet copy(spec,
+                    {.batch_size = 4096,
+                     .threads = Cores(),
+                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32},
+                    *device);
+  copy.Load(net);
   constexpr std::int64_t kRows = 40'960;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);
   for (auto _ : state) {
-    evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+    copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
   state.SetItemsProcessed(state.iterations() * kRows);
 }

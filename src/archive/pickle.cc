@@ -23,21 +23,16 @@ static_assert(std::endian::native == std::endian::little,
 // All the names that a pickle may contain. Other names are never looked up.
 enum class Callable : std::uint8_t { kRebuildTensor, kOrderedDict };
 
-struct NamedType {
-  std::string_view name;
-  StoredType type;
+// The types of elements, in the order of StoredType.
+struct TypeInfo {
+  std::string_view storage;  // its name in the module torch
+  std::size_t bytes;
 };
 
-constexpr std::array kStorageTypes = {
-    NamedType{"DoubleStorage", StoredType::kFloat64},
-    NamedType{"FloatStorage", StoredType::kFloat32},
-    NamedType{"HalfStorage", StoredType::kFloat16},
-    NamedType{"BFloat16Storage", StoredType::kBFloat16},
-    NamedType{"LongStorage", StoredType::kInt64},
-    NamedType{"IntStorage", StoredType::kInt32},
-    NamedType{"ShortStorage", StoredType::kInt16},
-    NamedType{"CharStorage", StoredType::kInt8},
-    NamedType{"ByteStorage", StoredType::kUint8},
+constexpr std::array kTypes = {
+    TypeInfo{"DoubleStorage", 8},   TypeInfo{"FloatStorage", 4}, TypeInfo{"HalfStorage", 2},
+    TypeInfo{"BFloat16Storage", 2}, TypeInfo{"LongStorage", 8},  TypeInfo{"IntStorage", 4},
+    TypeInfo{"ShortStorage", 2},    TypeInfo{"CharStorage", 1},  TypeInfo{"ByteStorage", 1},
 };
 
 struct Tuple;
@@ -240,8 +235,8 @@ class PickleReader {
     const std::string_view name = Line();
     if (module == "torch._utils" && name == "_rebuild_tensor_v2") return Callable::kRebuildTensor;
     if (module == "collections" && name == "OrderedDict") return Callable::kOrderedDict;
-    for (const NamedType& each : kStorageTypes) {
-      if (module == "torch" && name == each.name) return each.type;
+    for (std::size_t i = 0; i < kTypes.size(); ++i) {
+      if (module == "torch" && name == kTypes[i].storage) return static_cast<StoredType>(i);
     }
     Fail(fmt::format("it names {}.{}, which no tensor file needs", Shown(module), Shown(name)));
   }
@@ -481,24 +476,7 @@ class PickleReader {
 
 }  // namespace
 
-std::size_t BytesOf(StoredType type) {
-  switch (type) {
-    case StoredType::kFloat64:
-    case StoredType::kInt64:
-      return 8;
-    case StoredType::kFloat32:
-    case StoredType::kInt32:
-      return 4;
-    case StoredType::kFloat16:
-    case StoredType::kBFloat16:
-    case StoredType::kInt16:
-      return 2;
-    case StoredType::kInt8:
-    case StoredType::kUint8:
-      return 1;
-  }
-  return 1;
-}
+std::size_t BytesOf(StoredType type) { return kTypes[static_cast<std::size_t>(type)].bytes; }
 
 PickledDict ReadPickle(std::string_view pickle, const StorageFinder& storages,
                        const PickleLimits& limits) {

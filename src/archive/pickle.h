@@ -13,6 +13,7 @@
 
 namespace tandem {
 
+/// The types of elements that a file may hold. Tables elsewhere are in this order.
 enum class StoredType : std::uint8_t {
   kFloat64,
   kFloat32,

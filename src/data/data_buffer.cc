@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -83,9 +84,9 @@ std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, 
   return std::make_unique<MappedStorage>(folder, bytes);
 }
 
-std::size_t DataBuffer::BytesFor(const Schema& schema, std::size_t rows) {
+std::size_t DataBuffer::OffsetOf(std::size_t index, const Schema& schema, std::size_t rows) {
   std::size_t bytes = 0;
-  for (const Column& column : schema.columns) bytes += RoundUp(rows * column.row_bytes());
+  for (std::size_t c = 0; c < index; ++c) bytes += RoundUp(rows * schema.columns[c].row_bytes());
   return bytes;
 }
 
@@ -95,10 +96,8 @@ DataBuffer::DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage>
     throw Error(fmt::format("a buffer of {} rows needs {} bytes, but its storage has {}", rows_,
                             BytesFor(schema_, rows_), storage_->bytes().size()));
   }
-  std::byte* start = storage_->bytes().data();
-  for (const Column& column : schema_.columns) {
-    starts_.push_back(start);
-    start += RoundUp(rows_ * column.row_bytes());
+  for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
+    starts_.push_back(storage_->bytes().data() + OffsetOf(c, schema_, rows_));
   }
 }
 
@@ -121,6 +120,12 @@ std::span<float> DataBuffer::floats(std::size_t index) {
 
 std::span<const float> DataBuffer::floats(std::size_t index) const {
   return {reinterpret_cast<const float*>(starts_[index]), rows_ * schema_.columns[index].width};
+}
+
+void GatherRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to) {
+  for (std::size_t i = 0; i < picked.size(); ++i) {
+    std::ranges::copy(from[picked[i]], to[i].begin());
+  }
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// A table of examples: columns of fixed width in memory that its creator provides.
+// A table of rows: columns of fixed width in memory that its creator provides.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,12 @@ class DataBuffer {
   DataBuffer(const Schema& schema, std::size_t rows);
 
   /// The size in bytes of the storage that `rows` rows need.
-  static std::size_t BytesFor(const Schema& schema, std::size_t rows);
+  static std::size_t BytesFor(const Schema& schema, std::size_t rows) {
+    return OffsetOf(schema.columns.size(), schema, rows);
+  }
+
+  /// The offset in bytes of column `index` in the storage of `rows` rows.
+  static std::size_t OffsetOf(std::size_t index, const Schema& schema, std::size_t rows);
 
   const Schema& schema() const { return schema_; }
   std::size_t rows() const { return rows_; }
@@ -82,11 +87,6 @@ class DataBuffer {
   /// All columns, including the padding between them.
   std::span<const std::byte> bytes() const {
     return storage_->bytes().first(BytesFor(schema_, rows_));
-  }
-
-  /// The offset of column `index` in bytes().
-  std::size_t offset(std::size_t index) const {
-    return static_cast<std::size_t>(starts_[index] - starts_.front());
   }
 
   /// Column `index` as bytes, one row each. Requires index < schema().columns.size().
@@ -103,5 +103,13 @@ class DataBuffer {
   std::unique_ptr<Storage> storage_;
   std::vector<std::byte*> starts_;  // one per column
 };
+
+/// Copies row picked[i] of `from` to row i of `to`.
+void GatherRows(ConstRows from, std::span<const std::uint32_t> picked, Rows to);
+
+/// The same memory as text, for writing and hashing.
+inline std::string_view TextOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace tandem

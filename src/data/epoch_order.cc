@@ -26,13 +26,13 @@ std::int64_t EpochOrder::ChunkOf(std::int64_t step) {
   return chunks_[static_cast<std::size_t>(step % num_chunks_)];
 }
 
-EpochOrder::Place EpochOrder::Find(std::int64_t row) {
-  Place place{.step = row / set_.examples * num_chunks_, .row = row % set_.examples};
+EpochPosition EpochOrder::Find(std::int64_t row) {
+  EpochPosition position{.step = row / set_.examples * num_chunks_, .row = row % set_.examples};
   for (;;) {
-    const std::int64_t rows = set_.RowsOfChunk(ChunkOf(place.step));
-    if (place.row < rows) return place;
-    place.row -= rows;
-    ++place.step;
+    const std::int64_t rows = set_.RowsOfChunk(ChunkOf(position.step));
+    if (position.row < rows) return position;
+    position.row -= rows;
+    ++position.step;
   }
 }
 

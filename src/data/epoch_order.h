@@ -9,6 +9,12 @@
 
 namespace tandem {
 
+/// EpochPosition is the place of a row in an endless sequence of epochs.
+struct EpochPosition {
+  std::int64_t step = 0;
+  std::int64_t row = 0;  ///< position in the shuffled order of the chunk's rows
+};
+
 /// EpochOrder gives the order of an endless sequence of epochs. Each epoch reads every chunk once,
 /// in its own random order; step s reads one chunk of epoch s / num_chunks. The rows of a chunk are
 /// shuffled too (ShuffleRows). The order is a function of the set and the seed. Not thread-safe.
@@ -20,11 +26,7 @@ class EpochOrder {
   std::int64_t ChunkOf(std::int64_t step);
 
   /// Finds row `row` of the endless sequence, counted from 0.
-  struct Place {
-    std::int64_t step = 0;
-    std::int64_t row = 0;  ///< position in the shuffled order of the chunk's rows
-  };
-  Place Find(std::int64_t row);
+  EpochPosition Find(std::int64_t row);
 
  private:
   void ShuffleChunks(std::int64_t epoch);

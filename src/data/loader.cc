@@ -6,50 +6,55 @@
 #include <exception>
 #include <future>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "base/random.h"
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
 #include "base/timeline.h"
-#include "generate/generator.h"
+#include "data/examples.h"
+#include "data/shard_loader.h"
 
 namespace tandem {
+namespace {
 
-LazyShuffle::LazyShuffle(std::size_t n, Random random) : order_(n), random_(random) {
-  std::iota(order_.begin(), order_.end(), 0U);
-}
+// The number of batches that the trainer holds: the one that it works on, and the previous one,
+// which the device may still be working on.
+constexpr std::int64_t kHeld = 2;
 
-std::span<const std::uint32_t> LazyShuffle::Next(std::size_t count) {
-  const Span span(Phase::kShuffle);
-  const std::size_t first = drawn_;
-  const std::size_t end = std::min(first + count, order_.size());
-  DrawPlaces(std::span(order_), first, end, random_);
-  drawn_ = end;
-  return std::span(order_).subspan(first, end - first);
-}
+// The order in which an update trains on its rows. It is drawn only as far as it is used.
+class RowOrder {
+ public:
+  RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update)
+      : order_(rows), random_(seed, Purpose::kShuffle, static_cast<std::uint64_t>(update)) {
+    std::iota(order_.begin(), order_.end(), 0U);
+  }
 
-LazyShuffle OrderOf(std::size_t rows, std::uint64_t seed, std::int64_t update) {
-  const Span span(Phase::kShuffle);
-  return {rows, Random(seed, Purpose::kShuffle, static_cast<std::uint64_t>(update))};
-}
+  // Returns the next `count` rows, or all that remain.
+  std::span<const std::uint32_t> Next(std::size_t count) {
+    const std::size_t first = drawn_;
+    drawn_ = std::min(first + count, order_.size());
+    DrawPlaces(std::span(order_), first, drawn_, random_);
+    return std::span(order_).subspan(first, drawn_ - first);
+  }
 
+ private:
+  std::vector<std::uint32_t> order_;
+  std::size_t drawn_ = 0;
+  Random random_;
+};
+
+// Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
   const Span span(Phase::kGather);
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
-    const ConstRows from = rows.column(c);
-    const Rows to(reinterpret_cast<std::uint8_t*>(slot.host(c).data()), picked.size(),
-                  from.row_size());
-    for (std::size_t i = 0; i < picked.size(); ++i) {
-      std::copy_n(from[picked[i]].data(), from.row_size(), to[i].data());
-    }
+    auto* to = reinterpret_cast<std::uint8_t*>(slot.host(c).data());
+    GatherRows(rows.column(c), picked, {to, picked.size(), rows.column(c).row_size()});
   }
 }
 
-Batch BatchIn(const TransferSlot& slot, std::int64_t rows) {
-  return {.inputs = slot.device(kInputColumn).narrow(0, 0, rows),
-          .targets = slot.device(kTargetColumn).narrow(0, 0, rows)};
-}
-
+// The tensors that a slot needs for batches of `schema`.
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {
   const auto width = static_cast<std::int64_t>(schema.columns[kInputColumn].width);
   const auto outputs = static_cast<std::int64_t>(schema.columns[kTargetColumn].width);
@@ -57,97 +62,28 @@ std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_si
           {.type = at::kFloat, .sizes = {batch_size, outputs}}};
 }
 
-SlotOptions SlotOptionsFor(const PrefetchConfig& config) {
-  return {.pinned = config.pin_memory, .copy_stream = config.copy_stream};
-}
-
-LoaderOptions LoaderOptionsFor(const PrefetchConfig& config, std::int64_t batch_size,
-                               std::uint64_t seed) {
-  return {.batch_size = batch_size,
-          .depth = config.depth,
-          .seed = seed,
-          .slots = SlotOptionsFor(config)};
-}
-
-std::int64_t NumSlots(const PrefetchConfig& config) {
-  return static_cast<std::int64_t>(config.enabled ? PrefetchLoader::NumSlots(config.depth)
-                                                  : SyncLoader::kNumSlots);
-}
-
-std::unique_ptr<DataLoader> MakeLoader(Device& device, const Schema& schema, bool prefetch,
-                                       LoaderOptions options) {
-  if (!prefetch) return std::make_unique<SyncLoader>(device, schema, options);
-  return std::make_unique<PrefetchLoader>(device, schema, options);
-}
-
-class SyncLoader::Iterator final : public BatchIterator {
- public:
-  Iterator(SyncLoader& loader, const DataBuffer& rows, std::int64_t update)
-      : loader_(loader), rows_(rows), order_(OrderOf(rows.rows(), loader.options_.seed, update)) {}
-
-  ~Iterator() override {
-    for (std::size_t i = 0; i < std::min(handed_out_, loader_.slots_.size()); ++i) {
-      loader_.slots_[i]->Release();
-    }
-  }
-
-  Batch Next() override {
-    TransferSlot& slot = *loader_.slots_[handed_out_ % loader_.slots_.size()];
-    if (handed_out_ >= loader_.slots_.size()) slot.Release();
-    {
-      const Span span(Phase::kWaitForDevice);
-      slot.AwaitHost();
-    }
-    const auto picked = order_.Next(static_cast<std::size_t>(loader_.options_.batch_size));
-    Gather(rows_, picked, slot);
-    {
-      const Span span(Phase::kHostToDevice);
-      slot.EnqueueCopy();
-      slot.AwaitCopy();
-    }
-    ++handed_out_;
-    return BatchIn(slot, std::ssize(picked));
-  }
-
- private:
-  SyncLoader& loader_;
-  const DataBuffer& rows_;
-  LazyShuffle order_;
-  std::size_t handed_out_ = 0;
-};
-
-SyncLoader::SyncLoader(Device& device, const Schema& schema, LoaderOptions options)
-    : options_(options),
-      slots_(device.MakeSlots(kNumSlots, BatchTensors(schema, options.batch_size), options.slots)) {
-}
-
-std::unique_ptr<BatchIterator> SyncLoader::Open(const DataBuffer& rows, std::int64_t update) {
-  return std::make_unique<Iterator>(*this, rows, update);
-}
-
-namespace {
-
-// The stages of the ring.
-constexpr std::size_t kCopy = 0;
-constexpr std::size_t kTrain = 1;
-
-// The number of batches that the trainer holds: the one that it works on, and the previous one,
-// which the device may still be working on.
-constexpr std::int64_t kHeld = 2;
-
 }  // namespace
 
-// Hands out the batches of one buffer while the loader's thread copies later ones to the device.
-class PrefetchLoader::Iterator final : public BatchIterator {
+std::int64_t NumSlots(const PrefetchConfig& config) {
+  return kHeld + (config.enabled ? config.depth : 0);
+}
+
+// Hands out the batches of one buffer, which the ring's stages copy to the device and train on.
+class BufferLoader::Iterator final : public BatchIterator {
  public:
-  Iterator(PrefetchLoader& loader, const DataBuffer& rows, std::int64_t update)
+  Iterator(BufferLoader& loader, const DataBuffer& rows, std::int64_t update)
       : loader_(loader),
         rows_(rows),
-        count_((num_rows() + loader.options_.batch_size - 1) / loader.options_.batch_size),
+        update_(update),
+        count_((num_rows() + loader.batch_size_ - 1) / loader.batch_size_),
         ring_(loader.slots_.size(), /*stages=*/2) {
-    copied_ = loader.thread_.Post([this, update] {
+    if (!loader.thread_) return;
+    copied_ = loader.thread_->Post([this] {
       try {
-        CopyAll(update);
+        for (std::int64_t n = 0; n < count_; ++n) {
+          AwaitRoom();
+          CopyNext();
+        }
       } catch (...) {
         ring_.Fail(kCopy, std::current_exception());
       }
@@ -156,7 +92,7 @@ class PrefetchLoader::Iterator final : public BatchIterator {
 
   ~Iterator() override {
     ring_.Close(std::make_exception_ptr(Stopped()));
-    copied_.wait();
+    if (copied_.valid()) copied_.wait();
     // The next buffer's copies must not overwrite batches that the device still has to work on.
     while (released_ < taken_) ReleaseOldest();
   }
@@ -165,16 +101,26 @@ class PrefetchLoader::Iterator final : public BatchIterator {
 
   Batch Next() override {
     if (taken_ == released_ + kHeld) ReleaseOldest();
-    if (taken_ + 1 < count_) ring_.AwaitEnd(kCopy, taken_ + 1);
+    if (!copied_.valid()) {
+      CopyNext();
+    } else if (taken_ + 1 < count_) {
+      ring_.AwaitEnd(kCopy, taken_ + 1);
+    }
     const std::int64_t batch = ring_.Begin(kTrain);
     ++taken_;
     TransferSlot& slot = SlotOf(batch);
     slot.AwaitCopy();
-    const std::int64_t size = loader_.options_.batch_size;
-    return BatchIn(slot, std::min(size, num_rows() - batch * size));
+    const std::int64_t size =
+        std::min(loader_.batch_size_, num_rows() - batch * loader_.batch_size_);
+    return {.inputs = slot.device(kInputColumn).narrow(0, 0, size),
+            .targets = slot.device(kTargetColumn).narrow(0, 0, size)};
   }
 
  private:
+  // The stages of the ring.
+  static constexpr std::size_t kCopy = 0;
+  static constexpr std::size_t kTrain = 1;
+
   std::int64_t num_rows() const { return static_cast<std::int64_t>(rows_.rows()); }
   TransferSlot& SlotOf(std::int64_t batch) { return *loader_.slots_[ring_.SlotOf(batch)]; }
 
@@ -183,72 +129,95 @@ class PrefetchLoader::Iterator final : public BatchIterator {
     ring_.End(kTrain);
   }
 
-  // Runs on the loader's thread.
-  void CopyAll(std::int64_t update) {
-    LazyShuffle order = OrderOf(rows_.rows(), loader_.options_.seed, update);
-    for (std::int64_t n = 0; n < count_; ++n) {
-      TransferSlot& slot = SlotOf(BeginCopy());
-      {
-        const Span span(Phase::kWaitForDevice);
-        slot.AwaitHost();
-      }
-      Gather(rows_, order.Next(static_cast<std::size_t>(loader_.options_.batch_size)), slot);
-      const Span span(Phase::kHostToDevice);
-      slot.EnqueueCopy();
-      ring_.End(kCopy);
-    }
-  }
-
-  std::int64_t BeginCopy() {
+  void AwaitRoom() {
     const Span span(Phase::kWaitForRoom);
-    return ring_.Begin(kCopy);
+    ring_.AwaitRoom(kCopy);
   }
 
-  PrefetchLoader& loader_;
+  std::span<const std::uint32_t> NextRows() {
+    const Span span(Phase::kShuffle);
+    if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_);
+    return order_->Next(static_cast<std::size_t>(loader_.batch_size_));
+  }
+
+  // Gathers the next batch and enqueues its copy. Runs on the loader's thread if there is one.
+  void CopyNext() {
+    TransferSlot& slot = SlotOf(ring_.Begin(kCopy));
+    {
+      const Span span(Phase::kWaitForDevice);
+      slot.AwaitHost();
+    }
+    Gather(rows_, NextRows(), slot);
+    const Span span(Phase::kHostToDevice);
+    slot.EnqueueCopy();
+    ring_.End(kCopy);
+  }
+
+  BufferLoader& loader_;
   const DataBuffer& rows_;
+  const std::int64_t update_;
   const std::int64_t count_;  // batches
   SlotRing ring_;
-  std::int64_t taken_ = 0;     // batches handed out
-  std::int64_t released_ = 0;  // batches that the trainer has finished with
-  std::future<void> copied_;
+  std::optional<RowOrder> order_;  // used by the thread that copies
+  std::int64_t taken_ = 0;         // batches handed out
+  std::int64_t released_ = 0;      // batches that the trainer has finished with
+  std::future<void> copied_;       // of the loader's thread; not valid without prefetching
 };
 
-PrefetchLoader::PrefetchLoader(Device& device, const Schema& schema, LoaderOptions options)
-    : options_(options),
-      slots_(device.MakeSlots(NumSlots(options.depth), BatchTensors(schema, options.batch_size),
-                              options.slots)),
-      thread_(options_.thread_name) {}
+BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
+                           const PrefetchConfig& prefetch, std::uint64_t seed,
+                           const std::string& thread_name)
+    : batch_size_(batch_size),
+      seed_(seed),
+      slots_(device.MakeSlots(static_cast<std::size_t>(NumSlots(prefetch)),
+                              BatchTensors(schema, batch_size), prefetch)) {
+  if (prefetch.enabled) thread_.emplace(thread_name);
+}
 
-PrefetchLoader::~PrefetchLoader() = default;
-
-std::unique_ptr<BatchIterator> PrefetchLoader::Open(const DataBuffer& rows, std::int64_t update) {
+std::unique_ptr<BatchIterator> BufferLoader::Open(const DataBuffer& rows, std::int64_t update) {
   return std::make_unique<Iterator>(*this, rows, update);
 }
 
 namespace {
 
-class Iterator final : public BatchIterator {
+// Joins each batch of one iterator with a batch of another.
+class InterleavedIterator final : public BatchIterator {
  public:
-  Iterator(std::unique_ptr<BatchIterator> live, std::unique_ptr<BatchIterator> stored)
-      : live_(std::move(live)), stored_(std::move(stored)) {}
+  InterleavedIterator(std::unique_ptr<BatchIterator> first, std::unique_ptr<BatchIterator> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
 
   // at::cat copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
-    const Batch live = live_->Next();
-    const Batch stored = stored_->Next();
-    return {.inputs = at::cat({live.inputs, stored.inputs}),
-            .targets = at::cat({live.targets, stored.targets})};
+    const Batch a = first_->Next();
+    const Batch b = second_->Next();
+    return {.inputs = at::cat({a.inputs, b.inputs}), .targets = at::cat({a.targets, b.targets})};
   }
 
  private:
-  std::unique_ptr<BatchIterator> live_, stored_;
+  std::unique_ptr<BatchIterator> first_, second_;
 };
 
 }  // namespace
 
-std::unique_ptr<BatchIterator> InterleavedLoader::Open(const DataBuffer& rows,
-                                                       std::int64_t update) {
-  return std::make_unique<Iterator>(live_.Open(rows, update), stored_.Open(rows, update));
+DataLoader::DataLoader(Device& device, const Schema& schema, const Config& config,
+                       ShardLoader* shards)
+    : device_(device), schema_(schema), config_(config), shards_(shards) {}
+
+void DataLoader::UseBatchSize(std::int64_t batch_size) {
+  live_.reset();
+  const std::int64_t live_rows = config_.live_part_of(batch_size);
+  if (live_rows > 0) {
+    live_.emplace(device_, schema_, live_rows, config_.prefetch,
+                  static_cast<std::uint64_t>(config_.seed));
+  }
+  if (shards_ != nullptr) shards_->UseBatchSize(batch_size - live_rows);
+}
+
+std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
+  if (!live_) return shards_->Open();
+  std::unique_ptr<BatchIterator> live = live_->Open(*rows, update);
+  if (shards_ == nullptr) return live;
+  return std::make_unique<InterleavedIterator>(std::move(live), shards_->Open());
 }
 
 }  // namespace tandem

@@ -16,22 +16,6 @@
 #include "tandem/error.h"
 
 namespace tandem {
-namespace {
-
-// Copies the given rows of `from` to rows first, first + 1, ... of `to`.
-void CopyRows(const DataBuffer& from, const std::vector<std::uint32_t>& rows, DataBuffer& to,
-              std::size_t first) {
-  for (std::size_t c = 0; c < from.schema().columns.size(); ++c) {
-    const ConstRows source = from.column(c);
-    const Rows target = to.column(c);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      std::ranges::copy(source[rows[i]], target[first + i].begin());
-    }
-  }
-}
-
-}  // namespace
-
 ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
                            std::uint64_t seed, const std::filesystem::path& map_to)
     : seed_(seed), sample_(schema, rows) {
@@ -73,7 +57,11 @@ const DataBuffer& ReplayBuffer::Sample() {
       picked_.push_back(static_cast<std::uint32_t>(row));
       --wanted;
     }
-    CopyRows(BufferOf(update), picked_, sample_, rows() - wanted - picked_.size());
+    const std::size_t first = rows() - wanted - picked_.size();
+    for (std::size_t c = 0; c < schema().columns.size(); ++c) {
+      GatherRows(BufferOf(update).column(c), picked_,
+                 sample_.column(c).Slice(first, picked_.size()));
+    }
   }
   return sample_;
 }
@@ -92,11 +80,6 @@ std::string Header(const ReplayBuffer& replay, std::int64_t next) {
   return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
                      DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
                      next);
-}
-
-// The bytes of a column, as they are written to the file.
-std::string_view TextOf(ConstRows column) {
-  return {reinterpret_cast<const char*>(column.data()), column.bytes().size()};
 }
 
 // Reads a file from front to back and hashes it.
@@ -153,7 +136,9 @@ void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t 
   write(Header(replay, next));
   for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
     const DataBuffer& rows = replay.BufferOf(update);
-    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) write(TextOf(rows.column(c)));
+    for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
+      write(TextOf(std::as_bytes(rows.column(c).bytes())));
+    }
   }
   file.Write(hash.Hex());
   file.Commit();

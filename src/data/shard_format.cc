@@ -62,9 +62,9 @@ std::span<Byte> PartOf(std::span<Byte> bytes, std::size_t part) {
   return bytes.subspan(begin, std::min(kHashedBytes, bytes.size() - begin));
 }
 
-std::string HashOf(std::span<const std::byte> bytes) {
+std::string HashOf(std::string_view text) {
   Hash hash;
-  hash.Add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  hash.Add(text);
   return hash.Hex();
 }
 
@@ -78,7 +78,7 @@ std::string HashOfAll(const std::vector<std::string>& parts) {
 
 std::string ChunkHash(std::span<const std::byte> bytes) {
   std::vector<std::string> parts(PartsOf(bytes.size()));
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = HashOf(PartOf(bytes, i));
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = HashOf(TextOf(PartOf(bytes, i)));
   return HashOfAll(parts);
 }
 
@@ -89,7 +89,7 @@ std::string ChunkHash(std::span<std::byte> bytes,
     for (std::size_t i = first; i < first + count; ++i) {
       const std::span<std::byte> part = PartOf(bytes, i);
       read(i * kHashedBytes, part);
-      parts[i] = HashOf(part);
+      parts[i] = HashOf(TextOf(part));
     }
   });
   return HashOfAll(parts);
@@ -285,11 +285,7 @@ std::size_t ShardSetSpec::BytesOfChunk(std::int64_t chunk) const {
   return DataBuffer::BytesFor(schema, static_cast<std::size_t>(RowsOfChunk(chunk)));
 }
 
-std::string ShardSetSpec::Identity() const {
-  Hash hash;
-  hash.Add(DumpJson(ToJson(*this)));
-  return hash.Hex();
-}
+std::string ShardSetSpec::Identity() const { return HashOf(DumpJson(ToJson(*this))); }
 
 std::string DescribeDifference(const ShardSetSpec& there, const ShardSetSpec& here) {
   const auto differ = [](std::string_view key, const auto& a, const auto& b) {
@@ -333,9 +329,7 @@ std::string FormatHeader(const ShardHeader& header) {
       fmt::format("{}{:0{}}\n{}", Preamble(), bytes, kSizeDigits, DumpJson(ToJson(header)));
   text.resize(static_cast<std::size_t>(bytes) - kHashDigits - 2, ' ');
   text += '\n';
-  Hash hash;
-  hash.Add(text);
-  return text + hash.Hex() + '\n';
+  return text + HashOf(text) + '\n';
 }
 
 ShardHeader ParseHeader(std::string_view text) {
@@ -344,9 +338,7 @@ ShardHeader ParseHeader(std::string_view text) {
         fmt::format("the header has {} bytes, expected {}", text.size(), StatedHeaderBytes(text)));
   }
   const std::string_view hashed = text.substr(0, text.size() - kHashDigits - 1);
-  Hash hash;
-  hash.Add(hashed);
-  if (text.substr(hashed.size()) != hash.Hex() + '\n') {
+  if (text.substr(hashed.size()) != HashOf(hashed) + '\n') {
     throw Error("the header is damaged: its hash does not match its contents");
   }
   ShardHeader header = HeaderIn(hashed.substr(Preamble().size() + kSizeDigits));

@@ -1,4 +1,4 @@
-// The exception for damaged shards.
+// The format of shards: files of examples, each of several chunks.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
-#include "generate/generator.h"
+#include "data/examples.h"
 
 namespace tandem {
 namespace {
@@ -31,12 +31,9 @@ at::ScalarType TypeOf(ElementType type) {
 // Column `index` of the chunk in `memory`.
 at::Tensor ColumnIn(const at::Tensor& memory, const Schema& schema, std::size_t index,
                     std::int64_t rows) {
-  Schema before;
-  before.columns.assign(schema.columns.begin(),
-                        schema.columns.begin() + static_cast<std::ptrdiff_t>(index));
   const Column& column = schema.columns[index];
-  const auto first =
-      static_cast<std::int64_t>(DataBuffer::BytesFor(before, static_cast<std::size_t>(rows)));
+  const auto first = static_cast<std::int64_t>(
+      DataBuffer::OffsetOf(index, schema, static_cast<std::size_t>(rows)));
   return memory.narrow(0, first, rows * static_cast<std::int64_t>(column.row_bytes()))
       .view(TypeOf(column.type))
       .view({rows, static_cast<std::int64_t>(column.width)});
@@ -62,11 +59,6 @@ Batch Joined(const std::vector<Batch>& parts) {
 
 }  // namespace
 
-QueueDepths DepthsFor(const DataConfig& config) {
-  return {.cpu = static_cast<std::size_t>(config.cpu_prefetch),
-          .gpu = static_cast<std::size_t>(config.gpu_prefetch)};
-}
-
 class ShardLoader::Iterator final : public BatchIterator {
  public:
   explicit Iterator(ShardLoader& loader) : loader_(loader) {}
@@ -85,36 +77,33 @@ class ShardLoader::Iterator final : public BatchIterator {
   ShardLoader& loader_;
 };
 
-ShardLoader::ShardLoader(Device& device, ShardSet set, ShardLoaderOptions options,
+ShardLoader::ShardLoader(Device& device, ShardSet set, const Config& config,
                          const std::optional<ShardPosition>& from)
     : set_(std::move(set)),
-      options_(options),
-      slots_(device.MakeSlots(options.depths.slots(), SlotTensors(set_.spec()), options.slots)),
+      config_(config.data),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      slots_(device.MakeSlots(NumChunkSlots(config_), SlotTensors(set_.spec()), config.prefetch)),
       position_(from.value_or(ShardPosition{.set = set_.spec().Identity()})),
-      order_(set_.spec(), options.seed),
-      disk_order_(set_.spec(), options.seed),
-      transfer_order_(set_.spec(), options.seed) {
-  CheckReadable(set_, options_.reading);
+      order_(set_.spec(), seed_),
+      disk_order_(order_),
+      transfer_order_(order_) {
+  CheckReadable(set_, config_.reading);
   if (position_.set != set_.spec().Identity()) {
     throw InputError(
         fmt::format("{}: not the set of examples that the run was trained on; restore that set, "
                     "or start a new run",
                     set_.folder().string()));
   }
-  if (options_.on_damage == OnDamage::kStop) set_.CheckComplete();
-  const EpochOrder::Place place = order_.Find(position_.rows);
-  next_step_ = place.step;
-  first_row_ = place.row;
+  if (config_.on_damage == OnDamage::kStop) set_.CheckComplete();
+  const EpochPosition start = order_.Find(position_.rows);
+  next_step_ = start.step;
+  first_row_ = start.row;
 }
 
-ShardLoader::~ShardLoader() = default;
-
-std::unique_ptr<BatchIterator> ShardLoader::Open(const DataBuffer& /*rows*/,
-                                                 std::int64_t /*update*/) {
+std::unique_ptr<BatchIterator> ShardLoader::Open() {
   ChunkStages& work = *this;
   if (stages_ == nullptr) {
-    stages_ = std::make_unique<ShardPipeline>(work, options_.depths, next_step_,
-                                              set_.spec().num_chunks());
+    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks());
   }
   return std::make_unique<Iterator>(*this);
 }
@@ -172,11 +161,11 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   const Span span(Phase::kDiskLoad);
   const Stopwatch watch;
   try {
-    ReadChunk(chunk, slots_[slot]->host(kChunk));
+    set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
   } catch (const DamagedShard& damage) {
-    if (options_.on_damage == OnDamage::kStop) throw;
+    if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.
-    if (damaged_.insert(chunk).second && told_.insert(damage.what()).second) {
+    if (damaged_.insert(chunk).second && reported_.insert(damage.what()).second) {
       LogWarning(fmt::format("skipped: {}", damage.what()));
     }
     if (std::ssize(damaged_) == set_.spec().num_chunks()) {
@@ -193,21 +182,13 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   return true;
 }
 
-void ShardLoader::ReadChunk(std::int64_t chunk, std::span<std::byte> to) const {
-  if (options_.reading == ChunkReading::kMap) {
-    set_.ReadMapped(chunk, to);
-  } else {
-    set_.Read(chunk, to);
-  }
-}
-
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   const std::int64_t chunk = transfer_order_.ChunkOf(step);
   TransferSlot& memory = *slots_[slot];
   {
     const Span span(Phase::kShuffle);
     auto* order = reinterpret_cast<std::int32_t*>(memory.host(kOrder).data());
-    ShuffleRows({order, static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk))}, options_.seed,
+    ShuffleRows({order, static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk))}, seed_,
                 transfer_order_.EpochOf(step), chunk);
   }
   {
@@ -233,9 +214,9 @@ StageFigures ShardLoader::transfer() const {
   return transfer_;
 }
 
-std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, QueueDepths depths) {
+std::int64_t ShardLoader::BytesFor(const ShardSetSpec& set, const DataConfig& config) {
   const std::size_t order = static_cast<std::size_t>(set.RowsOfChunk(0)) * sizeof(std::int32_t);
-  return static_cast<std::int64_t>(depths.slots() * (set.BytesOfChunk(0) + order));
+  return static_cast<std::int64_t>(NumChunkSlots(config) * (set.BytesOfChunk(0) + order));
 }
 
 }  // namespace tandem

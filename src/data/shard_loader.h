@@ -1,4 +1,4 @@
-// A loader that reads batches from shards on disk.
+// Batches of examples from shards on disk.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,6 @@
 #include "nn/device.h"
 
 namespace tandem {
-
-struct ShardLoaderOptions {
-  std::uint64_t seed = 0;  ///< determines the order of chunks and rows
-  QueueDepths depths;
-  ChunkReading reading = ChunkReading::kRead;
-  OnDamage on_damage = OnDamage::kStop;
-  SlotOptions slots;
-};
-
-/// The queue depths that the config section `data` selects.
-QueueDepths DepthsFor(const DataConfig& config);
 
 /// ShardPosition says how far training has read a set, so that it can resume from there.
 struct ShardPosition {
@@ -55,19 +44,20 @@ struct StageFigures {
 /// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
 /// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
 /// rows.
-class ShardLoader final : public DataLoader, private ChunkStages {
+class ShardLoader final : private ChunkStages {
  public:
-  /// `device` must outlive this object. If `from` is set, starts at that position. Throws
-  /// InputError if `from` is a position in another set, or if `reading` is kMap and the set is
-  /// compressed. Throws DamagedShard if a shard is missing and `on_damage` is kStop.
-  ShardLoader(Device& device, ShardSet set, ShardLoaderOptions options,
+  /// `device` must outlive this object. Of `config`, uses `data`, `prefetch.pin_memory`,
+  /// `prefetch.copy_stream` and `seed`, which determines the order of chunks and rows. If `from` is
+  /// set, starts at that position. Throws InputError if `from` is a position in another set, or if
+  /// `data.reading` is kMap and the set is compressed. Throws DamagedShard if a shard is missing
+  /// and `data.on_damage` is kStop.
+  ShardLoader(Device& device, ShardSet set, const Config& config,
               const std::optional<ShardPosition>& from);
-  ~ShardLoader() override;
 
-  /// Returns an endless iterator over the next batches; ignores both arguments. The iterator may be
-  /// destroyed at any time, and the next one continues after the last batch that was requested. The
-  /// first call starts the threads, in the calling thread's timeline; no chunk is read before.
-  std::unique_ptr<BatchIterator> Open(const DataBuffer& rows, std::int64_t update) override;
+  /// Returns an endless iterator over the next batches. It may be destroyed at any time, and the
+  /// next one continues after the last batch that was requested. The first call starts the threads,
+  /// in the calling thread's timeline; no chunk is read before.
+  std::unique_ptr<BatchIterator> Open();
 
   // Methods for the thread that trains.
 
@@ -84,7 +74,7 @@ class ShardLoader final : public DataLoader, private ChunkStages {
   const ShardSet& set() const { return set_; }
 
   /// The size in bytes of the slots' host memory. A GPU needs as much again on the device.
-  static std::int64_t BytesFor(const ShardSetSpec& set, QueueDepths depths);
+  static std::int64_t BytesFor(const ShardSetSpec& set, const DataConfig& config);
 
  private:
   class Iterator;
@@ -99,13 +89,13 @@ class ShardLoader final : public DataLoader, private ChunkStages {
 
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
-  void ReadChunk(std::int64_t chunk, std::span<std::byte> to) const;
   Batch Gather(std::int64_t most);
   void TakeChunk();
   void CountSkipped(std::int64_t end);
 
   const ShardSet set_;
-  const ShardLoaderOptions options_;
+  const DataConfig config_;
+  const std::uint64_t seed_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
 
   // Used by the thread that trains.
@@ -119,7 +109,7 @@ class ShardLoader final : public DataLoader, private ChunkStages {
   // Used by the disk thread.
   EpochOrder disk_order_;
   std::set<std::int64_t> damaged_;  // chunks that could not be read at the last attempt
-  std::set<std::string> told_;      // damage that was already reported
+  std::set<std::string> reported_;  // damage that was already reported
 
   EpochOrder transfer_order_;  // used by the transfer thread
 

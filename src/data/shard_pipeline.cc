@@ -15,11 +15,13 @@ constexpr std::size_t kTake = 2;
 
 }  // namespace
 
-ShardPipeline::ShardPipeline(ChunkStages& stages, QueueDepths depths, std::int64_t first,
+ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
                              std::int64_t epoch_steps)
     : stages_(stages),
-      ring_(depths.slots(), /*stages=*/3, {depths.cpu, depths.gpu}),
-      steps_(depths.slots()),
+      ring_(NumChunkSlots(config), /*stages=*/3,
+            {static_cast<std::size_t>(config.cpu_prefetch),
+             static_cast<std::size_t>(config.gpu_prefetch)}),
+      steps_(NumChunkSlots(config)),
       disk_(kDiskThread),
       transfer_(kTransferThread) {
   disk_.Post([this, first, epoch_steps] {

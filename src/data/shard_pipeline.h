@@ -29,25 +29,22 @@ class ChunkStages {
   virtual void Transfer(std::int64_t step, std::size_t slot) = 0;
 };
 
-/// How many chunks may wait behind each of the first two stages.
-struct QueueDepths {
-  std::size_t cpu = DataConfig{}.cpu_prefetch;
-  std::size_t gpu = DataConfig{}.gpu_prefetch;
+/// The number of slots of a ShardPipeline: one for each waiting chunk, including those that are
+/// being loaded or copied, and one for the chunk in training.
+inline std::size_t NumChunkSlots(const DataConfig& config) {
+  return static_cast<std::size_t>(config.cpu_prefetch + config.gpu_prefetch + 1);
+}
 
-  /// The waiting chunks, including those that are being loaded or copied, and the one in training.
-  std::size_t slots() const { return cpu + gpu + 1; }
-};
-
-/// `ShardPipeline` runs disk -> queue of `cpu` chunks -> transfer -> queue of `gpu` chunks, for one
-/// thread that takes the chunks at the end.
+/// `ShardPipeline` runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of
+/// `gpu_prefetch` chunks, for one thread that takes the chunks at the end.
 ///
 /// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment at
-/// which the stage before begins to work on it, so QueueDepths::slots() slots are enough.
+/// which the stage before begins to work on it, so NumChunkSlots slots are enough.
 class ShardPipeline {
  public:
   /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `stages` must outlive
   /// this.
-  ShardPipeline(ChunkStages& stages, QueueDepths depths, std::int64_t first,
+  ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
                 std::int64_t epoch_steps);
 
   /// Waits until both threads have finished the chunks that they are working on.

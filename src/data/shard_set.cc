@@ -16,13 +16,6 @@
 #include "domain/identity.h"
 
 namespace tandem {
-namespace {
-
-std::string_view TextOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
 
 ShardWriter::ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set,
                          std::int64_t shard)
@@ -72,13 +65,8 @@ std::vector<fs::path> FilesIn(const fs::path& folder) {
   return files;
 }
 
-struct Found {
-  fs::path path;
-  std::optional<ShardHeader> header;
-  std::string problem;
-};
-
-Found ReadFound(const fs::path& path) {
+// Reads the header of a file. The shard's number is not set.
+ShardSet::Shard ReadShard(const fs::path& path) {
   try {
     return {.path = path, .header = ReadHeader(path)};
   } catch (const DamagedShard& damage) {
@@ -87,7 +75,8 @@ Found ReadFound(const fs::path& path) {
 }
 
 // Throws because none of the shards in `found` has an intact header.
-[[noreturn]] void FailWithoutHeader(const fs::path& folder, const std::vector<Found>& found) {
+[[noreturn]] void FailWithoutHeader(const fs::path& folder,
+                                    const std::vector<ShardSet::Shard>& found) {
   throw InputError(found.empty()
                        ? fmt::format("{} holds no shards (shard-000000.tandem, ...); create them "
                                      "with `tandem generate`",
@@ -96,32 +85,12 @@ Found ReadFound(const fs::path& path) {
                                      found.front().problem));
 }
 
-ShardSet::Shard Missing(const fs::path& path, std::int64_t number) {
-  return {.path = path,
-          .number = number,
-          .missing = true,
-          .problem = fmt::format("{} is missing", path.string())};
-}
-
-// Shard `number`, from the file with its name.
-ShardSet::Shard ShardFrom(Found found, std::int64_t number) {
-  if (found.header && found.header->shard != number) {
-    found.problem =
-        fmt::format("{} holds shard {} of the set", found.path.string(), found.header->shard);
-    found.header.reset();
-  }
-  return {.path = std::move(found.path),
-          .number = number,
-          .header = std::move(found.header),
-          .problem = std::move(found.problem)};
-}
-
 }  // namespace
 
 ShardSetSpec ReadShardSetSpec(const fs::path& folder) {
-  std::vector<Found> found;
+  std::vector<ShardSet::Shard> found;
   for (const fs::path& path : FilesIn(folder)) {
-    found.push_back(ReadFound(path));
+    found.push_back(ReadShard(path));
     if (found.back().header) return found.back().header->set;
   }
   FailWithoutHeader(folder, found);
@@ -147,14 +116,14 @@ void WarnOfStrays(const fs::path& folder, std::int64_t num_shards) {
 }
 
 ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
-  std::vector<Found> found;
-  for (const fs::path& path : FilesIn(folder_)) found.push_back(ReadFound(path));
+  std::vector<Shard> found;
+  for (const fs::path& path : FilesIn(folder_)) found.push_back(ReadShard(path));
   const auto first =
-      std::ranges::find_if(found, [](const Found& f) { return f.header.has_value(); });
+      std::ranges::find_if(found, [](const Shard& shard) { return shard.header.has_value(); });
   if (first == found.end()) FailWithoutHeader(folder_, found);
   spec_ = first->header->set;
-  std::unordered_map<std::string, Found*> by_path;
-  for (Found& each : found) {
+  std::unordered_map<std::string, Shard*> by_path;
+  for (Shard& each : found) {
     if (each.header && each.header->set != spec_) {
       throw InputError(fmt::format("{} and {} belong to different sets: {}", first->path.string(),
                                    each.path.string(),
@@ -165,8 +134,18 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
   for (std::int64_t i = 0; i < spec_.num_shards(); ++i) {
     const fs::path path = ShardPath(folder_, i);
     const auto at = by_path.find(path.string());
-    shards_.push_back(at != by_path.end() ? ShardFrom(std::move(*at->second), i)
-                                          : Missing(path, i));
+    Shard shard = at != by_path.end()
+                      ? std::move(*at->second)
+                      : Shard{.path = path,
+                              .missing = true,
+                              .problem = fmt::format("{} is missing", path.string())};
+    shard.number = i;
+    if (shard.header && shard.header->shard != i) {
+      shard.problem =
+          fmt::format("{} holds shard {} of the set", path.string(), shard.header->shard);
+      shard.header.reset();
+    }
+    shards_.push_back(std::move(shard));
   }
 }
 
@@ -207,41 +186,30 @@ void ShardSet::Fail(std::int64_t chunk, std::string_view why) const {
                                  chunk % spec_.chunks_per_shard, why));
 }
 
-void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to) const {
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
   const StoredChunk& stored = Stored(chunk);
   to = to.first(spec_.BytesOfChunk(chunk));
   const bool compressed = spec_.compression == Compression::kZstd;
   try {
+    if (compressed && reading == ChunkReading::kMap) {
+      throw Error("it is compressed, so it cannot be read through a memory map");
+    }
     std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
     const OpenFile file(ShardOf(chunk).path);
     file.WillNeed(stored.offset, stored.bytes);
+    std::optional<MappedFile> map;
+    if (reading == ChunkReading::kMap) map.emplace(file);
     const std::string hash = ChunkHash(raw, [&](std::size_t done, std::span<std::byte> part) {
-      file.Read(stored.offset + static_cast<std::int64_t>(done), part);
+      const std::int64_t from = stored.offset + static_cast<std::int64_t>(done);
+      if (map) {
+        map->Copy(static_cast<std::size_t>(from), part);
+      } else {
+        file.Read(from, part);
+      }
     });
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
-  } catch (const SystemError& error) {  // says nothing about the shard
-    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
-  } catch (const Error& error) {
-    Fail(chunk, error.what());
-  }
-}
-
-void ShardSet::ReadMapped(std::int64_t chunk, std::span<std::byte> to) const {
-  const StoredChunk& stored = Stored(chunk);
-  to = to.first(spec_.BytesOfChunk(chunk));
-  try {
-    if (spec_.compression != Compression::kNone) {
-      throw Error("it is compressed, so it cannot be read through a memory map");
-    }
-    const OpenFile file(ShardOf(chunk).path);
-    file.WillNeed(stored.offset, stored.bytes);
-    const MappedFile map(file);
-    const std::string hash = ChunkHash(to, [&](std::size_t done, std::span<std::byte> part) {
-      map.Copy(static_cast<std::size_t>(stored.offset) + done, part);
-    });
-    if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
   } catch (const SystemError& error) {  // says nothing about the shard
     throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
   } catch (const Error& error) {

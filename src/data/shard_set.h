@@ -1,4 +1,4 @@
-// Writes one shard to disk.
+// Writes shards, and reads and verifies the chunks of a set.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/shard_format.h"
 #include "tandem/domain.h"
@@ -83,11 +84,10 @@ class ShardSet {
 
   /// Reads a chunk into the first spec().BytesOfChunk(chunk) bytes of `to` and verifies its hash.
   /// Throws DamagedShard if the chunk is damaged or missing. Throws Error if the system refuses to
-  /// read the file (for example, too many open files), which says nothing about damage.
-  void Read(std::int64_t chunk, std::span<std::byte> to) const;
-
-  /// Like Read, but through a memory map of the file. The set must not be compressed.
-  void ReadMapped(std::int64_t chunk, std::span<std::byte> to) const;
+  /// read the file (for example, too many open files), which says nothing about damage. kMap reads
+  /// through a memory map of the file; the set must then not be compressed.
+  void Read(std::int64_t chunk, std::span<std::byte> to,
+            ChunkReading reading = ChunkReading::kRead) const;
 
   /// The size of a chunk in its file, in bytes; 0 if its shard has no header.
   std::int64_t StoredBytes(std::int64_t chunk) const;

@@ -14,13 +14,6 @@ constexpr std::size_t kGrain = 64;  // states per TBB task
 
 }  // namespace
 
-Schema StateSchema(const DomainSpec& spec) {
-  return {.columns = {{.name = "state",
-                       .type = ElementType::kUint8,
-                       .width = static_cast<std::size_t>(spec.state_size)},
-                      {.name = "bound", .type = ElementType::kFloat32, .width = 1}}};
-}
-
 std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));

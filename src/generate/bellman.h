@@ -13,19 +13,13 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
-#include "generate/generator.h"
+#include "data/examples.h"
 #include "generate/pipelined_loop.h"
 #include "search/expander.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
-/// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
-/// bytes and an upper bound on its cost-to-go (StateBatch::bounds).
-inline constexpr std::size_t kStateColumn = 0;
-inline constexpr std::size_t kBoundColumn = 1;
-Schema StateSchema(const DomainSpec& spec);
 
 /// StateBatch holds a batch of states together with their children and the network's estimates of
 /// the children. Backups and the searches of generators both work on it. Its memory is reused for

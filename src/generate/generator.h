@@ -8,20 +8,11 @@
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
+#include "data/examples.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
-
-/// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
-/// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
-/// goal.
-std::size_t TargetWidth(const DomainSpec& spec, Head head);
-
-/// The columns of a training example: the network's input and its target.
-inline constexpr std::size_t kInputColumn = 0;
-inline constexpr std::size_t kTargetColumn = 1;
-Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV);
 
 /// FillRequest is a range of the global rows of one buffer. Several processes that fill different
 /// ranges produce together the same rows as one process that fills them all. Labels from a network

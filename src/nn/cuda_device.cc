@@ -13,7 +13,7 @@
 
 #include <string>
 
-#include "nn/cuda_library.h"
+#include "nn/device.h"
 
 namespace tandem {
 namespace {
@@ -143,12 +143,12 @@ class CudaDevice final : public Device {
 
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
-                                                       SlotOptions options) override {
-    const c10::cuda::CUDAStream copies = options.copy_stream ? NewStream() : main_;
+                                                       const PrefetchConfig& config) override {
+    const c10::cuda::CUDAStream copies = config.copy_stream ? NewStream() : main_;
     const c10::cuda::CUDAStreamGuard guard(copies);
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) {
-      slots.push_back(std::make_unique<CudaSlot>(tensors, options.pinned, copies));
+      slots.push_back(std::make_unique<CudaSlot>(tensors, config.pin_memory, copies));
     }
     Synchronize();
     return slots;

@@ -3,12 +3,12 @@
 #include <ATen/ops/empty.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
 
 #include "base/log.h"
 #include "config/fields.h"
-#include "nn/cuda_library.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -57,7 +57,7 @@ class CpuDevice final : public Device {
 
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
-                                                       SlotOptions /*options*/) override {
+                                                       const PrefetchConfig& /*config*/) override {
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) slots.push_back(std::make_unique<CpuSlot>(tensors));
     return slots;
@@ -92,6 +92,12 @@ OpenCudaFunction* FindCuda(Gpus& gpus) {
   return open;
 }
 
+std::string Available(const Gpus& gpus) {
+  if (gpus.count == 0) return fmt::format("cpu ({})", gpus.missing);
+  if (gpus.count == 1) return "cpu, cuda:0";
+  return fmt::format("cpu, cuda:0 to cuda:{}", gpus.count - 1);
+}
+
 }  // namespace
 
 std::unique_ptr<Device> OpenDevice(const std::string& name) {
@@ -108,16 +114,6 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
   return std::make_unique<CpuDevice>();
 }
 
-namespace {
-
-std::string Available(const Gpus& gpus) {
-  if (gpus.count == 0) return fmt::format("cpu ({})", gpus.missing);
-  if (gpus.count == 1) return "cpu, cuda:0";
-  return fmt::format("cpu, cuda:0 to cuda:{}", gpus.count - 1);
-}
-
-}  // namespace
-
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
   if (name == "auto" || name == "cpu") return "";
   const std::optional<int> index = CudaIndex(name);
@@ -130,6 +126,32 @@ std::string WhyNoDevice(std::string_view name, const Gpus& gpus) {
     return fmt::format("`device: {}`: {}; use `device: cpu` or `device: auto`", name, gpus.missing);
   }
   return fmt::format("`device: {}`: this machine has only {}", name, Available(gpus));
+}
+
+KernelTrace::KernelTrace() {
+  namespace profiler = torch::profiler::impl;
+  profiler::ExperimentalConfig experimental;
+  experimental.profile_all_threads = true;  // the generator evaluates on its own thread
+  const profiler::ProfilerConfig config(
+      profiler::ProfilerState::KINETO, /*report_input_shapes=*/false, /*profile_memory=*/false,
+      /*with_stack=*/false, /*with_flops=*/false, /*with_modules=*/false, experimental);
+  const std::set<profiler::ActivityType> activities = {profiler::ActivityType::CUDA};
+  torch::autograd::profiler::prepareProfiler(config, activities);
+  torch::autograd::profiler::enableProfiler(config, activities);
+}
+
+KernelTrace::~KernelTrace() {
+  if (!recording_) return;
+  try {
+    torch::autograd::profiler::disableProfiler();
+  } catch (const c10::Error&) {
+    // The device has failed, and the run already ends with that error.
+  }
+}
+
+void KernelTrace::Save(const std::filesystem::path& path) {
+  recording_ = false;
+  torch::autograd::profiler::disableProfiler()->save(path.string());
 }
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/timeline.h"
+#include "config/config.h"
 
 namespace tandem {
 
@@ -21,12 +23,6 @@ namespace tandem {
 struct TensorSpec {
   at::ScalarType type;
   std::vector<std::int64_t> sizes;
-};
-
-/// SlotOptions says how slots copy. On a CPU nothing is copied, and neither option has an effect.
-struct SlotOptions {
-  bool pinned = true;       ///< use pinned host memory, which the GPU reads without the CPU
-  bool copy_stream = true;  ///< copy on a separate stream, in parallel with computation
 };
 
 /// TransferSlot is host memory, the device tensors to which it is copied, and the events that say
@@ -53,8 +49,8 @@ class TransferSlot {
   /// starts at once, so its duration can be measured.
   virtual void AwaitReleased() = 0;
 
-  /// Enqueues the copy of all tensors on the copy stream or the main stream (see SlotOptions),
-  /// after the work that was enqueued before the last Release. Returns at once.
+  /// Enqueues the copy of all tensors on the copy stream or the main stream (see MakeSlots), after
+  /// the work that was enqueued before the last Release. Returns at once.
   virtual void EnqueueCopy() = 0;
 
   /// Makes the calling thread's current stream wait for the copy. Does not block the thread.
@@ -100,9 +96,10 @@ class Device {
   virtual std::unique_ptr<Stream> MakeStream() = 0;
 
   /// Makes `count` slots that share one copy stream. Each slot holds one tensor per element of
-  /// `tensors`. Throws Error if there is not enough memory.
+  /// `tensors`. Of `config`, only pin_memory and copy_stream matter, and neither on a CPU, where
+  /// nothing is copied. Throws Error if there is not enough memory.
   virtual std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
-      std::size_t count, const std::vector<TensorSpec>& tensors, SlotOptions options) = 0;
+      std::size_t count, const std::vector<TensorSpec>& tensors, const PrefetchConfig& config) = 0;
 
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
@@ -125,5 +122,32 @@ struct Gpus {
 /// Returns "" if a machine with these GPUs has device `name` ("auto", "cpu", "cuda" or "cuda:N"),
 /// else an error message that says why not and what can be used instead.
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
+
+/// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: the number of
+/// GPUs that the driver offers; and GPU `index`, which must exist, as a device that the caller
+/// owns.
+inline constexpr const char* kCudaLibrary = "libtandem_cuda.so";
+inline constexpr const char* kCountGpusSymbol = "tandem_count_gpus";
+inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";
+using CountGpusFunction = int();
+using OpenCudaFunction = Device*(int index);
+
+/// KernelTrace records the kernels, copies and memory fills on all CUDA streams of the process with
+/// LibTorch's profiler (Kineto), from construction to Save. At most one object may exist at a time.
+/// Use it from the main thread only.
+class KernelTrace {
+ public:
+  KernelTrace();
+  ~KernelTrace();  // discards the recording if Save was not called
+  KernelTrace(const KernelTrace&) = delete;
+  KernelTrace& operator=(const KernelTrace&) = delete;
+
+  /// Ends the recording and writes it to `path` in Chrome's trace format. Call it once, after
+  /// Device::Synchronize.
+  void Save(const std::filesystem::path& path);
+
+ private:
+  bool recording_ = true;
+};
 
 }  // namespace tandem

@@ -20,139 +20,111 @@ c10::Stream CurrentStream(c10::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
-}  // namespace
-
-FrozenNet::Layer::Layer(const DenseShape& shape, at::ScalarType type, c10::Device device) {
-  const auto options = at::TensorOptions().dtype(type).device(device);
-  weight_ = at::empty({shape.out, shape.in}, options);
-  bias_ = at::empty({shape.out}, options);
-  if (shape.norm == Norm::kLayer) {
-    norm_weight_ = at::empty({shape.out}, options);
-    norm_bias_ = at::empty({shape.out}, options);
-  }
-}
-
-void FrozenNet::Layer::CopyFrom(const Dense& dense) {
-  if (dense.norm == Norm::kBatch) {
-    // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
-    const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
-    weight_.copy_(dense.weight * scale.unsqueeze(1));
-    bias_.copy_((dense.bias - dense.running_mean) * scale + dense.norm_bias);
-    return;
-  }
-  weight_.copy_(dense.weight);
-  bias_.copy_(dense.bias);
-  if (dense.norm == Norm::kLayer) {
-    norm_weight_.copy_(dense.norm_weight);
-    norm_bias_.copy_(dense.norm_bias);
-  }
-}
-
-at::Tensor FrozenNet::Layer::operator()(const at::Tensor& x) const {
-  at::Tensor y = at::linear(x, weight_, bias_);
-  if (!norm_weight_.defined()) return y;
-  return at::layer_norm(y, norm_weight_.sizes(), norm_weight_, norm_bias_, Dense::kEpsilon);
-}
-
-void FrozenNet::Layer::AddTo(StateDict& state, const std::string& name) const {
-  state.emplace_back(name + ".weight", weight_);
-  state.emplace_back(name + ".bias", bias_);
-  if (!norm_weight_.defined()) return;
-  state.emplace_back(name + ".norm_weight", norm_weight_);
-  state.emplace_back(name + ".norm_bias", norm_bias_);
-}
-
-FrozenNet::Output::Output(const DenseShape& shape, c10::Device device)
-    : linear_(shape, at::kFloat, device) {}
-
-void FrozenNet::Output::CopyFrom(const Dense& dense) { linear_.CopyFrom(dense); }
-
-at::Tensor FrozenNet::Output::operator()(const at::Tensor& x) const {
-  return linear_(x.to(at::kFloat));
-}
-
-FrozenNet::FrozenNet(const NetworkSpec& spec, at::ScalarType type, c10::Device device)
-    : device_(device), one_hot_(spec.input, type, device) {
-  const std::vector<DenseShape> shapes = LayerShapes(spec);
-  const auto in_blocks = static_cast<std::size_t>(2 * spec.layers.blocks);
-  const std::size_t hidden = shapes.size() - in_blocks - 1;
-  const auto make = [&](std::size_t layer) {
-    return std::make_unique<Layer>(shapes[layer], type, device);
-  };
-  for (std::size_t i = 0; i < hidden; ++i) layers_.hidden.push_back(make(i));
-  for (std::size_t i = hidden; i < hidden + in_blocks; i += 2) {
-    layers_.blocks.push_back({.first = make(i), .second = make(i + 1)});
-  }
-  layers_.output = std::make_unique<Output>(shapes.back(), device);
-  if (!device.is_cpu()) copied_.emplace(device.type());
-}
-
-void FrozenNet::CopyFrom(const ResNetFC& net) {
-  const c10::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < layers_.hidden.size(); ++i) {
-    layers_.hidden[i]->CopyFrom(*net.hidden[i]);
-  }
-  for (std::size_t i = 0; i < layers_.blocks.size(); ++i) {
-    layers_.blocks[i].first->CopyFrom(*net.blocks[i].first);
-    layers_.blocks[i].second->CopyFrom(*net.blocks[i].second);
-  }
-  layers_.output->CopyFrom(*net.output);
-  if (copied_) copied_->record(CurrentStream(device_));
-}
-
-StateDict FrozenNet::State() const {
-  StateDict state;
-  for (std::size_t i = 0; i < layers_.hidden.size(); ++i) {
-    layers_.hidden[i]->AddTo(state, "hidden" + std::to_string(i));
-  }
-  for (std::size_t i = 0; i < layers_.blocks.size(); ++i) {
-    layers_.blocks[i].first->AddTo(state, "block" + std::to_string(i) + "_first");
-    layers_.blocks[i].second->AddTo(state, "block" + std::to_string(i) + "_second");
-  }
-  layers_.output->AddTo(state, "output");
-  return state;
-}
-
-at::Tensor FrozenNet::Forward(const at::Tensor& bytes) const {
-  const c10::InferenceMode inference;
-  if (copied_) copied_->block(CurrentStream(device_));
-  return (*layers_.output)(ResNetHidden(layers_, one_hot_(bytes)));
-}
-
-TorchEvaluatorOptions EvaluatorOptionsFor(const InferenceConfig& config) {
-  return {.batch_size = config.batch_size, .threads = static_cast<int>(*config.threads)};
-}
-
-at::ScalarType WeightTypeFor(const InferenceConfig& config) {
+at::ScalarType WeightType(const InferenceConfig& config) {
   return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
 }
 
-TorchEvaluator::TorchEvaluator(const FrozenNet& net, Device& device, const NetworkSpec& spec,
-                               TorchEvaluatorOptions options)
-    : net_(net), options_(options), stream_(device.MakeStream()) {
-  CheckProducts(device, options.threads);
-  const TensorSpec inputs{.type = at::kByte, .sizes = {options.batch_size, spec.input.positions}};
-  slots_ = device.MakeSlots(kNumSlots, {inputs}, {});
+}  // namespace
+
+InferenceNet::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
+    : name(shape.name) {
+  const auto options = at::TensorOptions().dtype(type).device(device);
+  weight = at::empty({shape.out, shape.in}, options);
+  bias = at::empty({shape.out}, options);
+  if (shape.norm != Norm::kLayer) return;
+  norm_weight = at::empty({shape.out}, options);
+  norm_bias = at::empty({shape.out}, options);
+}
+
+void InferenceNet::Layer::Load(const Dense& dense) {
+  if (dense.norm == Norm::kBatch) {
+    // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
+    const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
+    weight.copy_(dense.weight * scale.unsqueeze(1));
+    bias.copy_((dense.bias - dense.running_mean) * scale + dense.norm_bias);
+    return;
+  }
+  weight.copy_(dense.weight);
+  bias.copy_(dense.bias);
+  if (dense.norm == Norm::kLayer) {
+    norm_weight.copy_(dense.norm_weight);
+    norm_bias.copy_(dense.norm_bias);
+  }
+}
+
+at::Tensor InferenceNet::Layer::operator()(const at::Tensor& x) const {
+  at::Tensor y = at::linear(x, weight, bias);
+  if (!norm_weight.defined()) return y;
+  return at::layer_norm(y, norm_weight.sizes(), norm_weight, norm_bias, Dense::kEpsilon);
+}
+
+InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& config, Device& device)
+    : config_(spec.layers),
+      batch_size_(config.batch_size),
+      threads_(static_cast<int>(*config.threads)),
+      device_(device.torch()),
+      one_hot_(spec.input, WeightType(config), device_),
+      main_stream_(device.MainStream()),
+      own_stream_(device.MakeStream()) {
+  const std::vector<LayerShape> shapes = LayerShapes(spec);
+  for (const LayerShape& shape : shapes) {
+    // The output layer is always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and
+    // searches would rank states by chance.
+    const bool is_output = &shape == &shapes.back();
+    layers_.emplace_back(shape, is_output ? at::kFloat : WeightType(config), device_);
+  }
+  if (!device_.is_cpu()) loaded_.emplace(device_.type());
+  CheckProducts(device, threads_);
+  const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.input.positions}};
+  slots_ = device.MakeSlots(kNumSlots, {inputs}, {.pin_memory = true, .copy_stream = true});
   for (const auto& slot : slots_) {
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
   }
 }
 
-void TorchEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
+void InferenceNet::Load(const ResNetFC& net) {
+  const std::unique_ptr<StreamScope> scope = main_stream_->Enter();
+  const c10::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*net.layers()[i]);
+  if (loaded_) loaded_->record(CurrentStream(device_));
+}
+
+at::Tensor InferenceNet::Forward(const at::Tensor& bytes) const {
+  const c10::InferenceMode inference;
+  if (loaded_) loaded_->block(CurrentStream(device_));
+  const at::Tensor hidden =
+      ResNetHidden(config_, one_hot_(bytes),
+                   [this](std::size_t i, const at::Tensor& x) { return layers_[i](x); });
+  return layers_.back()(hidden.to(at::kFloat));
+}
+
+StateDict InferenceNet::State() const {
+  StateDict state;
+  for (const Layer& layer : layers_) {
+    state.emplace_back(layer.name + ".weight", layer.weight);
+    state.emplace_back(layer.name + ".bias", layer.bias);
+    if (!layer.norm_weight.defined()) continue;
+    state.emplace_back(layer.name + ".norm_weight", layer.norm_weight);
+    state.emplace_back(layer.name + ".norm_bias", layer.norm_bias);
+  }
+  return state;
+}
+
+void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
   EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs.amin(1); });
 }
 
-void TorchEvaluator::EvaluateActions(ConstRows inputs, std::span<float> values) {
+void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
   EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs; });
 }
 
-void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
+void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
   num_rows_.fetch_add(static_cast<std::int64_t>(inputs.size()), std::memory_order_relaxed);
   const std::size_t width = values.size() / inputs.size();
-  const ScopedThreads threads(options_.threads);
-  const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  const auto batch_size = static_cast<std::size_t>(options_.batch_size);
+  const ScopedThreads threads(threads_);
+  const std::unique_ptr<StreamScope> scope = own_stream_->Enter();
+  const auto batch_size = static_cast<std::size_t>(batch_size_);
   const auto batch_at = [&](std::size_t first) {
     return inputs.Slice(first, std::min(batch_size, inputs.size() - first));
   };
@@ -160,7 +132,7 @@ void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Redu
   StartCopy(batch_at(0), *slots_[slot]);
   for (std::size_t first = 0; first < inputs.size(); first += batch_size) {
     const std::size_t count = batch_at(first).size();
-    const at::Tensor estimates = Forward(*slots_[slot], count, reduce);
+    const at::Tensor estimates = ForwardSlot(*slots_[slot], count, reduce);
     slot = 1 - slot;
     // On a GPU, this copy runs in parallel with the forward pass that has just been enqueued.
     if (first + count < inputs.size()) StartCopy(batch_at(first + count), *slots_[slot]);
@@ -170,38 +142,22 @@ void TorchEvaluator::EvaluateAll(ConstRows inputs, std::span<float> values, Redu
   }
 }
 
-void TorchEvaluator::StartCopy(ConstRows batch, TransferSlot& slot) {
+void InferenceNet::StartCopy(ConstRows batch, TransferSlot& slot) {
   slot.AwaitHost();
   std::ranges::copy(batch.bytes(), reinterpret_cast<std::uint8_t*>(slot.host(0).data()));
   slot.EnqueueCopy();
 }
 
-at::Tensor TorchEvaluator::Forward(TransferSlot& slot, std::size_t rows, Reduce reduce) {
+at::Tensor InferenceNet::ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const {
   slot.AwaitCopy();
   const at::Tensor bytes = slot.device(0).narrow(0, 0, PaddedRows(rows));
-  at::Tensor estimates = reduce(net_.Forward(bytes)).contiguous();
+  at::Tensor estimates = reduce(Forward(bytes)).contiguous();
   slot.Release();
   return estimates;
 }
 
-std::int64_t TorchEvaluator::PaddedRows(std::size_t rows) const {
-  return std::min(options_.batch_size, static_cast<std::int64_t>(std::bit_ceil(rows)));
-}
-
-OnlineEvaluator::OnlineEvaluator(const ResNetFC& net, at::ScalarType type, Device& device,
-                                 TorchEvaluatorOptions options)
-    : net_(net),
-      stream_(device.MainStream()),
-      frozen_(net.spec(), type, device.torch()),
-      evaluator_(frozen_, device, net.spec(), options) {}
-
-void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {
-  if (changed_) {
-    const std::unique_ptr<StreamScope> scope = stream_->Enter();
-    frozen_.CopyFrom(net_);
-    changed_ = false;
-  }
-  evaluator_.Evaluate(inputs, values);
+std::int64_t InferenceNet::PaddedRows(std::size_t rows) const {
+  return std::min(batch_size_, static_cast<std::int64_t>(std::bit_ceil(rows)));
 }
 
 }  // namespace tandem

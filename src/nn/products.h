@@ -1,4 +1,4 @@
-// A check at start-up that LibTorch's matrix products are correct.
+// Checks that LibTorch's matrix products are correct, and measures how fast they are.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "nn/device.h"
-#include "nn/resnet_fc.h"
 
 namespace tandem {
 
@@ -22,14 +21,6 @@ void CompareWithReference(const LinearFunction& linear, c10::Device device, int 
 /// device and number of threads is checked once per process. Throws Error as CompareWithReference
 /// does.
 void CheckProducts(const Device& device, int threads);
-
-/// The floating-point operations of the matrix products that evaluate one row: a multiplication and
-/// an addition for each weight of the linear layers.
-double EvaluationFlop(const NetworkSpec& spec);
-
-/// The floating-point operations of the matrix products that train on one row: the forward pass,
-/// the gradients of the weights, and the gradients of each layer's inputs except the first layer's.
-double TrainingFlop(const NetworkSpec& spec);
 
 /// Measures the rate of a product of large square matrices on `device`, in floating-point
 /// operations per second: the best of several products, in bf16 or fp32, with `threads` CPU

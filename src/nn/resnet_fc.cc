@@ -10,9 +10,9 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "base/random.h"
 #include "nn/threads.h"
@@ -34,58 +34,78 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
           .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
 }
 
-namespace {
-
-// The number of outputs of each hidden layer, in order.
-std::vector<std::int64_t> HiddenWidths(const NetworkConfig& layers) {
-  std::vector<std::int64_t> widths;
-  if (layers.stem_width > 0) widths.push_back(layers.stem_width);
-  widths.insert(widths.end(), static_cast<std::size_t>(1 + 2 * layers.blocks), layers.width);
-  return widths;
-}
-
-}  // namespace
-
-std::vector<DenseShape> LayerShapes(const NetworkSpec& spec) {
-  std::vector<DenseShape> shapes;
+std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
+  const NetworkConfig& config = spec.layers;
+  std::vector<LayerShape> shapes;
   std::int64_t width = spec.features();
-  for (const std::int64_t out : HiddenWidths(spec.layers)) {
-    shapes.push_back({.in = width, .out = out, .norm = spec.layers.norm});
+  const auto add = [&](const std::string& name, std::int64_t out, Norm norm) {
+    shapes.push_back({.name = name, .in = width, .out = out, .norm = norm});
     width = out;
+  };
+  if (config.stem_width > 0) add("hidden0", config.stem_width, config.norm);
+  add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
+  for (std::int64_t b = 0; b < config.blocks; ++b) {
+    const std::string name = "block" + std::to_string(b);
+    add(name + "_first", config.width, config.norm);
+    add(name + "_second", config.width, config.norm);
   }
-  shapes.push_back({.in = width, .out = spec.outputs, .norm = Norm::kNone});
+  add("output", spec.outputs, Norm::kNone);
   return shapes;
 }
 
 std::int64_t NumParameters(const NetworkSpec& spec) {
   std::int64_t count = 0;
-  for (const DenseShape& layer : LayerShapes(spec)) {
+  for (const LayerShape& layer : LayerShapes(spec)) {
     count += layer.out * (layer.in + (layer.norm == Norm::kNone ? 1 : 3));
   }
   return count;
 }
 
+namespace {
+
+// The number of outputs of each layer except the output layer.
+std::vector<std::int64_t> HiddenWidths(const NetworkSpec& spec) {
+  std::vector<std::int64_t> widths;
+  for (const LayerShape& layer : LayerShapes(spec)) widths.push_back(layer.out);
+  widths.pop_back();
+  return widths;
+}
+
+double Weights(const LayerShape& layer) { return static_cast<double>(layer.in * layer.out); }
+
+}  // namespace
+
 std::int64_t NumActivations(const NetworkSpec& spec) {
   constexpr std::int64_t kOfEachUnit = 3;
-  const std::vector<std::int64_t> widths = HiddenWidths(spec.layers);
+  const std::vector<std::int64_t> widths = HiddenWidths(spec);
   return spec.features() +
          kOfEachUnit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
 }
 
 std::int64_t NumActivationsAtOnce(const NetworkSpec& spec) {
   constexpr std::int64_t kOfEachUnit = 4;  // the block's input, and the three of NumActivations
-  return spec.features() + kOfEachUnit * std::ranges::max(HiddenWidths(spec.layers));
+  return spec.features() + kOfEachUnit * std::ranges::max(HiddenWidths(spec));
 }
 
-Dense::Dense(std::int64_t in, std::int64_t out, Norm norm_kind) : norm(norm_kind) {
-  weight = register_parameter("weight", at::empty({out, in}));
-  bias = register_parameter("bias", at::empty({out}));
+double EvaluationFlop(const NetworkSpec& spec) {
+  double weights = 0;
+  for (const LayerShape& layer : LayerShapes(spec)) weights += Weights(layer);
+  return 2 * weights;
+}
+
+double TrainingFlop(const NetworkSpec& spec) {
+  return 3 * EvaluationFlop(spec) - 2 * Weights(LayerShapes(spec).front());
+}
+
+Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
+  weight = register_parameter("weight", at::empty({shape.out, shape.in}));
+  bias = register_parameter("bias", at::empty({shape.out}));
   if (norm == Norm::kNone) return;
-  norm_weight = register_parameter("norm_weight", at::ones({out}));
-  norm_bias = register_parameter("norm_bias", at::zeros({out}));
+  norm_weight = register_parameter("norm_weight", at::ones({shape.out}));
+  norm_bias = register_parameter("norm_bias", at::zeros({shape.out}));
   if (norm == Norm::kBatch) {
-    running_mean = register_buffer("running_mean", at::zeros({out}));
-    running_var = register_buffer("running_var", at::ones({out}));
+    running_mean = register_buffer("running_mean", at::zeros({shape.out}));
+    running_var = register_buffer("running_var", at::ones({shape.out}));
   }
 }
 
@@ -104,39 +124,23 @@ at::Tensor Dense::operator()(const at::Tensor& x) {
 }
 
 ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {
-  const NetworkConfig& layers = spec.layers;
-  std::int64_t width = spec.features();
-  const auto add_hidden = [&](std::int64_t out) {
-    hidden.push_back(register_module("hidden" + std::to_string(hidden.size()),
-                                     std::make_shared<Dense>(width, out, layers.norm)));
-    width = out;
-  };
-  if (layers.stem_width > 0) add_hidden(layers.stem_width);
-  add_hidden(layers.width);
-  for (std::int64_t b = 0; b < layers.blocks; ++b) {
-    const std::string name = "block" + std::to_string(b);
-    blocks.push_back({.first = register_module(name + "_first",
-                                               std::make_shared<Dense>(width, width, layers.norm)),
-                      .second = register_module(
-                          name + "_second", std::make_shared<Dense>(width, width, layers.norm))});
-  }
-  output = register_module("output", std::make_shared<Dense>(width, spec.outputs, Norm::kNone));
-
   Random random(seed, Purpose::kInitialWeights);
   at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(random.Next());
   const c10::NoGradGuard no_grad;
-  for (const auto& child : children()) {
-    auto& dense = static_cast<Dense&>(*child);
-    const double bound = 1.0 / std::sqrt(static_cast<double>(dense.weight.size(1)));
+  for (const LayerShape& shape : LayerShapes(spec)) {
+    Dense& dense =
+        *layers_.emplace_back(register_module(shape.name, std::make_shared<Dense>(shape)));
+    const double bound = 1.0 / std::sqrt(static_cast<double>(shape.in));
     dense.weight.uniform_(-bound, bound, generator);
     dense.bias.uniform_(-bound, bound, generator);
   }
 }
 
 at::Tensor ResNetFC::Forward(const at::Tensor& features) {
-  const at::Tensor hidden_units = ResNetHidden(*this, features);
+  const auto layer = [this](std::size_t i, const at::Tensor& x) { return (*layers_[i])(x); };
+  const at::Tensor hidden = ResNetHidden(spec_.layers, features, layer);
   const ScopedAutocast full_precision(features.device().type(), /*enabled=*/false);
-  return (*output)(hidden_units.to(output->weight.scalar_type()));
+  return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 
 std::int64_t ResNetFC::NumParameters() const {

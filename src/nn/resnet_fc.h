@@ -1,4 +1,4 @@
-// Encodes bytes as the input features of a network, on the device.
+// The network: its shape, its layers, and the encoding of its input.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -39,18 +39,20 @@ struct NetworkSpec {
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };
 
-/// The shape of the network that `config` describes, for puzzle `domain`.
+/// The shape of the network that `config` describes, for puzzle `domain`. Every network is a
+/// ResNetFC; another architecture would be chosen here.
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
-/// DenseShape is the size of a linear layer and its normalisation.
-struct DenseShape {
+/// LayerShape is the name and size of a linear layer, and its normalisation.
+struct LayerShape {
+  std::string name;
   std::int64_t in, out;
   Norm norm;
 };
 
 /// All layers in the order in which a row passes them: hidden layers (the stem first), both layers
 /// of each block, the output layer.
-std::vector<DenseShape> LayerShapes(const NetworkSpec& spec);
+std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 
 /// The number of trainable parameters of all layers, including those of the normalisation.
 std::int64_t NumParameters(const NetworkSpec& spec);
@@ -63,10 +65,18 @@ std::int64_t NumActivations(const NetworkSpec& spec);
 /// the features, and the widest layer with its inputs.
 std::int64_t NumActivationsAtOnce(const NetworkSpec& spec);
 
+/// The floating-point operations of the matrix products that evaluate one row: a multiplication and
+/// an addition for each weight of the linear layers.
+double EvaluationFlop(const NetworkSpec& spec);
+
+/// The floating-point operations of the matrix products that train on one row: the forward pass,
+/// the gradients of the weights, and the gradients of each layer's inputs except the first layer's.
+double TrainingFlop(const NetworkSpec& spec);
+
 /// Dense is a linear layer and its normalisation, without an activation.
 class Dense final : public torch::nn::Module {
  public:
-  Dense(std::int64_t in, std::int64_t out, Norm norm);
+  explicit Dense(const LayerShape& shape);
 
   /// (n, in) -> (n, out)
   at::Tensor operator()(const at::Tensor& x);
@@ -101,27 +111,28 @@ class ResNetFC final : public torch::nn::Module {
   /// multiples of 1/8.
   at::Tensor Forward(const at::Tensor& features);
 
+  /// The layers, in the order of LayerShapes.
+  const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
+
   const NetworkSpec& spec() const { return spec_; }
   std::int64_t NumParameters() const;
 
-  struct Block {
-    std::shared_ptr<Dense> first, second;
-  };
-  std::vector<std::shared_ptr<Dense>> hidden;
-  std::vector<Block> blocks;
-  std::shared_ptr<Dense> output;
-
  private:
   NetworkSpec spec_;
+  std::vector<std::shared_ptr<Dense>> layers_;
 };
 
-/// The forward pass up to the output layer. ResNetFC and FrozenNet share it: `Net` has members
-/// `hidden` and `blocks`, and each layer is callable with a tensor.
-template <class Net>
-at::Tensor ResNetHidden(Net& net, at::Tensor x) {
-  for (auto& layer : net.hidden) x = (*layer)(x).relu();
-  for (auto& block : net.blocks) {
-    x = ((*block.second)((*block.first)(x).relu()) + x).relu();
+/// The forward pass up to the output layer, which ResNetFC and InferenceNet share. `layer(i, x)`
+/// applies layer i of LayerShapes to x.
+template <class Layer>
+at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& layer) {
+  std::size_t next = 0;
+  for (const std::size_t blocks_begin = config.stem_width > 0 ? 2 : 1; next < blocks_begin;
+       ++next) {
+    x = layer(next, x).relu();
+  }
+  for (std::int64_t block = 0; block < config.blocks; ++block, next += 2) {
+    x = (layer(next + 1, layer(next, x).relu()) + x).relu();
   }
   return x;
 }

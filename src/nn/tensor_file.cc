@@ -9,6 +9,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <exception>
@@ -106,27 +107,9 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
 }
 
 at::ScalarType ScalarTypeOf(StoredType type) {
-  switch (type) {
-    case StoredType::kFloat64:
-      return at::kDouble;
-    case StoredType::kFloat32:
-      return at::kFloat;
-    case StoredType::kFloat16:
-      return at::kHalf;
-    case StoredType::kBFloat16:
-      return at::kBFloat16;
-    case StoredType::kInt64:
-      return at::kLong;
-    case StoredType::kInt32:
-      return at::kInt;
-    case StoredType::kInt16:
-      return at::kShort;
-    case StoredType::kInt8:
-      return at::kChar;
-    case StoredType::kUint8:
-      return at::kByte;
-  }
-  return at::kFloat;
+  constexpr std::array kTypes = {at::kDouble, at::kFloat, at::kHalf, at::kBFloat16, at::kLong,
+                                 at::kInt,    at::kShort, at::kChar, at::kByte};
+  return kTypes[static_cast<std::size_t>(type)];
 }
 
 // Makes a tensor that has its own copy of the bytes.

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "data/examples.h"
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
-#include "generate/generator.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "search/astar.h"
@@ -124,14 +124,14 @@ void Planner::PlanBatches() {
   const std::int64_t children =
       validates() ? Expander::BytesFor(spec_, config_.validation.states) : 0;
   plan_.batches = trained_ + validated_ + order_of_rows + children;
-  plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(TorchEvaluator::kNumSlots) *
+  plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(InferenceNet::kNumSlots) *
                     config_.inference.batch_size * spec_.input.positions;
 }
 
 void Planner::PlanShards() {
   if (config_.data.source == DataSource::kLive) return;
   const ShardSetSpec set = ReadShardSetSpec(config_.data.path);
-  plan_.shards = ShardLoader::BytesFor(set, DepthsFor(config_.data));
+  plan_.shards = ShardLoader::BytesFor(set, config_.data);
   if (config_.data.reading == ChunkReading::kMap) {
     plan_.mapped += set.chunks_per_shard * static_cast<std::int64_t>(set.BytesOfChunk(0));
   }

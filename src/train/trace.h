@@ -11,7 +11,6 @@
 #include "base/timeline.h"
 #include "config/config.h"
 #include "nn/device.h"
-#include "nn/kernel_trace.h"
 #include "train/run_profile.h"
 
 namespace tandem {

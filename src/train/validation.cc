@@ -12,9 +12,9 @@
 
 #include "base/json.h"
 #include "base/random.h"
+#include "data/examples.h"
 #include "data/loader.h"
 #include "domain/random_walk.h"
-#include "generate/generator.h"
 #include "nn/threads.h"
 #include "search/greedy.h"
 #include "tandem/error.h"
@@ -24,8 +24,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::uint64_t kSeed =
-    0;  // not the run's seed, so that results of different runs are comparable
+// Not the run's seed, so that results of different runs are comparable.
+constexpr std::uint64_t kSeed = 0;
+constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
 
 ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t max_scramble) {
   ValidationSet validation_set;
@@ -129,16 +130,6 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
   return std::make_unique<OnCpu>(costs);
 }
 
-namespace {
-
-constexpr std::uint64_t kOrderSeed = 0;  // the order does not affect the sums
-
-// Returns the schema of the validation rows. As in training with a V head, the target is one
-// number; here it is the number of the group.
-Schema RowSchema(const Domain& domain) { return ExampleSchema(domain.spec(), Head::kV); }
-
-}  // namespace
-
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
   const auto key = [&](const ValidationResult& r) {
     return measure == Measure::kSolveRate ? std::tuple(r.solve_rate, -r.value_error)
@@ -155,15 +146,12 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       threads_(static_cast<int>(*config.inference.threads)),
       evaluate_rows_(static_cast<std::size_t>(config.inference.batch_size)),
       validation_set_(MakeValidationSet(domain, config)),
-      rows_(RowSchema(domain), validation_set_.lengths.size()),
-      net_(network, WeightTypeFor(config.inference), device.torch()),
-      evaluator_(net_, device, network, EvaluatorOptionsFor(config.inference)),
-      stream_(device.MakeStream()) {
+      rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
+      net_(network, config.inference, device),
+      stream_(device.MakeStream()),
+      loader_(device, rows_.schema(), config_.batch_size, config_.prefetch, kOrderSeed,
+              kValidationPrefetch) {
   GroupStates();
-  const PrefetchConfig& prefetch = config_.prefetch;
-  LoaderOptions options = LoaderOptionsFor(prefetch, config_.batch_size, kOrderSeed);
-  options.thread_name = kValidationPrefetch;
-  loader_ = MakeLoader(device, rows_.schema(), prefetch.enabled, options);
 }
 
 void Validator::GroupStates() {
@@ -186,11 +174,11 @@ void Validator::GroupStates() {
 }
 
 ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
-  net_.CopyFrom(net);
+  net_.Load(net);
   std::vector<std::int64_t> most = validation_set_.lengths;
   for (std::int64_t& length : most) length *= 2;
   const auto taken =
-      DescendGreedily(domain_, evaluator_, evaluate_rows_, validation_set_.rows(), most, stop);
+      DescendGreedily(domain_, net_, evaluate_rows_, validation_set_.rows(), most, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
@@ -204,7 +192,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   std::vector<float> costs;
   for (const Group& group : groups_) costs.push_back(group.cost);
   const auto errors = MakeSquaredErrors(config_.metrics, costs, device_.torch());
-  const std::unique_ptr<BatchIterator> batches = loader_->Open(rows_, 0);
+  const std::unique_ptr<BatchIterator> batches = loader_.Open(rows_, 0);
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
     const Batch batch = batches->Next();

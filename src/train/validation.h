@@ -1,4 +1,4 @@
-// Makes the states that a network is validated on.
+// The states that a network is validated on, and how good it is on them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -107,11 +107,10 @@ class Validator {
   const std::size_t evaluate_rows_;
   const ValidationSet validation_set_;
   std::vector<Group> groups_;  // sorted by length
-  DataBuffer rows_;            // encoded states; the target column holds group numbers
-  FrozenNet net_;
-  TorchEvaluator evaluator_;
+  DataBuffer rows_;            // encoded states; the target of each is the number of its group
+  InferenceNet net_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<DataLoader> loader_;
+  BufferLoader loader_;
 };
 
 }  // namespace tandem

@@ -56,9 +56,9 @@ TEST(EpochOrder, FindsEachRowOfTheSequence) {
   for (std::int64_t step = 0; step < 3 * kSet.num_chunks(); ++step) {
     const std::int64_t rows = kSet.RowsOfChunk(order.ChunkOf(step));
     for (std::int64_t i = 0; i < rows; ++i, ++row) {
-      const EpochOrder::Place place = looked_up.Find(row);
-      ASSERT_EQ(place.step, step) << row;
-      ASSERT_EQ(place.row, i) << row;
+      const EpochPosition position = looked_up.Find(row);
+      ASSERT_EQ(position.step, step) << row;
+      ASSERT_EQ(position.row, i) << row;
     }
   }
   EXPECT_EQ(row, 3 * kSet.examples);

@@ -1,4 +1,4 @@
-// Tests the rules of the prefetch ring on a device that records its calls.
+// Tests the rules of the ring of batches on a device that records its calls.
 #include "data/loader.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "generate/generator.h"
+#include "data/examples.h"
 #include "support/recording_device.h"
 #include "tandem/error.h"
 
@@ -31,7 +31,14 @@ std::vector<float> Targets(const Batch& batch) {
   return {data, data + batch.targets.numel()};
 }
 
-std::vector<float> Order(DataLoader& loader, const DataBuffer& rows, std::int64_t update,
+// A loader of batches of ten rows.
+BufferLoader Prefetching(Device& device, std::int64_t depth, std::uint64_t seed = 1) {
+  return {device, kSchema, 10, {.depth = depth}, seed};
+}
+
+BufferLoader NotPrefetching(Device& device) { return {device, kSchema, 10, {.enabled = false}, 1}; }
+
+std::vector<float> Order(BufferLoader& loader, const DataBuffer& rows, std::int64_t update,
                          std::size_t batches) {
   const auto source = loader.Open(rows, update);
   std::vector<float> order;
@@ -46,7 +53,7 @@ class Prefetch : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(Prefetch, HandsOutEveryRowOnceWithItsTarget) {
   RecordingDevice device;
-  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  BufferLoader loader = Prefetching(device, GetParam());
   const DataBuffer rows = NumberedRows(200);
   const auto source = loader.Open(rows, 0);
   std::set<float> seen;
@@ -65,7 +72,7 @@ TEST_P(Prefetch, HandsOutEveryRowOnceWithItsTarget) {
 
 TEST_P(Prefetch, EnqueuesTheNextCopyBeforeItHandsABatchOut) {
   RecordingDevice device;
-  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  BufferLoader loader = Prefetching(device, GetParam());
   const DataBuffer rows = NumberedRows(200);
   const auto source = loader.Open(rows, 0);
   for (int n = 0; n < 20; ++n) {
@@ -78,7 +85,7 @@ TEST_P(Prefetch, EnqueuesTheNextCopyBeforeItHandsABatchOut) {
 
 TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   RecordingDevice device;
-  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  BufferLoader loader = Prefetching(device, GetParam());
   const DataBuffer rows = NumberedRows(300);
   const auto source = loader.Open(rows, 0);
   Batch last = source->Next();
@@ -96,7 +103,7 @@ TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
 // The events of each slot must repeat: await host, enqueue, await copy, release.
 TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
   RecordingDevice device;
-  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  BufferLoader loader = Prefetching(device, GetParam());
   const DataBuffer rows = NumberedRows(200);
   for (std::int64_t update = 0; update < 3; ++update) Order(loader, rows, update, 20);
   const std::vector<std::string> life = {"await host", "enqueue", "await copy", "release"};
@@ -113,7 +120,7 @@ TEST_P(Prefetch, ReusesASlotOnlyAfterBothItsEvents) {
 
 TEST_P(Prefetch, IteratorCanBeDestroyedInTheMiddleOfABuffer) {
   RecordingDevice device;
-  PrefetchLoader loader(device, kSchema, {.batch_size = 10, .depth = GetParam(), .seed = 1});
+  BufferLoader loader = Prefetching(device, GetParam());
   const DataBuffer rows = NumberedRows(200);
   const std::vector<float> whole = Order(loader, rows, 7, 20);
   for (const std::size_t taken : {0, 1, 5}) Order(loader, rows, 7, taken);
@@ -125,9 +132,9 @@ INSTANTIATE_TEST_SUITE_P(Depths, Prefetch, testing::Values(1, 2, 5));
 TEST(PrefetchOrder, DependsOnSeedAndUpdate) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
-  PrefetchLoader one(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
-  PrefetchLoader same(device, kSchema, {.batch_size = 10, .depth = 4, .seed = 1});
-  PrefetchLoader other(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 2});
+  BufferLoader one = Prefetching(device, 2);
+  BufferLoader same = Prefetching(device, 4);
+  BufferLoader other = Prefetching(device, 2, /*seed=*/2);
   const std::vector<float> order = Order(one, rows, 0, 20);
   EXPECT_FALSE(std::ranges::is_sorted(order));
   EXPECT_EQ(order, Order(same, rows, 0, 20));
@@ -135,23 +142,23 @@ TEST(PrefetchOrder, DependsOnSeedAndUpdate) {
   EXPECT_NE(order, Order(other, rows, 0, 20));
 }
 
-TEST(SyncLoader, HandsOutTheSameBatchesAsThePrefetchLoader) {
+TEST(WithoutPrefetch, HandsOutTheSameBatchesAsWithPrefetch) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(200);
-  PrefetchLoader ring(device, kSchema, {.batch_size = 10, .depth = 2, .seed = 1});
-  SyncLoader direct(device, kSchema, {.batch_size = 10, .seed = 1});
+  BufferLoader prefetching = Prefetching(device, 2);
+  BufferLoader loader = NotPrefetching(device);
   for (const std::int64_t update : {0, 1}) {
-    EXPECT_EQ(Order(direct, rows, update, 20), Order(ring, rows, update, 20));
+    EXPECT_EQ(Order(loader, rows, update, 20), Order(prefetching, rows, update, 20));
   }
 }
 
 // 23 rows make two batches of ten and one of three.
-TEST(Loaders, HandOutASmallerLastBatch) {
+TEST(BufferLoader, HandOutASmallerLastBatch) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(23);
   for (const bool prefetch : {true, false}) {
-    const auto loader = MakeLoader(device, kSchema, prefetch, {.batch_size = 10, .seed = 1});
-    const auto source = loader->Open(rows, 0);
+    BufferLoader loader = prefetch ? Prefetching(device, 2) : NotPrefetching(device);
+    const auto source = loader.Open(rows, 0);
     std::set<float> seen;
     for (const std::int64_t size : {10, 10, 3}) {
       const Batch batch = source->Next();
@@ -162,9 +169,9 @@ TEST(Loaders, HandOutASmallerLastBatch) {
   }
 }
 
-TEST(SyncLoader, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
+TEST(WithoutPrefetch, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   RecordingDevice device;
-  SyncLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
+  BufferLoader loader = NotPrefetching(device);
   const DataBuffer rows = NumberedRows(200);
   const auto source = loader.Open(rows, 0);
   const Batch first = source->Next();
@@ -173,9 +180,9 @@ TEST(SyncLoader, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   EXPECT_EQ(Targets(first), expected);
 }
 
-TEST(SyncLoader, ReleasesEverySlotThatItHandedOut) {
+TEST(WithoutPrefetch, ReleasesEverySlotThatItHandedOut) {
   RecordingDevice device;
-  SyncLoader loader(device, kSchema, {.batch_size = 10, .seed = 1});
+  BufferLoader loader = NotPrefetching(device);
   const DataBuffer rows = NumberedRows(200);
   for (const std::size_t taken : {0, 1, 2, 5}) {
     const std::size_t before = device.recorder.events().size();
@@ -184,6 +191,25 @@ TEST(SyncLoader, ReleasesEverySlotThatItHandedOut) {
     events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
     EXPECT_EQ(std::ranges::count(events, "enqueue", &SlotEvent::what), std::ptrdiff_t(taken));
     EXPECT_EQ(std::ranges::count(events, "release", &SlotEvent::what), std::ptrdiff_t(taken));
+  }
+}
+
+TEST(DataLoader, FollowsTheBatchSize) {
+  RecordingDevice device;
+  Config config;
+  config.prefetch.enabled = false;
+  DataLoader loader(device, kSchema, config, nullptr);
+  const DataBuffer rows = NumberedRows(200);
+  for (const std::int64_t batch_size : {10, 20, 40}) {
+    loader.UseBatchSize(batch_size);
+    const auto source = loader.Open(&rows, 0);
+    std::set<float> seen;
+    for (std::int64_t i = 0; i < 200 / batch_size; ++i) {
+      const Batch batch = source->Next();
+      EXPECT_EQ(batch.inputs.size(0), batch_size);
+      for (const float target : Targets(batch)) seen.insert(target);
+    }
+    EXPECT_EQ(seen.size(), 200U);
   }
 }
 

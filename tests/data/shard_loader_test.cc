@@ -1,7 +1,6 @@
 // Tests batches from shards: their order, and the effects of damage.
 #include "data/shard_loader.h"
 
-#include <ATen/ops/arange.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include <fstream>
 #include <map>
 
+#include "data/examples.h"
 #include "data/loader.h"
 #include "support/example_sets.h"
 #include "support/recording_device.h"
@@ -42,20 +42,28 @@ class ShardLoaderTest : public testing::Test {
  protected:
   ShardLoaderTest() { MakeShards(folder_.path()); }
 
-  std::unique_ptr<ShardLoader> Make(ShardLoaderOptions options = {},
+  // A config with a seed and a `data` section.
+  static Config With(std::int64_t seed, const DataConfig& data = {}) {
+    Config config;
+    config.seed = seed;
+    config.data = data;
+    return config;
+  }
+  static Config Skipping() { return With(0, {.on_damage = OnDamage::kSkip}); }
+
+  std::unique_ptr<ShardLoader> Make(const Config& config = With(0),
                                     const std::optional<ShardPosition>& from = std::nullopt,
                                     std::int64_t batch_size = 50) {
-    auto loader = std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), options, from);
+    auto loader = std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), config, from);
     loader->UseBatchSize(batch_size);
     return loader;
   }
 
   // The next rows, with `batches` batches per update.
-  static std::vector<std::string> Rows(DataLoader& loader, int updates, int batches) {
-    const DataBuffer none(ShardSetSpec{}.schema, 0);
+  static std::vector<std::string> Rows(ShardLoader& loader, int updates, int batches) {
     std::vector<std::string> rows;
     for (int k = 0; k < updates; ++k) {
-      const auto source = loader.Open(none, k);
+      const auto source = loader.Open();
       for (int i = 0; i < batches; ++i) {
         const std::vector<std::string> batch = RowsOf(source->Next());
         rows.insert(rows.end(), batch.begin(), batch.end());
@@ -77,7 +85,10 @@ class ShardLoaderTest : public testing::Test {
         std::string row(input, 9);
         for (char& byte : row) byte = static_cast<char>(byte + '0');
         float target = 0;
-        std::memcpy(&target, bytes.data() + rows.offset(1) + i * sizeof(float), sizeof(float));
+        std::memcpy(
+            &target,
+            bytes.data() + DataBuffer::OffsetOf(1, rows.schema(), rows.rows()) + i * sizeof(float),
+            sizeof(float));
         ++stored[row + fmt::format(" {}", target)];
       }
     }
@@ -116,19 +127,19 @@ TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInADifferentOrder) {
 }
 
 TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {
-  const std::vector<std::string> rows = Rows(*Make({.seed = 1}), 1, 25);
-  EXPECT_EQ(Rows(*Make({.seed = 1}), 1, 25), rows);
-  EXPECT_EQ(Rows(*Make({.seed = 1, .depths = {.cpu = 1, .gpu = 1}}), 5, 5), rows);
-  EXPECT_EQ(Rows(*Make({.seed = 1, .reading = ChunkReading::kMap}), 1, 25), rows);
-  EXPECT_EQ(Rows(*Make({.seed = 1}, std::nullopt, 125), 1, 10), rows);
-  EXPECT_NE(Rows(*Make({.seed = 2}), 1, 25), rows);
+  const std::vector<std::string> rows = Rows(*Make(With(1)), 1, 25);
+  EXPECT_EQ(Rows(*Make(With(1)), 1, 25), rows);
+  EXPECT_EQ(Rows(*Make(With(1, {.cpu_prefetch = 1, .gpu_prefetch = 1})), 5, 5), rows);
+  EXPECT_EQ(Rows(*Make(With(1, {.reading = ChunkReading::kMap})), 1, 25), rows);
+  EXPECT_EQ(Rows(*Make(With(1), std::nullopt, 125), 1, 10), rows);
+  EXPECT_NE(Rows(*Make(With(2)), 1, 25), rows);
 }
 
 TEST_F(ShardLoaderTest, ResumesInTheMiddleOfAChunkAndOfAnEpoch) {
   for (const int before : {0, 1, 7, 20, 27}) {
     const auto loader = Make();
     Rows(*loader, 1, before);
-    const auto resumed = Make({}, loader->position());
+    const auto resumed = Make(With(0), loader->position());
     EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30)) << before;
     EXPECT_EQ(resumed->position().rows, loader->position().rows);
   }
@@ -136,14 +147,15 @@ TEST_F(ShardLoaderTest, ResumesInTheMiddleOfAChunkAndOfAnEpoch) {
 
 TEST_F(ShardLoaderTest, RejectsResumingWithAnotherSet) {
   const ShardPosition elsewhere{.set = "another", .rows = 100};
-  EXPECT_THROW(Make({}, elsewhere), InputError);
+  EXPECT_THROW(Make(With(0), elsewhere), InputError);
 }
 
 TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
   const TempFolder compressed;
   MakeShards(compressed.path(), SmallShards(Compression::kZstd));
   const auto make = [&](ChunkReading reading) {
-    return ShardLoader(*device_, ShardSet(compressed.path()), {.reading = reading}, std::nullopt);
+    return ShardLoader(*device_, ShardSet(compressed.path()), With(1, {.reading = reading}),
+                       std::nullopt);
   };
   EXPECT_NO_THROW(make(ChunkReading::kRead));
   try {
@@ -170,7 +182,7 @@ TEST_F(ShardLoaderTest, DamageThrowsAnErrorThatNamesIt) {
 TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
   const std::map<std::string, int> whole = Stored();
   Damage(1, 2);
-  const auto loader = Make({.on_damage = OnDamage::kSkip});
+  const auto loader = Make(Skipping());
   const std::vector<std::string> rows = Rows(*loader, 1, 17);  // 850 of 872 that remain
   for (const auto& [row, count] : Counted(rows)) {
     ASSERT_TRUE(whole.contains(row)) << row;
@@ -182,7 +194,7 @@ TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
   EXPECT_EQ(position.skipped_rows, 2 * 128);
   EXPECT_EQ(position.rows, 37 * 50 + 2 * 128);
 
-  const auto resumed = Make({.on_damage = OnDamage::kSkip}, position);
+  const auto resumed = Make(Skipping(), position);
   EXPECT_EQ(Rows(*resumed, 1, 30), Rows(*loader, 1, 30));
   EXPECT_EQ(resumed->position().skipped_chunks, loader->position().skipped_chunks);
 }
@@ -190,7 +202,7 @@ TEST_F(ShardLoaderTest, SkipsAndCountsDamageIfConfigured) {
 TEST_F(ShardLoaderTest, AMissingShardCountsAsDamage) {
   std::filesystem::remove(ShardPath(folder_.path(), 0));
   EXPECT_THROW(Make(), DamagedShard);
-  const auto loader = Make({.on_damage = OnDamage::kSkip});
+  const auto loader = Make(Skipping());
   Rows(*loader, 1, 12);  // 600 of 616 that remain
   Rows(*loader, 1, 12);
   const ShardPosition position = loader->position();  // near the end of the second epoch
@@ -204,9 +216,8 @@ TEST_F(ShardLoaderTest, ASetWithoutUndamagedChunksIsAnError) {
     for (std::int64_t chunk = 0; chunk < (shard == 2 ? 2 : 3); ++chunk) Damage(shard, chunk);
   }
   for (const std::int64_t rows : {0, 500}) {  // start at this row
-    const auto loader =
-        Make({.on_damage = OnDamage::kSkip},
-             ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
+    const auto loader = Make(
+        Skipping(), ShardPosition{.set = ShardSet(folder_.path()).spec().Identity(), .rows = rows});
     try {
       Rows(*loader, 1, 1);
       FAIL() << "no exception";
@@ -225,9 +236,9 @@ TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
     for (std::int64_t i = 1; i < chunks; ++i) {
       std::filesystem::remove(ShardPath(folder.path(), i));
     }
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::int64_t seed = 1; seed <= 10; ++seed) {
       ShardLoader loader(*device_, ShardSet(folder.path()),
-                         {.seed = seed, .on_damage = OnDamage::kSkip}, std::nullopt);
+                         With(seed, {.on_damage = OnDamage::kSkip}), std::nullopt);
       loader.UseBatchSize(50);
       EXPECT_EQ(Rows(loader, /*updates=*/20, /*batches=*/1).size(), 20U * 50)
           << chunks << " chunks, seed " << seed;
@@ -235,28 +246,13 @@ TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
   }
 }
 
-// Hands out rows that the set does not contain.
-class CountingLoader final : public DataLoader {
- public:
-  class Source final : public BatchIterator {
-   public:
-    Batch Next() override {
-      return {.inputs = at::arange(2 * 9, at::kByte).view({2, 9}),
-              .targets = at::arange(2, at::kFloat).view({2, 1})};
-    }
-  };
-  std::unique_ptr<BatchIterator> Open(const DataBuffer&, std::int64_t) override {
-    return std::make_unique<Source>();
-  }
-};
-
 // A chunk may be copied to a slot only after training has read the slot's previous chunk.
 TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   const std::vector<std::string> cycle = {"await host", "await released", "enqueue",
                                           "await host", "await copy",     "release"};
   RecordingDevice device;
   {
-    ShardLoader loader(device, ShardSet(folder_.path()), {}, std::nullopt);
+    ShardLoader loader(device, ShardSet(folder_.path()), With(0), std::nullopt);
     loader.UseBatchSize(50);
     Rows(loader, 4, 20);
   }
@@ -267,17 +263,35 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   for (const auto& [slot, events] : seen) EXPECT_GT(events, 2 * cycle.size()) << "slot " << slot;
 }
 
-TEST_F(ShardLoaderTest, InterleavesBatchesByShare) {
-  CountingLoader live;
-  const auto stored = Make({}, std::nullopt, 10), alone = Make({}, std::nullopt, 10);
-  InterleavedLoader mixed(live, *stored);
-  const std::vector<std::string> rows = Rows(mixed, 1, 3), expected = Rows(*alone, 1, 3);
-  ASSERT_EQ(rows.size(), 3U * 12);
-  for (std::size_t batch = 0; batch < 3; ++batch) {
-    EXPECT_EQ(rows[batch * 12], "012345678 0");
-    for (std::size_t i = 0; i < 10; ++i)
-      EXPECT_EQ(rows[batch * 12 + 2 + i], expected[batch * 10 + i]);
+TEST_F(ShardLoaderTest, GeneratedRowsArePutBeforeRowsFromShards) {
+  const auto alone = Make(With(0), std::nullopt, 10);
+  const std::vector<std::string> expected = Rows(*alone, 1, 3);
+  const Config config = With(0, {.source = DataSource::kShards, .live_share = 1.0 / 6});
+  const auto stored = Make(config);
+  const Schema schema = stored->set().spec().schema;
+  DataBuffer live(schema, 6);  // rows that the set does not contain
+  std::ranges::fill(live.column(kInputColumn).bytes(), std::uint8_t{9});
+  DataLoader loader(*device_, schema, config, stored.get());
+  loader.UseBatchSize(12);
+  const auto batches = loader.Open(&live, 0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::vector<std::string> rows = RowsOf(batches->Next());
+    ASSERT_EQ(rows.size(), 12U);
+    EXPECT_EQ(rows[0], "999999999 0");
+    EXPECT_EQ(rows[1], "999999999 0");
+    EXPECT_EQ(std::vector(rows.begin() + 2, rows.end()),
+              std::vector(expected.begin() + static_cast<std::ptrdiff_t>(10 * i),
+                          expected.begin() + static_cast<std::ptrdiff_t>(10 * (i + 1))));
   }
+}
+
+TEST_F(ShardLoaderTest, WithoutALiveShareNoBufferIsNeeded) {
+  const auto alone = Make(), stored = Make();
+  DataLoader loader(*device_, stored->set().spec().schema, With(0, {.source = DataSource::kShards}),
+                    stored.get());
+  loader.UseBatchSize(50);
+  const auto batches = loader.Open(/*rows=*/nullptr, 0);
+  EXPECT_EQ(RowsOf(batches->Next()), Rows(*alone, 1, 1));
 }
 
 }  // namespace

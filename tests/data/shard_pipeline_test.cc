@@ -48,9 +48,9 @@ void Settle(const std::function<bool()>& settled) {
 }
 
 TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
-  const QueueDepths depths{.cpu = 2, .gpu = 2};
-  Marking work(depths.slots());
-  ShardPipeline pipeline(work, depths, /*first=*/5, /*epoch_steps=*/10);
+  const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 2};
+  Marking work(NumChunkSlots(config));
+  ShardPipeline pipeline(work, config, /*first=*/5, /*epoch_steps=*/10);
   for (std::int64_t step = 5; step < 200; ++step) {
     const ShardPipeline::Item chunk = pipeline.Take();
     ASSERT_EQ(chunk.step, step);
@@ -60,10 +60,10 @@ TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
 }
 
 TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
-  const QueueDepths depths{.cpu = 1, .gpu = 1};
-  Marking work(depths.slots());
+  const DataConfig config{.cpu_prefetch = 1, .gpu_prefetch = 1};
+  Marking work(NumChunkSlots(config));
   work.skip = [](std::int64_t step) { return step % 3 == 0; };
-  ShardPipeline pipeline(work, depths, 0, 7);
+  ShardPipeline pipeline(work, config, 0, 7);
   for (std::int64_t step = 1; step < 100; step += step % 3 == 2 ? 2 : 1) {
     ASSERT_EQ(pipeline.Take().step, step);
     pipeline.Release();
@@ -71,9 +71,9 @@ TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
 }
 
 TEST(ShardPipeline, GoNoFurtherAheadThanTheirQueues) {
-  const QueueDepths depths{.cpu = 3, .gpu = 2};
-  Marking work(depths.slots());
-  ShardPipeline pipeline(work, depths, 0, 1000);
+  const DataConfig config{.cpu_prefetch = 3, .gpu_prefetch = 2};
+  Marking work(NumChunkSlots(config));
+  ShardPipeline pipeline(work, config, 0, 1000);
   pipeline.Take();
   // One is trained on, two wait on the device and three on the host.
   Settle([&] { return work.loads == 6 && work.transfers == 3; });
@@ -86,10 +86,10 @@ TEST(ShardPipeline, GoNoFurtherAheadThanTheirQueues) {
 }
 
 TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
-  const QueueDepths depths{.cpu = 2, .gpu = 3};
-  Marking work(depths.slots());
+  const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 3};
+  Marking work(NumChunkSlots(config));
   work.hold_transfers = true;
-  ShardPipeline pipeline(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, config, 0, 1000);
   Settle([&] { return work.loads == 3; });  // one is on its way, and two wait
   EXPECT_EQ(work.loads, 3);
   work.hold_transfers = false;
@@ -97,12 +97,12 @@ TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
 }
 
 TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
-  const QueueDepths depths;
-  Marking work(depths.slots());
+  const DataConfig config;
+  Marking work(NumChunkSlots(config));
   work.hold_transfers = true;
   work.fail_load_at = 1;
   work.fail_transfer_at = 0;
-  ShardPipeline pipeline(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, config, 0, 1000);
   Settle([&] { return work.loads == 2; });  // the second has failed
   work.hold_transfers = false;
   try {
@@ -114,10 +114,10 @@ TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
 }
 
 TEST(ShardPipeline, AFailedDiskShowsAfterTheChunksThatItHadRead) {
-  const QueueDepths depths;
-  Marking work(depths.slots());
+  const DataConfig config;
+  Marking work(NumChunkSlots(config));
   work.fail_load_at = 3;
-  ShardPipeline pipeline(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, config, 0, 1000);
   for (std::int64_t step = 0; step < 3; ++step) {
     ASSERT_EQ(pipeline.Take().step, step);
     pipeline.Release();
@@ -127,10 +127,10 @@ TEST(ShardPipeline, AFailedDiskShowsAfterTheChunksThatItHadRead) {
 }
 
 TEST(ShardPipeline, AFailedTransferShows) {
-  const QueueDepths depths;
-  Marking work(depths.slots());
+  const DataConfig config;
+  Marking work(NumChunkSlots(config));
   work.fail_transfer_at = 1;
-  ShardPipeline pipeline(work, depths, 0, 1000);
+  ShardPipeline pipeline(work, config, 0, 1000);
   EXPECT_EQ(pipeline.Take().step, 0);
   pipeline.Release();
   EXPECT_THROW(pipeline.Take(), Error);
@@ -138,9 +138,9 @@ TEST(ShardPipeline, AFailedTransferShows) {
 
 TEST(ShardPipeline, CanBeGivenUpAtAnyTime) {
   for (int taken = 0; taken < 4; ++taken) {
-    const QueueDepths depths;
-    Marking work(depths.slots());
-    ShardPipeline pipeline(work, depths, 0, 3);
+    const DataConfig config;
+    Marking work(NumChunkSlots(config));
+    ShardPipeline pipeline(work, config, 0, 3);
     for (int i = 0; i < taken; ++i) {
       pipeline.Take();
       pipeline.Release();

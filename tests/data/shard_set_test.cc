@@ -31,10 +31,11 @@ std::string MessageOf(const std::function<void()>& action) {
 // Reads a chunk into a new buffer.
 DataBuffer Chunk(const ShardSet& set, std::int64_t chunk, bool mapped = false) {
   std::vector<std::byte> bytes(set.spec().BytesOfChunk(0));
-  mapped ? set.ReadMapped(chunk, bytes) : set.Read(chunk, bytes);
+  set.Read(chunk, bytes, mapped ? ChunkReading::kMap : ChunkReading::kRead);
   DataBuffer rows(set.spec().schema, static_cast<std::size_t>(set.spec().RowsOfChunk(chunk)));
   for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
-    std::memcpy(rows.column(c).data(), bytes.data() + rows.offset(c),
+    std::memcpy(rows.column(c).data(),
+                bytes.data() + DataBuffer::OffsetOf(c, rows.schema(), rows.rows()),
                 rows.column(c).bytes().size());
   }
   return rows;

@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "config/load.h"
+#include "data/examples.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
-#include "generate/generator.h"
 #include "nn/inference_net.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
@@ -102,7 +102,7 @@ TEST_F(Cuda, PrefetchHandsOutEveryRowUnderLoad) {
     rows.floats(kTargetColumn)[i] = static_cast<float>(i);
     std::ranges::fill(rows.column(kInputColumn)[i], static_cast<std::uint8_t>(i % 251));
   }
-  PrefetchLoader loader(*device_, schema, {.batch_size = 500, .depth = 2, .seed = 1});
+  BufferLoader loader(*device_, schema, /*batch_size=*/500, {.depth = 2}, /*seed=*/1);
   for (std::int64_t update = 0; update < 3; ++update) {
     const auto source = loader.Open(rows, update);
     // Nothing is read back before the end, so the GPU falls behind and only events keep the order.
@@ -131,10 +131,9 @@ TEST_F(Cuda, EvaluatesLikeTheCpu) {
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 1000, 54);
   std::vector<std::vector<float>> values;
   for (Device* device : {cpu.get(), device_.get()}) {
-    FrozenNet frozen(spec, at::kFloat, device->torch());
-    frozen.CopyFrom(net);
-    TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 300, .threads = 1});
-    evaluator.Evaluate(inputs, values.emplace_back(1000));
+    InferenceNet copy(spec, {.batch_size = 300, .threads = 1}, *device);
+    copy.Load(net);
+    copy.Evaluate(inputs, values.emplace_back(1000));
   }
   for (std::size_t i = 0; i < 1000; ++i) EXPECT_NEAR(values[0][i], values[1][i], 2e-3);
 }
@@ -150,23 +149,22 @@ TEST_F(Cuda, TrainingHasItsOwnStream) {
   }
 }
 
-TEST_F(Cuda, AnEvaluationWaitsForTheLastCopyOfTheWeights) {
+TEST_F(Cuda, AnEvaluationWaitsForTheLastLoad) {
   const NetworkSpec spec{.input = {.positions = 54, .depth = 6},
                          .layers = {.width = 64, .blocks = 1, .norm = Norm::kBatch}};
   ResNetFC net(spec, 1);
   net.to(device_->torch());
-  FrozenNet frozen(spec, at::kFloat, device_->torch());
-  TorchEvaluator evaluator(frozen, *device_, spec, {.batch_size = 100, .threads = 1});
+  InferenceNet copy(spec, {.batch_size = 100, .threads = 1}, *device_);
   const at::Tensor rows = at::randint(0, 6, {100, 54}, at::kByte);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 100, 54);
   std::vector<float> values(100);
   const c10::NoGradGuard no_grad;
-  net.output->weight.zero_();
+  net.layers().back()->weight.zero_();
   for (const double estimate : {1.0, 2.0, 3.0}) {
     KeepTheGpuBusy();
-    net.output->bias.fill_(estimate);
-    frozen.CopyFrom(net);  // runs late, on this thread's stream; the evaluator uses another
-    evaluator.Evaluate(inputs, values);
+    net.layers().back()->bias.fill_(estimate);
+    copy.Load(net);  // runs late, on the main stream; the evaluation uses another
+    copy.Evaluate(inputs, values);
     EXPECT_EQ(values, std::vector<float>(100, static_cast<float>(estimate)));
   }
 }
@@ -183,13 +181,13 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   const TempFolder folder;
   MakeShards(folder.path());
   const auto cpu = OpenDevice("cpu");
-  const QueueDepths shallow{.cpu = 1, .gpu = 1};  // so that slots are soon reused
-  ShardLoader on_gpu(*device_, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
-  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), {.depths = shallow}, std::nullopt);
-  const DataBuffer none(on_cpu.set().spec().schema, 0);
+  Config shallow;  // so that slots are soon reused
+  shallow.data = {.cpu_prefetch = 1, .gpu_prefetch = 1};
+  ShardLoader on_gpu(*device_, ShardSet(folder.path()), shallow, std::nullopt);
+  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), shallow, std::nullopt);
   on_gpu.UseBatchSize(90);
   on_cpu.UseBatchSize(90);
-  const auto batches = on_gpu.Open(none, 0), expected = on_cpu.Open(none, 0);
+  const auto batches = on_gpu.Open(), expected = on_cpu.Open();
   for (int i = 0; i < 60; ++i) {
     if (i % 20 == 0) KeepTheGpuBusy();
     const Batch batch = batches->Next(), same = expected->Next();

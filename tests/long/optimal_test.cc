@@ -6,6 +6,7 @@
 
 #include <numeric>
 
+#include "apps/loaded_model.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "config/load.h"
@@ -16,7 +17,6 @@
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
-#include "train/model.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
@@ -134,15 +134,14 @@ TEST_P(Optimal, AMinuteOfTrainingGivesShortestSolutionsWithFewExpansions) {
                  : Distances(*domain, states[i]).Within(distances.back() - 1);
   }
 
-  Model model(trained.checkpoint(), config, OpenDevice("cpu"));
-  Model fresh(untrained.checkpoint(), config, OpenDevice("cpu"));
+  LoadedModel model(trained.checkpoint(), config, OpenDevice("cpu"));
+  LoadedModel fresh(untrained.checkpoint(), config, OpenDevice("cpu"));
   const Stopwatch solving;
-  const Outcome good =
-      SolveAll(model.domain(), model.evaluator(), config.search, states, distances);
+  const Outcome good = SolveAll(model.domain(), model.net(), config.search, states, distances);
   const double solving_s = solving.Seconds();
   // Ten states are enough to fail, and an untrained network takes long for each.
   const Outcome bad =
-      SolveAll(fresh.domain(), fresh.evaluator(), config.search, states.Slice(0, 10), distances);
+      SolveAll(fresh.domain(), fresh.net(), config.search, states.Slice(0, 10), distances);
   const double share = static_cast<double>(good.expanded) / static_cast<double>(blind);
   fmt::print(
       "{}: trained {:.1f} s on {} examples; mean distance {:.2f}; {} of {} solved shortest, {:.1f} "

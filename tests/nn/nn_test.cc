@@ -108,7 +108,7 @@ TEST(ResNetFC, InitialWeightsDependOnTheSeedOnly) {
   EXPECT_EQ(sha(1), sha(1));
   EXPECT_NE(sha(1), sha(2));
   const ResNetFC net(SmallSpec(Norm::kNone), 1);
-  const at::Tensor& weight = net.hidden[1]->weight;  // 16 inputs: within 1/4
+  const at::Tensor& weight = net.layers()[1]->weight;  // 16 inputs: within 1/4
   EXPECT_LE(weight.abs().max().item<float>(), 0.25F);
   EXPECT_GT(weight.abs().max().item<float>(), 0.2F);
 }
@@ -129,7 +129,7 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
   ResNetFC net(SmallSpec(Norm::kLayer), 1);
   {
     const c10::NoGradGuard no_grad;
-    net.output->bias.fill_(20);  // where bf16 values differ by 1/8
+    net.layers().back()->bias.fill_(20);  // where bf16 values differ by 1/8
   }
   const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(64));
   at::Tensor outputs;
@@ -143,85 +143,88 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
   EXPECT_TRUE(at::allclose(outputs, net.Forward(features), 0, 0.05));
 }
 
-class Frozen : public testing::TestWithParam<Norm> {};
+class Inference : public testing::TestWithParam<Norm> {
+ protected:
+  InferenceNet Make(const NetworkSpec& spec, Precision precision = Precision::kFp32) {
+    return {spec, {.batch_size = 16, .threads = 1, .precision = precision}, *device_};
+  }
 
-TEST_P(Frozen, EqualsTheNetworkInEvalMode) {
+  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+};
+
+TEST_P(Inference, EqualsTheNetworkInEvalMode) {
   const auto net = TrainedALittle(GetParam());
-  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
-  frozen.CopyFrom(*net);
+  InferenceNet copy = Make(net->spec());
+  copy.Load(*net);
   net->eval();
   const at::Tensor rows = RandomRows(64);
   const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
-  EXPECT_TRUE(at::allclose(frozen.Forward(rows), expected, 1e-4, 1e-5));
+  EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
   EXPECT_GT(expected.std().item<float>(), 1e-3F);
 }
 
-TEST_P(Frozen, IsCloseToTheNetworkInBf16) {
+TEST_P(Inference, IsCloseToTheNetworkInBf16) {
   const auto net = TrainedALittle(GetParam());
-  FrozenNet frozen(net->spec(), at::kBFloat16, c10::kCPU);
-  frozen.CopyFrom(*net);
+  InferenceNet copy = Make(net->spec(), Precision::kBf16);
+  copy.Load(*net);
   net->eval();
   const at::Tensor rows = RandomRows(64);
   const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
-  EXPECT_TRUE(at::allclose(frozen.Forward(rows), expected, 0.05, 0.05));
-  EXPECT_FALSE(at::allclose(frozen.Forward(rows), expected, 1e-6, 1e-6));
+  EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 0.05, 0.05));
+  EXPECT_FALSE(at::allclose(copy.Forward(rows), expected, 1e-6, 1e-6));
 }
 
-TEST_P(Frozen, KeepsItsWeightsWhileTheNetworkTrains) {
+TEST_P(Inference, KeepsItsWeightsWhileTheNetworkTrains) {
   const auto net = TrainedALittle(GetParam());
-  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
-  frozen.CopyFrom(*net);
+  InferenceNet copy = Make(net->spec());
+  copy.Load(*net);
   const at::Tensor rows = RandomRows(8);
-  const at::Tensor before = frozen.Forward(rows).clone();
+  const at::Tensor before = copy.Forward(rows).clone();
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : net->parameters()) parameter.mul_(2);
   }
-  EXPECT_TRUE(at::equal(frozen.Forward(rows), before));
-  frozen.CopyFrom(*net);
-  EXPECT_FALSE(at::equal(frozen.Forward(rows), before));
+  EXPECT_TRUE(at::equal(copy.Forward(rows), before));
+  copy.Load(*net);
+  EXPECT_FALSE(at::equal(copy.Forward(rows), before));
 }
 
-TEST_P(Frozen, IsMadeWithoutARandomNetwork) {
+TEST_P(Inference, IsMadeWithoutARandomNetwork) {
   const RecordedOps ops;
-  const FrozenNet frozen(SmallSpec(GetParam()), at::kFloat, c10::kCPU);
+  const InferenceNet copy = Make(SmallSpec(GetParam()));
   EXPECT_EQ(ops.Count("aten::uniform_"), 0);
   EXPECT_GT(ops.Count("aten::empty"), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllNorms, Frozen,
-                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
-
-TEST(TorchEvaluator, EvaluatesInBatchesAndInOrder) {
-  const auto net = TrainedALittle(Norm::kLayer);
-  const auto device = OpenDevice("cpu");
-  FrozenNet frozen(net->spec(), at::kFloat, c10::kCPU);
-  frozen.CopyFrom(*net);
-  TorchEvaluator evaluator(frozen, *device, net->spec(), {.batch_size = 16, .threads = 1});
+TEST_P(Inference, EvaluatesInBatchesAndInOrder) {
+  const auto net = TrainedALittle(GetParam());
+  InferenceNet copy = Make(net->spec());
+  copy.Load(*net);
   const at::Tensor rows = RandomRows(50);
   std::vector<float> values(50);
-  evaluator.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), 50, 5), values);
-  const at::Tensor expected = frozen.Forward(rows).squeeze(1);
+  copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), 50, 5), values);
+  const at::Tensor expected = copy.Forward(rows).squeeze(1);
   EXPECT_TRUE(at::allclose(at::tensor(values), expected, 1e-5, 1e-6));
 }
 
-TEST(TorchEvaluator, QNetGivesActionValuesAndTheirMinimum) {
-  NetworkSpec spec = SmallSpec(Norm::kLayer);
+TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
+  NetworkSpec spec = SmallSpec(GetParam());
   spec.outputs = 3;
   const ResNetFC net(spec, 1);
-  const auto device = OpenDevice("cpu");
-  FrozenNet frozen(spec, at::kFloat, c10::kCPU);
-  frozen.CopyFrom(net);
-  TorchEvaluator evaluator(frozen, *device, spec, {.batch_size = 16, .threads = 1});
+  InferenceNet copy = Make(spec);
+  copy.Load(net);
   const at::Tensor rows = RandomRows(21);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 21, 5);
   std::vector<float> actions(63), values(21);
-  evaluator.EvaluateActions(inputs, actions);
-  evaluator.Evaluate(inputs, values);
-  const at::Tensor expected = frozen.Forward(rows);
+  copy.EvaluateActions(inputs, actions);
+  copy.Evaluate(inputs, values);
+  const at::Tensor expected = copy.Forward(rows);
   EXPECT_TRUE(at::allclose(at::tensor(actions).view({21, 3}), expected, 1e-5, 1e-6));
   EXPECT_TRUE(at::allclose(at::tensor(values), expected.amin(1), 1e-5, 1e-6));
 }
+
+INSTANTIATE_TEST_SUITE_P(AllNorms, Inference,
+                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
 
 TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
@@ -521,6 +524,36 @@ TEST(Device, RejectsUnknownDevices) {
   EXPECT_THROW(OpenDevice("cuda:-1"), InputError);
   EXPECT_THROW(OpenDevice("cuda:99"), InputError);  // with or without a driver
   EXPECT_EQ(OpenDevice("cpu")->description(), "cpu");
+}
+
+TEST(DeviceChoice, AcceptsEveryDeviceThatThisMachineHas) {
+  const Gpus none{.missing = "there is no NVIDIA driver"};
+  EXPECT_EQ(WhyNoDevice("auto", none), "");
+  EXPECT_EQ(WhyNoDevice("cpu", none), "");
+  EXPECT_EQ(WhyNoDevice("cuda", {.count = 1}), "");
+  EXPECT_EQ(WhyNoDevice("cuda:1", {.count = 2}), "");
+}
+
+TEST(DeviceChoice, ErrorSaysWhyThereIsNoGpu) {
+  EXPECT_EQ(WhyNoDevice("cuda", {.missing = "there is no NVIDIA driver"}),
+            "`device: cuda`: there is no NVIDIA driver; use `device: cpu` or `device: auto`");
+}
+
+TEST(DeviceChoice, ErrorForAMissingGpuListsTheGpus) {
+  EXPECT_EQ(WhyNoDevice("cuda:9", {.count = 1}),
+            "`device: cuda:9`: this machine has only cpu, cuda:0");
+  EXPECT_EQ(WhyNoDevice("cuda:9", {.count = 4}),
+            "`device: cuda:9`: this machine has only cpu, cuda:0 to cuda:3");
+}
+
+TEST(DeviceChoice, ErrorForAnUnknownDeviceNameListsTheValidNames) {
+  EXPECT_EQ(WhyNoDevice("gpu", {.count = 2}),
+            "`device: gpu`: expected auto, cpu, cuda or cuda:N; this machine has cpu, cuda:0 to "
+            "cuda:1");
+  EXPECT_EQ(
+      WhyNoDevice("cuda:x", {.missing = "the driver finds no GPU"}),
+      "`device: cuda:x`: expected auto, cpu, cuda or cuda:N; this machine has cpu (the driver "
+      "finds no GPU)");
 }
 
 }  // namespace

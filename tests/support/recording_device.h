@@ -81,7 +81,7 @@ class RecordingDevice final : public Device {
   std::unique_ptr<Stream> MakeStream() override { return std::make_unique<RecordingStream>(); }
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
-                                                       SlotOptions /*options*/) override {
+                                                       const PrefetchConfig& /*config*/) override {
     std::vector<std::unique_ptr<TransferSlot>> slots;
     for (std::size_t i = 0; i < count; ++i) {
       slots.push_back(std::make_unique<RecordingSlot>(tensors, recorder, static_cast<int>(i)));

@@ -14,13 +14,13 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "apps/loaded_model.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
-#include "train/model.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
@@ -297,7 +297,8 @@ TEST_P(InFolder, BestCannotBeResumed) {
   const Checkpoint best(folder_ / "best.pt");
   EXPECT_EQ(best.iterations(), 5 * summary.best_update);
   EXPECT_THROW(best.Counters(), InputError);
-  const Model model(folder_ / "best.pt", LoadConfig(folder_ / "config.yaml"), OpenDevice("cpu"));
+  const LoadedModel model(folder_ / "best.pt", LoadConfig(folder_ / "config.yaml"),
+                          OpenDevice("cpu"));
   EXPECT_EQ(model.iterations(), best.iterations());
 }
 

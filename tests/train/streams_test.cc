@@ -33,9 +33,9 @@ class StreamCountingDevice final : public Device {
   std::unique_ptr<Stream> MakeStream() override { return std::make_unique<CountedStream>(); }
   std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
                                                        const std::vector<TensorSpec>& tensors,
-                                                       SlotOptions options) override {
+                                                       const PrefetchConfig& config) override {
     const CountedScope scope;
-    return cpu_->MakeSlots(count, tensors, options);
+    return cpu_->MakeSlots(count, tensors, config);
   }
   void Synchronize() override {}
 

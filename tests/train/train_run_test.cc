@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "apps/loaded_model.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/calibrate.h"
-#include "train/model.h"
 #include "train/resume.h"
 
 namespace tandem {
@@ -224,16 +224,16 @@ TEST_F(InFolder, ModelEvaluatesLikeTheNetworkOfTheCheckpoint) {
   RunToTheEnd({}, RunDirectory::Create(folder_));
   const RunDirectory run = RunDirectory::Open(folder_);
   Config config = LoadConfig(run.config());
-  Model model(run.checkpoint(), config, OpenDevice("cpu"));
+  LoadedModel model(run.checkpoint(), config, OpenDevice("cpu"));
   EXPECT_EQ(model.iterations(), 30);
   std::vector<std::uint8_t> goal(54);
   model.domain().WriteGoals(Rows(std::span(goal)));
   float value = 0;
-  model.evaluator().Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
+  model.net().Evaluate(ConstRows(Rows(std::span(goal))), {&value, 1});
   EXPECT_TRUE(std::isfinite(value));
 
   config.network.width = 33;
-  EXPECT_THROW(Model(run.checkpoint(), config, OpenDevice("cpu")), InputError);
+  EXPECT_THROW(LoadedModel(run.checkpoint(), config, OpenDevice("cpu")), InputError);
 }
 
 TEST_F(InFolder, StopSavesTheTrainedWeights) {
