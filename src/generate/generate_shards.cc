@@ -166,7 +166,8 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   WarnOfStrays(folder, set.num_shards());
   CheckRoom(folder, set, shards);
 
-  std::unique_ptr<DataBuffer> filling, writing;
+  std::unique_ptr<DataBuffer> filling;
+  std::unique_ptr<DataBuffer> writing;
   std::optional<ShardWriter> file;  // the current shard
   std::future<void> written;        // the write of the previous chunk
   Worker thread("writer");          // declared last, because its tasks use the variables above
