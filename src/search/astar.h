@@ -22,7 +22,8 @@ namespace tandem {
 /// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
 class AStarTree {
  public:
-  /// `spec` and `config` must outlive this. The time limit `max_seconds` starts here.
+  /// Follows the keys weight, batch, max_nodes and max_seconds of `config`; the limits may be 0: no
+  /// limit. The time limit starts here. `spec` and `config` must outlive this.
   AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
             bool start_is_goal);
 
