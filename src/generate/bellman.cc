@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "base/parallel.h"
 #include "base/timeline.h"
@@ -47,7 +48,8 @@ BellmanTargets::BellmanTargets(const Domain& domain, Evaluator& target_network,
       arena_(static_cast<int>(*config.generate.workers)),
       batches_{StateBatch(domain, target_network), StateBatch(domain, target_network)} {}
 
-void BellmanTargets::Write(const StateBatch& batch, std::size_t i, std::span<float> target) const {
+void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
+                           std::size_t row) const {
   // The child of an action that does not apply is a copy of its parent, and is backed up like any
   // other child. Since the action costs something, it is never the best under the true cost-to-go.
   // The true cost-to-go therefore remains the fixed point, and no action masks are needed.
@@ -58,6 +60,8 @@ void BellmanTargets::Write(const StateBatch& batch, std::size_t i, std::span<flo
     return BackedUpCost(spec, action, batch.children.is_goal()[child] != 0,
                         batch.children.estimates()[child]);
   };
+  const std::size_t width = TargetWidth(spec, head_);
+  const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
   const float bound = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
@@ -84,11 +88,9 @@ PipelinedLoop BellmanTargets::Start(const DataBuffer& states, DataBuffer& exampl
             StateBatch& batch = batches_[turn % 2];
             batch.children.EstimateAll();
             const Span span(Phase::kBackUp);
-            const std::size_t width = TargetWidth(domain_.spec(), head_);
             const auto first = static_cast<std::size_t>(ranges[turn].first);
-            const std::span<float> targets = examples.floats(kTargetColumn);
             for (std::size_t i = 0; i < batch.size(); ++i) {
-              Write(batch, i, targets.subspan((first + i) * width, width));
+              Write(batch, i, examples, first + i);
             }
           }};
 }

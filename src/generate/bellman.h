@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -74,9 +73,9 @@ class BellmanTargets {
   /// The columns of the examples that Start writes.
   Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
 
-  /// Writes the target of state i of `batch`, whose children must have estimates. `target` has
-  /// TargetWidth floats. Thread-safe.
-  void Write(const StateBatch& batch, std::size_t i, std::span<float> target) const;
+  /// Writes the target of state i of `batch`, whose children must have estimates, to row `row` of
+  /// `examples` (ExampleSchema). Thread-safe.
+  void Write(const StateBatch& batch, std::size_t i, DataBuffer& examples, std::size_t row) const;
 
   /// Starts to label stored states with the target network's current weights: each Step of the
   /// result labels the next generate.chunk_rows rows. Row i of `states` (StateSchema) becomes row i

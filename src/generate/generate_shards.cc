@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <future>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <regex>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -76,44 +76,25 @@ void CheckRoom(const fs::path& folder, const ShardSetSpec& set,
       folder.string(), HumanBytes(needed), HumanBytes(room)));
 }
 
-// An unfinished shard, as AtomicFile names it: "shard-000000.tandem.PID.partial".
-struct PartialFile {
-  std::string shard;  // the file's name once it is complete
-  pid_t writer = 0;   // the process that writes it
-};
-
-std::optional<PartialFile> ParsePartialName(std::string_view name) {
-  constexpr std::string_view kSuffix = ".partial";
-  if (!name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_suffix(kSuffix.size());
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  PartialFile partial{.shard = std::string(name.substr(0, dot))};
-  const char* end = name.data() + name.size();
-  const auto [at, error] = std::from_chars(name.data() + dot + 1, end, partial.writer);
-  if (error != std::errc() || at != end || partial.writer <= 0) return std::nullopt;
-  return partial;
-}
-
 // Removes unfinished shards that killed processes left behind.
 void RemoveLeftovers(const fs::path& folder, const std::vector<std::int64_t>& shards) {
   std::unordered_set<std::string> names;
   for (const std::int64_t shard : shards) {
     names.insert(ShardPath(folder, shard).filename().string());
   }
+  // AtomicFile names an unfinished file after the file and the process that writes it.
+  const std::regex partial(R"((.+)\.([1-9]\d{0,8})\.partial)");
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const auto partial = ParsePartialName(entry.path().filename().string());
-    if (!partial || !names.contains(partial->shard)) continue;
-    if (::kill(partial->writer, 0) != 0 && errno == ESRCH) fs::remove(entry.path());
+    const std::string name = entry.path().filename().string();
+    std::smatch match;
+    if (!std::regex_match(name, match, partial) || !names.contains(match[1].str())) continue;
+    if (::kill(std::stoi(match[2].str()), 0) != 0 && errno == ESRCH) fs::remove(entry.path());
   }
 }
 
 std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
-  std::int64_t rows = 0;
-  for (std::int64_t c = set.FirstChunk(shard); c < set.EndChunk(shard); ++c) {
-    rows += set.RowsOfChunk(c);
-  }
-  return rows;
+  return std::min(set.EndChunk(shard) * set.chunk_rows, set.examples) -
+         set.FirstChunk(shard) * set.chunk_rows;
 }
 
 // Returns the shards of the share that must be generated, and counts the rows in `progress`.
@@ -185,7 +166,8 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
   WarnOfStrays(folder, set.num_shards());
   CheckRoom(folder, set, shards);
 
-  std::unique_ptr<DataBuffer> filling, writing;
+  std::unique_ptr<DataBuffer> filling;
+  std::unique_ptr<DataBuffer> writing;
   std::optional<ShardWriter> file;  // the current shard
   std::future<void> written;        // the write of the previous chunk
   Worker thread("writer");          // declared last, because its tasks use the variables above

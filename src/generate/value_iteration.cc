@@ -134,11 +134,9 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, StateBatch& ba
 
 void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, const Group& group) const {
   const Span span(Phase::kBackUp);
-  const std::size_t width = schema_.columns[kTargetColumn].width;
-  const std::span<float> targets = fill.out.floats(kTargetColumn);
   for (std::size_t i = 0; i < group.batch.size(); ++i) {
     const std::optional<std::size_t> row = fill.RowInFill(group, i);
-    if (row) targets_.Write(group.batch, i, targets.subspan(*row * width, width));
+    if (row) targets_.Write(group.batch, i, fill.out, *row);
   }
 }
 

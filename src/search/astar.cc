@@ -191,7 +191,12 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
     const std::size_t old = running.size();
     to_estimate.clear();
     while (std::cmp_less(running.size(), config_.instances) && next < starts.size()) {
-      running.push_back(Begin(next++, starts, to_estimate));
+      const bool is_goal = IsGoal(domain_, starts[next]);
+      if (!is_goal) to_estimate.push_back(static_cast<std::uint32_t>(next));
+      running.push_back(
+          {.number = next,
+           .tree = std::make_unique<AStarTree>(domain_.spec(), config_, starts[next], is_goal)});
+      ++next;
     }
     const std::span<const float> estimates = expander_.Estimate(starts, to_estimate, stop);
     for (std::size_t i = old, at = 0; i < running.size(); ++i) {
@@ -205,14 +210,6 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
   }
 }
 
-AStar::Running AStar::Begin(std::size_t number, ConstRows starts,
-                            std::vector<std::uint32_t>& to_estimate) {
-  const bool is_goal = IsGoal(domain_, starts[number]);
-  if (!is_goal) to_estimate.push_back(static_cast<std::uint32_t>(number));
-  return {.number = number,
-          .tree = std::make_unique<AStarTree>(domain_.spec(), config_, starts[number], is_goal)};
-}
-
 void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
   if (stop.Reached()) throw Stopped();
   ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
@@ -220,34 +217,30 @@ void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
   const std::size_t state_size = domain_.spec().state_size;
   const std::size_t num_actions = domain_.spec().num_actions();
   std::size_t num_states = 0;
-  first_state_.clear();
-  for (const Running& each : running) {
-    first_state_.push_back(num_states);
+  for (Running& each : running) {
+    each.first_state = num_states;
     num_states += each.tree->num_popped();
   }
   states_.resize(num_states * state_size);
   const Rows states(states_.data(), num_states, state_size);
   ForEach(running.size(), [&](std::size_t i) {
     const AStarTree& tree = *running[i].tree;
-    tree.CopyPopped(states.Slice(first_state_[i], tree.num_popped()));
+    tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
   });
   expander_.Expand(states);
   ForEach(running.size(), [&](std::size_t i) {
-    running[i].tree->Receive(expander_, first_state_[i] * num_actions);
+    running[i].tree->Receive(expander_, running[i].first_state * num_actions);
   });
 
   fresh_.clear();
-  for (const Running& each : running) {
+  for (Running& each : running) {
+    each.first_fresh = fresh_.size();
     fresh_.insert(fresh_.end(), each.tree->fresh().begin(), each.tree->fresh().end());
   }
-  std::span<const float> estimates = expander_.Estimate(expander_.children(), fresh_, stop);
-  for (std::size_t i = 0, at = 0; i < running.size(); ++i) {
-    first_state_[i] = at;  // reused: from here on the index of the puzzle's first estimate
-    at += running[i].tree->fresh().size();
-  }
+  const std::span<const float> estimates = expander_.Estimate(expander_.children(), fresh_, stop);
   ForEach(running.size(), [&](std::size_t i) {
     AStarTree& tree = *running[i].tree;
-    tree.SetEstimates(estimates.subspan(first_state_[i], tree.fresh().size()));
+    tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));
   });
 }
 

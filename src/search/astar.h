@@ -22,7 +22,8 @@ namespace tandem {
 /// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
 class AStarTree {
  public:
-  /// `spec` and `config` must outlive this. The time limit `max_seconds` starts here.
+  /// Follows the keys weight, batch, max_nodes and max_seconds of `config`; the limits may be 0: no
+  /// limit. The time limit starts here. `spec` and `config` must outlive this.
   AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
             bool start_is_goal);
 
@@ -127,9 +128,10 @@ class AStar final : public Search {
   struct Running {
     std::size_t number;  // index of the puzzle in `starts`
     std::unique_ptr<AStarTree> tree;
+    std::size_t first_state = 0;  // of the tree, in states_
+    std::size_t first_fresh = 0;  // of the tree, in fresh_
   };
 
-  Running Begin(std::size_t number, ConstRows starts, std::vector<std::uint32_t>& to_estimate);
   void Step(std::vector<Running>& running, const StopSignal& stop);
 
   const Domain& domain_;
@@ -137,7 +139,6 @@ class AStar final : public Search {
   Expander expander_;
 
   // Buffers of the current step, over all puzzles.
-  std::vector<std::size_t> first_state_;  // for each puzzle, the index of its first state
   std::vector<std::uint8_t> states_;
   std::vector<std::uint32_t> fresh_;
 };

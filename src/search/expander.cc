@@ -51,7 +51,8 @@ void Expander::ExpandRange(ConstRows states, std::size_t first) {
   const Span span(Phase::kWrite);
   const std::size_t num_actions = domain_.spec().num_actions();
   const std::size_t input_size = domain_.spec().input.positions;
-  const std::size_t first_child = first * num_actions, count = states.size() * num_actions;
+  const std::size_t first_child = first * num_actions;
+  const std::size_t count = states.size() * num_actions;
   domain_.Encode(children().Slice(first_child, count),
                  Rows(inputs_.data() + first_child * input_size, count, input_size));
 }

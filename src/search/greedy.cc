@@ -62,7 +62,8 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
     const std::vector<float> estimates = EstimateChanged(expander, stop);
     Walkers remaining;
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
-      const std::size_t start = walkers.starts[i], first = i * num_actions;
+      const std::size_t start = walkers.starts[i];
+      const std::size_t first = i * num_actions;
       const auto goals = expander.is_goal().subspan(first, num_actions);
       const auto actions = Changed<Action>(expander.unchanged().subspan(first, num_actions));
       const std::optional<Action> best =

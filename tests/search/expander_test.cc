@@ -102,5 +102,47 @@ TEST(Expander, NanEstimateNamesTheState) {
   }
 }
 
+TEST(Expander, RangesGiveTheSameChildrenAndOneEvaluation) {
+  const PathDomain path(9);
+  int calls = 0;
+  class Recorder final : public Evaluator {
+   public:
+    explicit Recorder(int& calls) : calls_(calls) {}
+    void Evaluate(ConstRows inputs, std::span<float> values) override {
+      ++calls_;
+      for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = inputs[i][0];
+    }
+
+   private:
+    int& calls_;
+  } recorder(calls);
+  const std::vector<std::uint8_t> states = {1, 8, 4};
+  const ConstRows rows(states.data(), 3, 1);
+  Expander whole(path, recorder);
+  whole.Expand(rows);
+  Expander parts(path, recorder);
+  parts.Resize(3);
+  parts.ExpandRange(rows.Slice(1, 2), 1);
+  parts.ExpandRange(rows.Slice(0, 1), 0);
+  parts.EstimateAll();
+  EXPECT_TRUE(std::ranges::equal(parts.children().bytes(), whole.children().bytes()));
+  EXPECT_TRUE(std::ranges::equal(parts.is_goal(), whole.is_goal()));
+  EXPECT_TRUE(std::ranges::equal(parts.estimates(), std::vector<float>{0, 2, 7, 8, 3, 5}));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(BestChild, GreedyActionRanksNegativeEstimatesAndBackupsCountThemAsZero) {
+  DomainSpec spec = PathDomain(9).spec();
+  spec.action_costs = {2, 1};
+  const std::vector<Action> both = {0, 1};
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{-3, -1}), Action{0});
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{4, 5}), Action{0});  // ties: the first
+  EXPECT_EQ(GreedyAction(spec, both, std::vector<float>{5, 5}), Action{1});
+  EXPECT_EQ(GreedyAction(spec, {}, std::vector<float>{5, 5}), std::nullopt);
+  EXPECT_EQ(BackedUpCost(spec, 0, /*is_goal=*/false, -3), 2);
+  EXPECT_EQ(BackedUpCost(spec, 0, /*is_goal=*/false, 3), 5);
+  EXPECT_EQ(BackedUpCost(spec, 1, /*is_goal=*/true, 3), 1);
+}
+
 }  // namespace
 }  // namespace tandem
