@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -20,37 +19,6 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector r
 std::size_t RoundUp(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
-
-class HostStorage final : public Storage {
- public:
-  explicit HostStorage(std::size_t bytes)
-      : size_(RoundUp(bytes)), data_(std::aligned_alloc(kAlignment, size_), &std::free) {
-    if (data_ == nullptr) {
-      throw Error(
-          fmt::format("not enough memory for a buffer of {}; lower train.batch_size, "
-                      "train.iterations_per_update or replay.updates",
-                      HumanBytes(static_cast<double>(bytes))));
-    }
-    std::memset(data_.get(), 0, size_);
-  }
-
-  std::span<std::byte> bytes() override { return {static_cast<std::byte*>(data_.get()), size_}; }
-
- private:
-  std::size_t size_;
-  std::unique_ptr<void, void (*)(void*)> data_;
-};
-
-class MappedStorage final : public Storage {
- public:
-  MappedStorage(const std::filesystem::path& folder, std::size_t bytes)
-      : file_(folder, RoundUp(bytes)) {}
-
-  std::span<std::byte> bytes() override { return file_.bytes(); }
-
- private:
-  MappedFile file_;
-};
 
 }  // namespace
 
@@ -76,12 +44,25 @@ std::string DescribeSchema(const Schema& schema) {
   return fmt::format("{}", fmt::join(columns, " "));
 }
 
-std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes) {
-  return std::make_unique<HostStorage>(bytes);
+Storage MakeHostStorage(std::size_t bytes) {
+  const std::size_t size = RoundUp(bytes);
+  Storage storage{.owner = {std::aligned_alloc(kAlignment, size), &std::free}};
+  if (storage.owner == nullptr) {
+    throw Error(
+        fmt::format("not enough memory for a buffer of {}; lower train.batch_size, "
+                    "train.iterations_per_update or replay.updates",
+                    HumanBytes(static_cast<double>(bytes))));
+  }
+  storage.bytes = {static_cast<std::byte*>(storage.owner.get()), size};
+  std::ranges::fill(storage.bytes, std::byte{0});
+  return storage;
 }
 
-std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes) {
-  return std::make_unique<MappedStorage>(folder, bytes);
+Storage MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes) {
+  auto file = std::make_unique<MappedFile>(folder, RoundUp(bytes));
+  const std::span<std::byte> mapped = file->bytes();
+  return {.bytes = mapped,
+          .owner = {file.release(), [](void* owner) { delete static_cast<MappedFile*>(owner); }}};
 }
 
 std::size_t DataBuffer::OffsetOf(std::size_t index, const Schema& schema, std::size_t rows) {
@@ -90,14 +71,14 @@ std::size_t DataBuffer::OffsetOf(std::size_t index, const Schema& schema, std::s
   return bytes;
 }
 
-DataBuffer::DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage)
+DataBuffer::DataBuffer(Schema schema, std::size_t rows, Storage storage)
     : schema_(std::move(schema)), rows_(rows), storage_(std::move(storage)) {
-  if (storage_->bytes().size() < BytesFor(schema_, rows_)) {
+  if (storage_.bytes.size() < BytesFor(schema_, rows_)) {
     throw Error(fmt::format("a buffer of {} rows needs {} bytes, but its storage has {}", rows_,
-                            BytesFor(schema_, rows_), storage_->bytes().size()));
+                            BytesFor(schema_, rows_), storage_.bytes.size()));
   }
   for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
-    starts_.push_back(storage_->bytes().data() + OffsetOf(c, schema_, rows_));
+    starts_.push_back(storage_.bytes.data() + OffsetOf(c, schema_, rows_));
   }
 }
 

@@ -43,22 +43,20 @@ struct Schema {
 /// "input:uint8:54 target:float32:1".
 std::string DescribeSchema(const Schema& schema);
 
-/// Storage is the memory of a buffer's columns. Subclasses decide where it comes from: the heap,
-/// pinned pages, a device or a file.
-class Storage {
- public:
-  virtual ~Storage() = default;
-  virtual std::span<std::byte> bytes() = 0;
+/// Storage is the memory of a buffer's columns, and its owner, which frees it.
+struct Storage {
+  std::span<std::byte> bytes;
+  std::unique_ptr<void, void (*)(void*)> owner;
 };
 
 /// Allocates zeroed heap memory, aligned to 64 bytes. Throws Error with the requested size if there
 /// is not enough memory.
-std::unique_ptr<Storage> MakeHostStorage(std::size_t bytes);
+Storage MakeHostStorage(std::size_t bytes);
 
 /// Creates a file of `bytes` bytes in `folder` and maps it into memory. The system moves pages that
 /// do not fit into memory to the disk and loads them again when they are used. The file has no
 /// name, and its disk space is freed with the storage. Throws Error that names the folder.
-std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes);
+Storage MakeMappedStorage(const std::filesystem::path& folder, std::size_t bytes);
 
 /// DataBuffer is a table of `rows` rows. Each column is contiguous and starts at a multiple of 64
 /// bytes.
@@ -67,8 +65,8 @@ std::unique_ptr<Storage> MakeMappedStorage(const std::filesystem::path& folder, 
 /// thread writes. DoubleBuffer keeps writers and readers apart.
 class DataBuffer {
  public:
-  /// Requires storage->bytes().size() >= BytesFor(schema, rows).
-  DataBuffer(Schema schema, std::size_t rows, std::unique_ptr<Storage> storage);
+  /// Throws Error if `storage` is smaller than BytesFor(schema, rows).
+  DataBuffer(Schema schema, std::size_t rows, Storage storage);
 
   /// Allocates the storage on the heap.
   DataBuffer(const Schema& schema, std::size_t rows);
@@ -86,7 +84,7 @@ class DataBuffer {
 
   /// All columns, including the padding between them.
   std::span<const std::byte> bytes() const {
-    return storage_->bytes().first(BytesFor(schema_, rows_));
+    return storage_.bytes.first(BytesFor(schema_, rows_));
   }
 
   /// Column `index` as bytes, one row each. Requires index < schema().columns.size().
@@ -100,7 +98,7 @@ class DataBuffer {
  private:
   Schema schema_;
   std::size_t rows_;
-  std::unique_ptr<Storage> storage_;
+  Storage storage_;
   std::vector<std::byte*> starts_;  // one per column
 };
 
