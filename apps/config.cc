@@ -3,7 +3,6 @@
 
 #include "apps/commands.h"
 #include "config/load.h"
-#include "config/reference.h"
 #include "tandem/error.h"
 
 namespace tandem {

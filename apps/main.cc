@@ -15,7 +15,7 @@
 #include "apps/options.h"
 #include "apps/torch_library.h"
 #include "apps/usage.h"
-#include "config/memory_keys.h"
+#include "config/fields.h"
 #include "domain/plugin.h"
 #include "tandem/error.h"
 
