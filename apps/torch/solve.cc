@@ -1,23 +1,43 @@
-#include "apps/solve_report.h"
-
+// tandem solve --model RUN_DIR --states FILE
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <exception>
 #include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "apps/output_file.h"
+#include "apps/output.h"
+#include "apps/signals.h"
+#include "apps/torch/model.h"
+#include "apps/torch_library.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/machine.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "tandem/error.h"
+#include "train/states_file.h"
 
 namespace tandem {
 namespace {
 
 using nlohmann::ordered_json;
+
+// `SolveResult` is the outcome of one line of the states file.
+struct SolveResult {
+  Problem line;
+  SearchResult search;
+  std::string error;  // why there is no solution; "" if there is one
+};
 
 double Mean(double part, std::size_t of) { return of == 0 ? 0.0 : part / static_cast<double>(of); }
 
@@ -96,8 +116,7 @@ std::string Lengths(const std::vector<SolveResult>& results) {
   return table;
 }
 
-}  // namespace
-
+// Returns the JSON object of a result. docs/solve.md lists its keys.
 ordered_json ToJson(const SolveResult& result, const Domain& domain) {
   const SearchResult& search = result.search;
   ordered_json json = {{"id", result.line.id},
@@ -122,6 +141,7 @@ ordered_json ToJson(const SolveResult& result, const Domain& domain) {
   return json;
 }
 
+// Describes a result in one line of text.
 std::string Describe(const SolveResult& result, const Domain& domain) {
   const SearchResult& search = result.search;
   const std::string id =
@@ -139,6 +159,7 @@ std::string Describe(const SolveResult& result, const Domain& domain) {
                      HumanSeconds(search.seconds), FormatActions(domain.spec(), search.actions));
 }
 
+// Summarises all results in a table of text. `seconds` is their total time.
 std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
   std::int64_t nodes = 0, expanded = 0;
   std::size_t searched = 0;
@@ -158,6 +179,33 @@ std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
   }
   return table + Memory(results);
 }
+
+// `ResultWriter` writes results as they arrive. JSON lines go to --out if it is given, else to
+// standard output. Readable lines go to standard output if --out is given or standard output is a
+// terminal.
+class ResultWriter {
+ public:
+  // Opens --out, so that a wrong name fails before any work is done. Throws InputError if the file
+  // cannot be written.
+  explicit ResultWriter(const SolveArgs& args);
+
+  // Writes one result. If the file cannot be written, for example because the disk is full, throws
+  // Error once. The file then keeps the earlier results, and later ones go only to standard
+  // output.
+  void Write(const SolveResult& result, const Domain& domain);
+
+  // Completes the file and prints the summary.
+  void Finish(const std::vector<SolveResult>& results, double seconds);
+
+ private:
+  void WriteToFile(const std::string& line);
+  void Print(const std::string& text);
+
+  bool for_people_;
+  std::optional<AtomicFile> file_;
+  std::int64_t written_ = 0;
+  bool failed_ = false;
+};
 
 ResultWriter::ResultWriter(const SolveArgs& args)
     : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
@@ -204,4 +252,125 @@ void ResultWriter::Finish(const std::vector<SolveResult>& results, double second
   std::fputs(Summarise(results, seconds).c_str(), for_people_ ? stdout : stderr);
 }
 
+// Collects results in the order in which searches end, and writes them in the order of the lines.
+class Results {
+ public:
+  Results(const std::vector<Problem>& lines, const Domain& domain, ResultWriter& writer)
+      : domain_(domain), writer_(writer), waiting_(lines.size()) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].error.empty()) continue;
+      waiting_[i] = {.line = lines[i], .search = {}, .error = lines[i].error};
+    }
+    WriteReady();
+  }
+
+  void Add(std::size_t line, SolveResult result) {
+    waiting_[line] = std::move(result);
+    seconds_ = watch_.Seconds();
+    WriteReady();
+  }
+
+  // Writes the results that wait for lines whose searches will not end.
+  void WriteRest() {
+    while (next_ < waiting_.size()) {
+      if (waiting_[next_]) {
+        WriteNext();
+      } else {
+        ++next_;
+      }
+    }
+  }
+
+  const std::vector<SolveResult>& written() const { return written_; }
+
+  // Seconds until the last result; a search that was stopped after it does not count.
+  double seconds() const { return seconds_; }
+
+ private:
+  void WriteReady() {
+    while (next_ < waiting_.size() && waiting_[next_]) WriteNext();
+  }
+
+  void WriteNext() {
+    written_.push_back(std::move(*waiting_[next_++]));
+    writer_.Write(written_.back(), domain_);
+  }
+
+  const Domain& domain_;
+  ResultWriter& writer_;
+  const Stopwatch watch_;
+  double seconds_ = 0;
+  std::vector<std::optional<SolveResult>> waiting_;  // by line; empty until the line has its result
+  std::size_t next_ = 0;                             // first line not yet written
+  std::vector<SolveResult> written_;
+};
+
+void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Search& search,
+                const StopSignal& stop, Results& results) {
+  const Domain& domain = solver.domain();
+  std::vector<std::size_t> numbers;  // indices of the lines with a valid state
+  std::vector<std::uint8_t> states;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i].error.empty()) continue;
+    numbers.push_back(i);
+    states.insert(states.end(), lines[i].state.begin(), lines[i].state.end());
+  }
+  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
+  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+    const Problem& line = lines[numbers[i]];
+    if (result.solved) CheckByReplay(domain, line.state, result.actions);
+    std::string error = solver.Failure(result);
+    results.Add(numbers[i], {.line = line, .search = std::move(result), .error = std::move(error)});
+  });
+}
+
+// Solves the lines until the end, a stop or a failure. Results found before a stop or a failure are
+// written. Returns the failure, or null.
+std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const LoadedModel& solver,
+                                     Search& search, const StopSignal& stop, Results& results) {
+  const char* ended = nullptr;
+  std::exception_ptr failure;
+  try {
+    SolveLines(lines, solver, search, stop, results);
+    return nullptr;
+  } catch (const Stopped&) {
+    ended = "stopped";
+  } catch (...) {
+    ended = "failed";
+    failure = std::current_exception();
+  }
+  results.WriteRest();
+  LogWarning(fmt::format("{} after {} of {} states; the remaining states have no result", ended,
+                         results.written().size(), lines.size()));
+  return failure;
+}
+
+int ExitCodeFor(const std::vector<SolveResult>& results) {
+  const auto bad_line = [](const SolveResult& r) { return !r.line.error.empty(); };
+  const auto solved = [](const SolveResult& r) { return r.search.solved; };
+  if (std::ranges::any_of(results, bad_line)) return kBadInput;
+  return std::ranges::all_of(results, solved) ? kDone : kFailed;
+}
+
+int Solve(const SolveArgs& args) {
+  LoadedModel solver(args.model);
+  const Domain& domain = solver.domain();
+  const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
+  ResultWriter writer(args);
+
+  const std::unique_ptr<Search> search = solver.MakeSearch();
+  const StopOnSignals signals;
+  Results results(lines, domain, writer);
+  const std::exception_ptr failure =
+      SolveUntilFailure(lines, solver, *search, signals.stop(), results);
+  writer.Finish(results.written(), results.seconds());
+  if (failure) std::rethrow_exception(failure);
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());
+}
+
+}  // namespace
 }  // namespace tandem
+
+extern "C" int tandem::tandem_run_solve(const SolveArgs& args) {
+  return WithPlainErrors([&] { return Solve(args); });
+}
