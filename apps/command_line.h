@@ -1,5 +1,5 @@
-// The command line, and the options that several subcommands share. CommandLine::Add* functions are
-// defined in one file per subcommand.
+// The command line: its subcommands, each defined in a file of its own, and the options that
+// several of them share.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -113,12 +113,12 @@ int Run(int argc, char** argv) {
   app.description(
       "Tandem trains neural heuristics for puzzles while it generates the training examples, and "
       "solves the puzzles with them.");
+  app.set_version_flag("--version", "tandem " TANDEM_VERSION);
+  AddCommands(line);
+  app.require_subcommand(1);
   app.footer(std::string("Start with `tandem train configs/quickstart.yaml`. `tandem COMMAND "
                          "--help` describes a command.\n") +
              kExitCodes);
-  app.set_version_flag("--version", "tandem " TANDEM_VERSION);
-  app.require_subcommand(1);
-  AddCommands(line);
   app.get_formatter()->column_width(26);
   try {
     app.parse(argc, argv);

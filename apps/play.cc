@@ -57,76 +57,62 @@ std::int64_t ParseCount(std::string_view command, std::string_view text, std::in
 class Game {
  public:
   // `domain` must outlive the game.
-  Game(const Domain& domain, std::vector<std::uint8_t> start);
+  Game(const Domain& domain, std::vector<std::uint8_t> start)
+      : domain_(domain), state_(std::move(start)) {}
 
   std::span<const std::uint8_t> state() const { return state_; }
-  bool solved() const;
+  bool solved() const { return IsGoal(domain_, state()); }
 
   // Number and total cost of the moves since the start, without undone ones.
   std::size_t moves() const { return made_.size(); }
-  float cost() const;
+  float cost() const {
+    float cost = 0;
+    for (const Made& made : made_) cost += made.cost;
+    return cost;
+  }
 
   // Makes the moves one by one, up to the first that does not apply. Returns how many it made.
-  std::size_t Move(std::span<const Action> actions);
+  std::size_t Move(std::span<const Action> actions) {
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (!Applies(actions[i])) return i;
+      made_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
+      domain_.Apply(Rows(std::span(state_)), {&actions[i], 1});
+    }
+    return actions.size();
+  }
 
   // Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
-  std::size_t Undo(std::size_t count);
+  std::size_t Undo(std::size_t count) {
+    count = std::min(count, made_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      state_ = std::move(made_.back().before);
+      made_.pop_back();
+    }
+    return count;
+  }
 
   // Restarts the game from `start`, with no moves made.
-  void Start(std::vector<std::uint8_t> start);
+  void Start(std::vector<std::uint8_t> start) {
+    state_ = std::move(start);
+    made_.clear();
+  }
 
  private:
-  bool Applies(Action action) const;
-
   struct Made {
     std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
     float cost;
   };
 
+  bool Applies(Action action) const {
+    std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain_.spec().num_actions()));
+    domain_.Mask(ConstRows(state()), applies);
+    return applies[action] != 0;
+  }
+
   const Domain& domain_;
   std::vector<std::uint8_t> state_;
   std::vector<Made> made_;
 };
-
-Game::Game(const Domain& domain, std::vector<std::uint8_t> start)
-    : domain_(domain), state_(std::move(start)) {}
-
-bool Game::solved() const { return IsGoal(domain_, state()); }
-
-float Game::cost() const {
-  float cost = 0;
-  for (const Made& made : made_) cost += made.cost;
-  return cost;
-}
-
-bool Game::Applies(Action action) const {
-  std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain_.spec().num_actions()));
-  domain_.Mask(ConstRows(state()), applies);
-  return applies[action] != 0;
-}
-
-std::size_t Game::Move(std::span<const Action> actions) {
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    if (!Applies(actions[i])) return i;
-    made_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
-    domain_.Apply(Rows(std::span(state_)), {&actions[i], 1});
-  }
-  return actions.size();
-}
-
-std::size_t Game::Undo(std::size_t count) {
-  count = std::min(count, made_.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    state_ = std::move(made_.back().before);
-    made_.pop_back();
-  }
-  return count;
-}
-
-void Game::Start(std::vector<std::uint8_t> start) {
-  state_ = std::move(start);
-  made_.clear();
-}
 
 // `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
 // std::getline, it returns once a stop is requested.
@@ -134,47 +120,42 @@ class LineReader {
  public:
   // Returns the next line without its line feed, or nothing at the end of the input or once `stop`
   // is reached. Throws Error if the input cannot be read.
-  std::optional<std::string> Next(const StopSignal& stop);
+  std::optional<std::string> Next(const StopSignal& stop) {
+    std::size_t end = read_.find('\n');
+    while (end == std::string::npos) {
+      const std::size_t seen = read_.size();
+      if (!Fill(stop)) break;
+      end = read_.find('\n', seen);
+    }
+    if (stop.Reached() || (end == std::string::npos && read_.empty())) return std::nullopt;
+    std::string line = read_.substr(0, end);
+    read_.erase(0, end == std::string::npos ? end : end + 1);
+    return line;
+  }
 
  private:
+  // A signal that arrives between the check of `stop` and the wait is noticed after this time.
+  static constexpr int kPollIntervalMs = 100;
+
   // Waits for more input. Returns false at the end of the input or once `stop` is reached.
-  bool Fill(const StopSignal& stop);
+  bool Fill(const StopSignal& stop) {
+    while (!stop.Reached()) {
+      pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+      if (::poll(&input, 1, kPollIntervalMs) <= 0) continue;
+      std::array<char, 4096> bytes{};
+      const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        throw Error(std::string("cannot read standard input: ") + std::strerror(errno));
+      }
+      read_.append(bytes.data(), static_cast<std::size_t>(count));
+      return count > 0;
+    }
+    return false;
+  }
 
   std::string read_;  // read but not yet returned
 };
-
-// A signal that arrives between the check of `stop` and the wait is noticed after at most this
-// time.
-constexpr int kPollIntervalMs = 100;
-
-bool LineReader::Fill(const StopSignal& stop) {
-  while (!stop.Reached()) {
-    pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    if (::poll(&input, 1, kPollIntervalMs) <= 0) continue;
-    std::array<char, 4096> bytes{};
-    const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      throw Error(std::string("cannot read standard input: ") + std::strerror(errno));
-    }
-    read_.append(bytes.data(), static_cast<std::size_t>(count));
-    return count > 0;
-  }
-  return false;
-}
-
-std::optional<std::string> LineReader::Next(const StopSignal& stop) {
-  std::size_t end = read_.find('\n');
-  while (end == std::string::npos) {
-    const std::size_t seen = read_.size();
-    if (!Fill(stop)) break;
-    end = read_.find('\n', seen);
-  }
-  if (stop.Reached() || (end == std::string::npos && read_.empty())) return std::nullopt;
-  std::string line = read_.substr(0, end);
-  read_.erase(0, end == std::string::npos ? end : end + 1);
-  return line;
-}
 
 // An interactive session. Each line of the input is moves or a command.
 class Session {

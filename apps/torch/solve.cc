@@ -187,70 +187,62 @@ class ResultWriter {
  public:
   // Opens --out, so that a wrong name fails before any work is done. Throws InputError if the file
   // cannot be written.
-  explicit ResultWriter(const SolveArgs& args);
+  explicit ResultWriter(const SolveArgs& args)
+      : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
+    if (args.out.empty()) return;
+    std::error_code ignored;
+    if (std::filesystem::equivalent(args.out, args.states, ignored)) {
+      throw InputError(
+          fmt::format("--out {}: this is the file of the states; choose another file", args.out));
+    }
+    OpenOutput(file_, args.out);
+    std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
+  }
 
   // Writes one result. If the file cannot be written, for example because the disk is full, throws
   // Error once. The file then keeps the earlier results, and later ones go only to standard
   // output.
-  void Write(const SolveResult& result, const Domain& domain);
+  void Write(const SolveResult& result, const Domain& domain) {
+    const std::string line = DumpJson(ToJson(result, domain)) + "\n";
+    Print(for_people_ ? Describe(result, domain) + "\n" : line);
+    if (file_) WriteToFile(line);
+    ++written_;
+  }
 
   // Completes the file and prints the summary.
-  void Finish(const std::vector<SolveResult>& results, double seconds);
+  void Finish(const std::vector<SolveResult>& results, double seconds) {
+    if (file_) file_->Commit();
+    std::fputs(Summarise(results, seconds).c_str(), for_people_ ? stdout : stderr);
+  }
 
  private:
-  void WriteToFile(const std::string& line);
-  void Print(const std::string& text);
+  void WriteToFile(const std::string& line) {
+    if (failed_) return;
+    const std::int64_t whole_lines = file_->size();
+    try {
+      file_->Write(line);
+    } catch (const Error& error) {
+      failed_ = true;
+      file_->Truncate(whole_lines);
+      throw Error(
+          fmt::format("{}; the file keeps the first {}, and later ones go to standard output",
+                      error.what(), Counted(written_, "result")));
+    }
+  }
+
+  void Print(const std::string& text) {
+    std::fputs(text.c_str(), stdout);
+    if (std::fflush(stdout) == 0 || file_ || failed_) return;
+    failed_ = true;
+    throw Error(fmt::format("cannot write standard output: {}; it received {}",
+                            std::strerror(errno), Counted(written_, "result")));
+  }
 
   bool for_people_;
   std::optional<AtomicFile> file_;
   std::int64_t written_ = 0;
   bool failed_ = false;
 };
-
-ResultWriter::ResultWriter(const SolveArgs& args)
-    : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
-  if (args.out.empty()) return;
-  std::error_code ignored;
-  if (std::filesystem::equivalent(args.out, args.states, ignored)) {
-    throw InputError(
-        fmt::format("--out {}: this is the file of the states; choose another file", args.out));
-  }
-  OpenOutput(file_, args.out);
-  std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
-}
-
-void ResultWriter::Write(const SolveResult& result, const Domain& domain) {
-  const std::string line = DumpJson(ToJson(result, domain)) + "\n";
-  Print(for_people_ ? Describe(result, domain) + "\n" : line);
-  if (file_) WriteToFile(line);
-  ++written_;
-}
-
-void ResultWriter::WriteToFile(const std::string& line) {
-  if (failed_) return;
-  const std::int64_t whole_lines = file_->size();
-  try {
-    file_->Write(line);
-  } catch (const Error& error) {
-    failed_ = true;
-    file_->Truncate(whole_lines);
-    throw Error(fmt::format("{}; the file keeps the first {}, and later ones go to standard output",
-                            error.what(), Counted(written_, "result")));
-  }
-}
-
-void ResultWriter::Print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  if (std::fflush(stdout) == 0 || file_ || failed_) return;
-  failed_ = true;
-  throw Error(fmt::format("cannot write standard output: {}; it received {}", std::strerror(errno),
-                          Counted(written_, "result")));
-}
-
-void ResultWriter::Finish(const std::vector<SolveResult>& results, double seconds) {
-  if (file_) file_->Commit();
-  std::fputs(Summarise(results, seconds).c_str(), for_people_ ? stdout : stderr);
-}
 
 // Collects results in the order in which searches end, and writes them in the order of the lines.
 class Results {
@@ -291,6 +283,7 @@ class Results {
     while (next_ < waiting_.size() && waiting_[next_]) WriteNext();
   }
 
+  // Advances `next_` first, because writing may throw and the result must not be written twice.
   void WriteNext() {
     written_.push_back(std::move(*waiting_[next_++]));
     writer_.Write(written_.back(), domain_);
@@ -305,9 +298,9 @@ class Results {
   std::vector<SolveResult> written_;
 };
 
-void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Search& search,
+void SolveLines(const std::vector<Problem>& lines, const LoadedModel& model, Search& search,
                 const StopSignal& stop, Results& results) {
-  const Domain& domain = solver.domain();
+  const Domain& domain = model.domain();
   std::vector<std::size_t> numbers;  // indices of the lines with a valid state
   std::vector<std::uint8_t> states;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -319,19 +312,19 @@ void SolveLines(const std::vector<Problem>& lines, const LoadedModel& solver, Se
   search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
     const Problem& line = lines[numbers[i]];
     if (result.solved) CheckByReplay(domain, line.state, result.actions);
-    std::string error = solver.Failure(result);
+    std::string error = model.Failure(result);
     results.Add(numbers[i], {.line = line, .search = std::move(result), .error = std::move(error)});
   });
 }
 
 // Solves the lines until the end, a stop or a failure. Results found before a stop or a failure are
 // written. Returns the failure, or null.
-std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const LoadedModel& solver,
+std::exception_ptr SolveUntilFailure(const std::vector<Problem>& lines, const LoadedModel& model,
                                      Search& search, const StopSignal& stop, Results& results) {
   const char* ended = nullptr;
   std::exception_ptr failure;
   try {
-    SolveLines(lines, solver, search, stop, results);
+    SolveLines(lines, model, search, stop, results);
     return nullptr;
   } catch (const Stopped&) {
     ended = "stopped";
@@ -353,16 +346,16 @@ int ExitCodeFor(const std::vector<SolveResult>& results) {
 }
 
 int Solve(const SolveArgs& args) {
-  LoadedModel solver(args.model);
-  const Domain& domain = solver.domain();
+  LoadedModel model(args.model);
+  const Domain& domain = model.domain();
   const std::vector<Problem> lines = ReadStates(args.states, domain, args.limit);
   ResultWriter writer(args);
 
-  const std::unique_ptr<Search> search = solver.MakeSearch();
+  const std::unique_ptr<Search> search = model.MakeSearch();
   const StopOnSignals signals;
   Results results(lines, domain, writer);
   const std::exception_ptr failure =
-      SolveUntilFailure(lines, solver, *search, signals.stop(), results);
+      SolveUntilFailure(lines, model, *search, signals.stop(), results);
   writer.Finish(results.written(), results.seconds());
   if (failure) std::rethrow_exception(failure);
   return signals.caught() != 0 ? kSignalBase + signals.caught() : ExitCodeFor(results.written());

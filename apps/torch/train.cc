@@ -174,68 +174,58 @@ std::string Describe(const Progress& progress) {
 }
 
 // `ProgressDisplay` writes the progress of a run to standard error: a bar on a terminal, a line
-// every few seconds elsewhere.
+// every few seconds elsewhere. If the config has `validation.log`, it also logs each validation.
 class ProgressDisplay final : public TrainObserver {
  public:
-  // If `config` has `validation.log`, also logs a line for each validation.
-  explicit ProgressDisplay(const Config& config);
+  explicit ProgressDisplay(const Config& config)
+      : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
   ~ProgressDisplay() override { Close(); }
 
-  void OnIteration(const Progress& progress) override;
-  void OnValidation(std::int64_t updates, const ValidationReport& report) override;
+  void OnIteration(const Progress& progress) override {
+    const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
+    const bool last = progress.iterations_done == progress.iterations;
+    if (!last && since_shown_.Seconds() < interval) return;
+    since_shown_ = Stopwatch();
+    Show(progress);
+  }
+
+  void OnValidation(std::int64_t updates, const ValidationReport& report) override {
+    if (!config_.validation.log) return;
+    std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
+                                   100 * report.solve_rate);
+    if (const std::string error = DescribeError(report.value_error, config_); !error.empty()) {
+      const auto& errors = report.by_length;
+      const LengthError& middle = errors[errors.size() / 2];
+      line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
+                          errors.front().length, errors.front().value_error, middle.length,
+                          middle.value_error, errors.back().length, errors.back().value_error);
+    }
+    LogInfo(line);
+  }
 
   // Ends the bar's line, so that other output starts on a new line.
-  void Close();
+  void Close() { LeaveStatus(); }
 
  private:
-  void Show(const Progress& progress);
+  void Show(const Progress& progress) const {
+    const std::string text = Describe(progress);
+    if (!terminal_) {
+      std::fputs((text + "\n").c_str(), stderr);
+      return;
+    }
+    // Leave the last column free, because terminals wrap after it.
+    const int columns = TerminalWidth(STDERR_FILENO) - 1;
+    const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);
+    const int filled = static_cast<int>(width * DoneShare(progress));
+    const std::string line =
+        fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
+    ShowStatus(fmt::format("{:.{}}", line, columns));
+  }
 
   const bool terminal_;
   const Config config_;
   Stopwatch since_shown_;
 };
-
-ProgressDisplay::ProgressDisplay(const Config& config)
-    : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
-
-void ProgressDisplay::OnIteration(const Progress& progress) {
-  const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
-  const bool last = progress.iterations_done == progress.iterations;
-  if (!last && since_shown_.Seconds() < interval) return;
-  since_shown_ = Stopwatch();
-  Show(progress);
-}
-
-void ProgressDisplay::OnValidation(std::int64_t updates, const ValidationReport& report) {
-  if (!config_.validation.log) return;
-  std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
-                                 100 * report.solve_rate);
-  if (const std::string error = DescribeError(report.value_error, config_); !error.empty()) {
-    const auto& errors = report.by_length;
-    const LengthError& middle = errors[errors.size() / 2];
-    line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
-                        errors.front().length, errors.front().value_error, middle.length,
-                        middle.value_error, errors.back().length, errors.back().value_error);
-  }
-  LogInfo(line);
-}
-
-void ProgressDisplay::Show(const Progress& progress) {
-  if (!terminal_) {
-    std::fputs(fmt::format("{}\n", Describe(progress)).c_str(), stderr);
-    return;
-  }
-  // Leave the last column free, because terminals wrap after it.
-  const std::string text = Describe(progress);
-  const int columns = TerminalWidth(STDERR_FILENO) - 1;
-  const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);
-  const int filled = static_cast<int>(width * DoneShare(progress));
-  const std::string line =
-      fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
-  ShowStatus(fmt::format("{:.{}}", line, columns));
-}
-
-void ProgressDisplay::Close() { LeaveStatus(); }
 
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
