@@ -28,7 +28,7 @@
 #include "base/text.h"
 #include "compare/comparison.h"
 #include "compare/figure.h"
-#include "compare/variants.h"
+#include "compare/runs.h"
 #include "tandem/error.h"
 
 namespace tandem {
