@@ -1,7 +1,7 @@
 // tandem generate CONFIG --examples N --out DIR
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <memory>
 
 #include "apps/command_line.h"
@@ -33,18 +33,12 @@ constexpr double kReportInterval = 10;  // seconds
 
 // Parses "0/4", which means the first of four processes.
 Share ParseShare(const std::string& text) {
-  Share share;
-  const char* end = text.data() + text.size();
-  const auto [slash, bad_index] = std::from_chars(text.data(), end, share.index);
-  const bool split = bad_index == std::errc() && slash != end && *slash == '/';
-  const auto [last, bad_count] =
-      split ? std::from_chars(slash + 1, end, share.count) : std::from_chars_result{end, {}};
-  if (!split || bad_count != std::errc() || last != end || share.index < 0 || share.count < 1 ||
-      share.index >= share.count) {
-    throw InputError(fmt::format(
-        "--share {}: expected I/N, which means process I of N, counted from 0, such as 0/4", text));
-  }
-  return share;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto index = ParseNumber<std::int64_t>(text.substr(0, slash));
+  const auto count = ParseNumber<std::int64_t>(text.substr(std::min(slash + 1, text.size())));
+  if (index && count && *index >= 0 && *index < *count) return {.index = *index, .count = *count};
+  throw InputError(fmt::format(
+      "--share {}: expected I/N, which means process I of N, counted from 0, such as 0/4", text));
 }
 
 Compression ParseCompression(const std::string& text) {

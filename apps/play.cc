@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <memory>
@@ -43,12 +42,8 @@ std::string Count(std::size_t moves) { return Counted(static_cast<long long>(mov
 // Parses the number after a command. Returns `otherwise` if there is none.
 std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
   if (text.empty()) return otherwise;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= 1 &&
-      number <= kMostSteps) {
-    return number;
-  }
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (number && *number >= 1 && *number <= kMostSteps) return *number;
   throw InputError(fmt::format("{}: found '{}', expected a whole number from 1 to {}", command,
                                text, kMostSteps));
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -13,16 +12,6 @@
 namespace tandem {
 
 namespace {
-
-// Parses the whole of `text` as a number. Returns nothing if any part of it is not.
-template <class Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
-}
 
 template <class... Cases>
 struct Overloaded : Cases... {
