@@ -36,95 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CompareArgs {
-  std::string config;
-  std::string modes = "sequential,async";
-  std::string seeds = "1";
-  std::vector<std::string> vary;  ///< each "KEY=V1,V2"
-  std::string json;               ///< extra file for the results; "": none
-  std::string out;                ///< "": a new folder under runs/
-  std::vector<Override> overrides;
-};
-
-constexpr int kTailLines = 5;  // lines shown from the log of a failed run
-
-struct Plan {
-  std::string config;
-  std::vector<std::string> seeds;
-  std::vector<Variant> variants;
-  std::vector<Override> common;      ///< for every run
-  std::vector<std::string> plugins;  ///< to load in each run
-  fs::path folder;
-};
-
-std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
-                                  const std::string& seed) {
-  std::vector<Override> all = plan.common;
-  for (const Override& override : variant.Overrides()) all.push_back(override);
-  all.push_back({"seed", seed, "--seeds " + seed});
-  return all;
-}
-
-// If async runs too and the config does not set the policy lag, gives sequential the lag of async.
-// They then do the same work, and equal weights prove it.
-void AlignPolicyLags(Plan& plan) {
-  const auto is = [](const char* mode) {
-    return [mode](const Variant& variant) { return variant.mode == mode; };
-  };
-  if (std::ranges::none_of(plan.variants, is("async"))) return;
-  for (Variant& variant : plan.variants) {
-    const std::vector<Override> overrides = OverridesOf(plan, variant, plan.seeds.front());
-    if (variant.mode == "sequential" && !LoadConfig(plan.config, overrides).pipeline.policy_lag) {
-      variant.aligned_lag = true;
-    }
-  }
-}
-
-void CheckUpdatesAreGiven(const CompareArgs& args) {
-  if (LoadConfig(args.config, args.overrides).train.max_updates) return;
-  throw InputError(
-      fmt::format("{}: `train.max_updates` is auto, expected a number, because every run must do "
-                  "the same work. "
-                  "Add --set train.max_updates=N.",
-                  args.config));
-}
-
-// Checks the config of every run before the first one starts.
-void CheckAll(const Plan& plan) {
-  for (const Variant& variant : plan.variants) {
-    for (const std::string& seed : plan.seeds) {
-      LoadConfig(plan.config, OverridesOf(plan, variant, seed));
-    }
-  }
-}
-
-// Checks that the results can be written, before hours of runs.
-void CheckCanHold(const std::string& json_file) {
-  if (json_file.empty()) return;
-  const fs::path folder = fs::absolute(json_file).parent_path();
-  if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
-  throw InputError(fmt::format("--json {}: expected a file name in an existing folder", json_file));
-}
-
-Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) {
-  CheckUpdatesAreGiven(args);
-  Plan plan{
-      .config = args.config,
-      .seeds = SplitList(args.seeds, "--seeds"),
-      .common = args.overrides,
-      .plugins = plugins,
-      .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
-  // Each run must do all its updates.
-  plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
-  std::vector<Variation> variations;
-  for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
-  plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
-  AlignPolicyLags(plan);
-  CheckAll(plan);
-  CheckCanHold(args.json);
-  return plan;
-}
-
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
 // A pipe that exec closes. If the child cannot start the program, it writes the error number into
@@ -229,6 +140,95 @@ int RunSelf(const std::vector<std::string>& arguments, const std::filesystem::pa
     std::this_thread::sleep_for(kPollInterval);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct CompareArgs {
+  std::string config;
+  std::string modes = "sequential,async";
+  std::string seeds = "1";
+  std::vector<std::string> vary;  // each "KEY=V1,V2"
+  std::string json;               // extra file for the results; "": none
+  std::string out;                // "": a new folder under runs/
+  std::vector<Override> overrides;
+};
+
+constexpr int kTailLines = 5;  // lines shown from the log of a failed run
+
+// The runs to make: each variant with each seed.
+struct Plan {
+  std::string config;
+  std::vector<std::string> plugins;  // to load in each run, which is a process of its own
+  std::vector<std::string> seeds;
+  std::vector<Variant> variants;
+  std::vector<Override> common;  // for every run
+  fs::path folder;
+};
+
+std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
+                                  const std::string& seed) {
+  std::vector<Override> all = plan.common;
+  for (const Override& override : variant.Overrides()) all.push_back(override);
+  all.push_back({"seed", seed, "--seeds " + seed});
+  return all;
+}
+
+// If async runs too and the config does not set the policy lag, gives sequential the lag of async.
+// They then do the same work, and equal weights prove it.
+void AlignPolicyLags(Plan& plan) {
+  const auto is = [](const char* mode) {
+    return [mode](const Variant& variant) { return variant.mode == mode; };
+  };
+  if (std::ranges::none_of(plan.variants, is("async"))) return;
+  for (Variant& variant : plan.variants) {
+    const std::vector<Override> overrides = OverridesOf(plan, variant, plan.seeds.front());
+    if (variant.mode == "sequential" && !LoadConfig(plan.config, overrides).pipeline.policy_lag) {
+      variant.aligned_lag = true;
+    }
+  }
+}
+
+void CheckUpdatesAreGiven(const CompareArgs& args) {
+  if (LoadConfig(args.config, args.overrides).train.max_updates) return;
+  throw InputError(
+      fmt::format("{}: `train.max_updates` is auto, expected a number, because every run must do "
+                  "the same work. Add --set train.max_updates=N.",
+                  args.config));
+}
+
+// Checks the config of every run before the first one starts.
+void CheckAll(const Plan& plan) {
+  for (const Variant& variant : plan.variants) {
+    for (const std::string& seed : plan.seeds) {
+      LoadConfig(plan.config, OverridesOf(plan, variant, seed));
+    }
+  }
+}
+
+// Checks that the results can be written, before hours of runs.
+void CheckCanHold(const std::string& json_file) {
+  if (json_file.empty()) return;
+  const fs::path folder = fs::absolute(json_file).parent_path();
+  if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
+  throw InputError(fmt::format("--json {}: expected a file name in an existing folder", json_file));
+}
+
+Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) {
+  CheckUpdatesAreGiven(args);
+  Plan plan{
+      .config = args.config,
+      .plugins = plugins,
+      .seeds = SplitList(args.seeds, "--seeds"),
+      .common = args.overrides,
+      .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
+  // Each run must do all its updates.
+  plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
+  std::vector<Variation> variations;
+  for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
+  plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
+  AlignPolicyLags(plan);
+  CheckAll(plan);
+  CheckCanHold(args.json);
+  return plan;
 }
 
 std::string Tail(const fs::path& log) {

@@ -13,7 +13,7 @@ namespace {
 
 struct ConfigArgs {
   std::string file;
-  bool reference = false;  ///< print the reference; `file` is then empty
+  bool reference = false;  // print the reference; `file` is then empty
   std::vector<Override> overrides;
 };
 

@@ -22,10 +22,10 @@ using nlohmann::ordered_json;
 
 struct ConvertArgs {
   std::string state;
-  std::string states;             ///< file of states, instead of `state`
-  std::string from = "facelets";  ///< facelets, deepcubea or deepxube
+  std::string states;             // file of states, instead of `state`
+  std::string from = "facelets";  // facelets, deepcubea or deepxube
   std::string to = "facelets";
-  std::string out;  ///< "": standard output
+  std::string out;  // "": standard output
 };
 
 struct Change {

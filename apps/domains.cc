@@ -19,13 +19,13 @@ namespace tandem {
 namespace {
 
 struct DomainsArgs {
-  std::string name;  ///< "": list all puzzles
+  std::string name;  // "": list all puzzles
   bool json = false;
 };
 
 struct ShowArgs {
   StartArgs start;
-  std::string svg;  ///< file to write; "": none
+  std::string svg;  // file to write; "": none
 };
 
 struct ApplyArgs {

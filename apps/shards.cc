@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 struct ShardsArgs {
   std::string folder;
-  bool list = false;  ///< do not read the chunks
+  bool list = false;  // do not read the chunks
   bool json = false;
 };
 
@@ -33,8 +33,8 @@ struct Finding {
   const ShardSet::Shard* shard;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;             ///< stored size of the chunks
-  std::vector<std::string> problems;  ///< each names file and chunk
+  std::int64_t bytes = 0;             // stored size of the chunks
+  std::vector<std::string> problems;  // each names file and chunk
 };
 
 Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
