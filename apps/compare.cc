@@ -1,14 +1,25 @@
 // tandem compare CONFIG
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
+#include <utility>
 
-#include "apps/child_process.h"
-#include "apps/commands.h"
-#include "apps/run_folder.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
 #include "apps/signals.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -17,7 +28,7 @@
 #include "base/text.h"
 #include "compare/comparison.h"
 #include "compare/figure.h"
-#include "compare/variants.h"
+#include "compare/runs.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -25,14 +36,131 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr auto kPollInterval = std::chrono::milliseconds(20);
+
+// A pipe that exec closes. If the child cannot start the program, it writes the error number into
+// the pipe; end of file means that the program started.
+class ErrorPipe {
+ public:
+  ErrorPipe() {
+    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
+      throw Error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
+    }
+  }
+  ~ErrorPipe() {
+    ::close(ends_[0]);
+    CloseWriteEnd();
+  }
+  ErrorPipe(const ErrorPipe&) = delete;
+  ErrorPipe& operator=(const ErrorPipe&) = delete;
+
+  // Async-signal-safe.
+  [[noreturn]] void ReportAndExit(int error) const {
+    [[maybe_unused]] const ssize_t written = ::write(ends_[1], &error, sizeof error);
+    _exit(kCannotStart);
+  }
+
+  // Waits until the child has started its program or failed. Returns 0 or the error.
+  int Read() {
+    CloseWriteEnd();
+    int error = 0;
+    while (::read(ends_[0], &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    return error;
+  }
+
+ private:
+  static constexpr int kCannotStart = 127;
+
+  void CloseWriteEnd() {
+    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
+  }
+
+  std::array<int, 2> ends_{};
+};
+
+// Runs in the child. Only async-signal-safe calls are allowed there, because other threads of the
+// parent may have held locks at the fork.
+[[noreturn]] void BecomeProgram(char* const* argv, const char* log, pid_t parent,
+                                const ErrorPipe& errors) {
+  // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
+  ::setpgid(0, 0);
+  // If the parent dies, even by SIGKILL, the child saves its work and ends too.
+  if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) errors.ReportAndExit(errno);
+  if (::getppid() != parent) errors.ReportAndExit(ESRCH);  // the parent died before prctl
+  const int input = ::open("/dev/null", O_RDONLY);
+  const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (input < 0 || output < 0 || ::dup2(input, STDIN_FILENO) < 0 ||
+      ::dup2(output, STDOUT_FILENO) < 0 || ::dup2(output, STDERR_FILENO) < 0) {
+    errors.ReportAndExit(errno);
+  }
+  ::execv("/proc/self/exe", argv);
+  errors.ReportAndExit(errno);
+}
+
+pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+  std::vector<char*> argv;
+  std::string name = "tandem";
+  argv.push_back(name.data());
+  std::vector<std::string> copies = arguments;
+  for (std::string& argument : copies) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ErrorPipe errors;
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) BecomeProgram(argv.data(), log.c_str(), parent, errors);
+  const int error = pid < 0 ? errno : errors.Read();
+  if (error != 0) {
+    if (pid > 0) ::waitpid(pid, nullptr, 0);
+    throw Error(
+        fmt::format("cannot start a run that logs to {}: {}", log.string(), std::strerror(error)));
+  }
+  return pid;
+}
+
+// Runs this program with `arguments` in a child process, with its output in the file `log`, and
+// waits for it. If `stop` is reached, sends the child SIGTERM and waits for it to end. If the
+// calling thread ends first, the system sends the child SIGTERM. Returns the child's exit code, or
+// 128 + N if signal N ended it. Throws Error if the child cannot be started.
+int RunSelf(const std::vector<std::string>& arguments, const std::filesystem::path& log,
+            const StopSignal& stop) {
+  const pid_t pid = Spawn(arguments, log);
+  int status = 0;
+  bool asked_to_end = false;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid) break;
+    if (ended < 0 && errno != EINTR) {
+      throw Error(fmt::format("cannot wait for a run: {}", std::strerror(errno)));
+    }
+    if (!asked_to_end && stop.Reached()) {
+      ::kill(pid, SIGTERM);
+      asked_to_end = true;
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+struct CompareArgs {
+  std::string config;
+  std::string modes = "sequential,async";
+  std::string seeds = "1";
+  std::vector<std::string> vary;  // each "KEY=V1,V2"
+  std::string json;               // extra file for the results; "": none
+  std::string out;                // "": a new folder under runs/
+  std::vector<Override> overrides;
+};
+
 constexpr int kTailLines = 5;  // lines shown from the log of a failed run
 
+// The runs to make: each variant with each seed.
 struct Plan {
   std::string config;
+  std::vector<std::string> plugins;  // to load in each run, which is a process of its own
   std::vector<std::string> seeds;
   std::vector<Variant> variants;
-  std::vector<Override> common;  ///< for every run
-  std::vector<std::string> plugins;
+  std::vector<Override> common;  // for every run
   fs::path folder;
 };
 
@@ -63,8 +191,7 @@ void CheckUpdatesAreGiven(const CompareArgs& args) {
   if (LoadConfig(args.config, args.overrides).train.max_updates) return;
   throw InputError(
       fmt::format("{}: `train.max_updates` is auto, expected a number, because every run must do "
-                  "the same work. "
-                  "Add --set train.max_updates=N.",
+                  "the same work. Add --set train.max_updates=N.",
                   args.config));
 }
 
@@ -85,13 +212,13 @@ void CheckCanHold(const std::string& json_file) {
   throw InputError(fmt::format("--json {}: expected a file name in an existing folder", json_file));
 }
 
-Plan MakePlan(const CompareArgs& args) {
+Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) {
   CheckUpdatesAreGiven(args);
   Plan plan{
       .config = args.config,
+      .plugins = plugins,
       .seeds = SplitList(args.seeds, "--seeds"),
       .common = args.overrides,
-      .plugins = args.plugins,
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run must do all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
@@ -161,8 +288,7 @@ std::string CautionAboutSchedule(const Plan& plan, std::span<const Row> rows) {
   const std::vector<Override> overrides =
       OverridesOf(plan, plan.variants.front(), plan.seeds.front());
   const Schedule schedule = LoadConfig(plan.config, overrides).optimizer.schedule;
-  const bool falls = schedule == Schedule::kLinear || schedule == Schedule::kCosine;
-  if (!shown || !falls) return "";
+  if (!shown || !DependsOnLength(schedule)) return "";
   return "the learning rate decreases up to the last update, so solve rates after equal seconds "
          "favour the run that ends first; --set optimizer.schedule=constant makes them fair";
 }
@@ -192,10 +318,8 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   if (!json_file.empty()) WriteFileAtomically(json_file, json);
 }
 
-}  // namespace
-
-int RunCompare(const CompareArgs& args) {
-  const Plan plan = MakePlan(args);
+int RunCompare(const CompareArgs& args, const std::vector<std::string>& plugins) {
+  const Plan plan = MakePlan(args, plugins);
   MakeEmptyFolder(plan.folder);
   const StopOnSignals signals;
   try {
@@ -205,6 +329,48 @@ int RunCompare(const CompareArgs& args) {
     return kSignalBase + signals.caught();
   }
   return kDone;
+}
+
+}  // namespace
+
+void AddCompare(CommandLine& line) {
+  const auto args = std::make_shared<CompareArgs>();
+  CLI::App& compare = AddCommand(
+      line, "compare", "Run a config in several modes and report differences beyond chance",
+      [args, &line] { return RunCompare(*args, line.plugins); });
+  compare.add_option("config", args->config, "YAML config, such as configs/compare.yaml")
+      ->required()
+      ->type_name("CONFIG");
+  compare.add_option("--modes", args->modes, "Modes to run; the first is the baseline")
+      ->type_name("MODE,...")
+      ->capture_default_str();
+  compare.add_option("--seeds", args->seeds, "Seeds; every mode runs once with each")
+      ->type_name("N,...")
+      ->capture_default_str();
+  compare
+      .add_option("--vary", args->vary, "Also run each of these values of a key; may be repeated")
+      ->type_name("KEY=V1,V2")
+      ->allow_extra_args(false);
+  compare.add_option("--json", args->json, "Also write the results to FILE")->type_name("FILE");
+  compare
+      .add_option("--out", args->out,
+                  "New or empty folder for all runs (default: runs/compare-...)")
+      ->type_name("DIR");
+  AddSetOption(compare, args->overrides);
+  AddKeyOption(compare, args->overrides, "device", "device", "auto, cpu, cuda or cuda:N");
+  compare.footer(
+      "Every run does the same updates; train.max_seconds is ignored. Each figure is the median\n"
+      "over the seeds, with the minimum and the maximum, and leaves out the cold start. Each\n"
+      "difference comes with the probability that chance alone makes it as large (an exact\n"
+      "permutation test that pairs the runs of each seed). A verdict takes at least five seeds.\n\n"
+      "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
+      "between the validations before and after that moment.\n\n"
+      "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
+      "side is the generator, the main thread, the cores or the GPU, in each run. The product\n"
+      "rate is that of large matrix products, measured at the end of each run.\n\n"
+      "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
+      "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
+      "The folder receives the runs, compare.json and compare.svg.");
 }
 
 }  // namespace tandem

@@ -1,13 +1,14 @@
 // tandem convert [STATE] --from FORMAT --to FORMAT
 #include <fmt/format.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <vector>
 
-#include "apps/commands.h"
-#include "apps/output_file.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
 #include "base/json.h"
 #include "domains/cube/notations.h"
 #include "tandem/error.h"
@@ -18,6 +19,14 @@ namespace {
 
 using cube::Notation;
 using nlohmann::ordered_json;
+
+struct ConvertArgs {
+  std::string state;
+  std::string states;             // file of states, instead of `state`
+  std::string from = "facelets";  // facelets, deepcubea or deepxube
+  std::string to = "facelets";
+  std::string out;  // "": standard output
+};
 
 struct Change {
   Notation from, to;
@@ -73,8 +82,6 @@ std::string ConvertFile(const std::string& path, const Change& change) {
   return converted;
 }
 
-}  // namespace
-
 int RunConvert(const ConvertArgs& args) {
   if (args.state.empty() == args.states.empty()) {
     throw InputError(fmt::format("convert: expected a state or --states FILE, found {}",
@@ -89,6 +96,35 @@ int RunConvert(const ConvertArgs& args) {
     WriteOutput(args.out, converted);
   }
   return kDone;
+}
+
+}  // namespace
+
+void AddConvert(CommandLine& line) {
+  const auto args = std::make_shared<ConvertArgs>();
+  const CLI::IsMember formats({"facelets", "deepcubea", "deepxube"});
+  CLI::App& convert = AddCommand(
+      line, "convert", "Convert states of cube3 from and to the formats of other programs",
+      [args] { return RunConvert(*args); });
+  convert.add_option("state", args->state, "State to convert")->type_name("STATE");
+  convert
+      .add_option("--states", args->states,
+                  "Convert a file instead: one state per line, or JSON lines")
+      ->type_name("FILE");
+  for (const auto& [name, value] : {std::pair{"--from", &args->from}, {"--to", &args->to}}) {
+    convert.add_option(name, *value, "facelets, deepcubea or deepxube")
+        ->type_name("FORMAT")
+        ->check(formats)
+        ->capture_default_str();
+  }
+  convert.add_option("--out", args->out, "Write to FILE (default: standard output)")
+      ->type_name("FILE");
+  convert.footer(
+      "facelets is Tandem's own format, 54 letters. deepcubea is the numbers of 54 stickers, 0 to\n"
+      "53. deepxube is 54 colours, 0 to 5. The last two number the faces U D L R B F, and the\n"
+      "stickers of each face column by column from the bottom.\n\n"
+      "  tandem convert --to deepcubea UUFUUFUUFRRRRRRRRRFFDFFDFFDDDBDDBDDBLLLLLLLLLUBBUBBUBB\n"
+      "  tandem convert --from deepxube --states theirs.jsonl --out ours.jsonl");
 }
 
 }  // namespace tandem

@@ -1,19 +1,36 @@
-// tandem domains [NAME[:ARG]] [--json]
+// The subcommands about puzzles that need no network: domains, show, apply, check-domain
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "apps/commands.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
 #include "base/json.h"
 #include "base/machine.h"
+#include "tandem/check_domain.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
+
+struct DomainsArgs {
+  std::string name;  // "": list all puzzles
+  bool json = false;
+};
+
+struct ShowArgs {
+  StartArgs start;
+  std::string svg;  // file to write; "": none
+};
+
+struct ApplyArgs {
+  std::string domain, state, moves;
+};
 
 std::string BareName(const DomainSpec& spec) { return spec.name.substr(0, spec.name.find(':')); }
 
@@ -103,8 +120,6 @@ nlohmann::ordered_json JsonOfAll() {
   return all;
 }
 
-}  // namespace
-
 int RunDomains(const DomainsArgs& args) {
   if (args.json) {
     const auto json = args.name.empty() ? JsonOfAll() : JsonOf(*MakeDomain(args.name));
@@ -115,6 +130,95 @@ int RunDomains(const DomainsArgs& args) {
     PrintFacts(*MakeDomain(args.name));
   }
   return kDone;
+}
+
+int RunShow(const ShowArgs& args) {
+  const auto domain = MakeDomain(args.start.domain);
+  const std::vector<std::uint8_t> state = StartState(*domain, args.start);
+  const Picture picture = domain->Draw(state);
+  if (!args.svg.empty()) WriteOutput(args.svg, ToSvg(picture));
+  fmt::print("{}\n{}\n", ToTerminal(picture, UseColour(STDOUT_FILENO)), domain->FormatState(state));
+  return kDone;
+}
+
+int RunApply(const ApplyArgs& args) {
+  const auto domain = MakeDomain(args.domain);
+  std::vector<std::uint8_t> state = ReadState(*domain, args.state);
+  MakeMoves(*domain, args.moves, state);
+  fmt::print("{}\n", domain->FormatState(state));
+  return kDone;
+}
+
+int RunCheckDomain(const std::string& name) {
+  const auto domain = MakeDomain(name);
+  const std::vector<DomainCheck> checks = CheckDomain(*domain);
+  std::size_t broken = 0;
+  for (const DomainCheck& check : checks) {
+    fmt::print("{}  {}\n", check.broken.empty() ? "ok   " : "WRONG", check.promise);
+    if (check.broken.empty()) continue;
+    fmt::print("       {}\n", check.broken);
+    ++broken;
+  }
+  if (broken == 0) {
+    const DomainRates rates = MeasureDomain(*domain);
+    fmt::print("{:.1f} million actions per second on one core, {:.1f} million children expanded\n",
+               rates.applied / 1e6, rates.expanded / 1e6);
+  }
+  fmt::print("{}: {} of {} promises kept\n", domain->spec().name, checks.size() - broken,
+             checks.size());
+  return broken == 0 ? kDone : kFailed;
+}
+
+}  // namespace
+
+void AddDomains(CommandLine& line) {
+  const auto args = std::make_shared<DomainsArgs>();
+  CLI::App& domains = AddCommand(line, "domains", "List the puzzles, or describe one",
+                                 [args] { return RunDomains(*args); });
+  domains.add_option("name", args->name, "Puzzle, such as cube3 or npuzzle:4")
+      ->type_name("NAME[:ARG]");
+  domains.add_flag("--json", args->json, "Print JSON: an object, or an array of all puzzles");
+}
+
+void AddShow(CommandLine& line) {
+  const auto args = std::make_shared<ShowArgs>();
+  CLI::App& show = AddCommand(line, "show", "Draw a state, in the terminal or as SVG",
+                              [args] { return RunShow(*args); });
+  AddStartOptions(show, args->start);
+  show.add_option("--svg", args->svg, "Also write the picture to FILE")->type_name("FILE");
+  show.footer(
+      "The last line of the output is the state alone; some puzzles' states take several lines.\n\n"
+      "  tandem show cube3 --scramble \"R U R' U'\" --svg cube.svg\n"
+      "  tandem show sokoban --random 40");
+}
+
+void AddApply(CommandLine& line) {
+  const auto args = std::make_shared<ApplyArgs>();
+  CLI::App& apply = AddCommand(line, "apply", "Make moves and print the resulting state",
+                               [args] { return RunApply(*args); });
+  AddDomainOption(apply, args->domain);
+  apply.add_option("--state", args->state, "State before the moves")
+      ->required()
+      ->type_name("STATE");
+  apply.add_option("--moves", args->moves, "Moves, separated by spaces")
+      ->required()
+      ->type_name("MOVES");
+  apply.footer(
+      "Prints only the state. A move that does not apply leaves the state unchanged.\n\n"
+      "  tandem apply npuzzle:3 --state \"1 2 3 4 5 6 7 8 0\" --moves \"D R\"");
+}
+
+void AddCheckDomain(CommandLine& line) {
+  const auto args = std::make_shared<std::string>();
+  CLI::App& check = AddCommand(line, "check-domain",
+                               "Check that a puzzle keeps the promises of the Domain interface",
+                               [args] { return RunCheckDomain(*args); });
+  AddDomainOption(check, *args);
+  check.footer(
+      "A broken promise is reported with a state and an action that show it.\n"
+      "Exit codes: 0 every promise kept; 1 some broken.\n\n"
+      "  tandem check-domain cube3\n"
+      "  tandem check-domain pancake --plugin build/libpancake.so");
 }
 
 }  // namespace tandem

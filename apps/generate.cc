@@ -1,17 +1,205 @@
 // tandem generate CONFIG --examples N --out DIR
-#include "apps/generation.h"
-#include "apps/torch_library.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/command_line.h"
+#include "apps/output.h"
+#include "apps/signals.h"
+#include "base/log.h"
 #include "base/machine.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "domain/plugin.h"
+#include "generate/generate_shards.h"
+#include "generate/generator.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
+namespace {
+
+struct GenerateArgs {
+  std::string config;
+  std::string out;
+  Share share;
+  ShardingOptions sharding;
+  std::vector<Override> overrides;
+};
+
+constexpr double kReportInterval = 10;  // seconds
+
+// Parses "0/4", which means the first of four processes.
+Share ParseShare(const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto index = ParseNumber<std::int64_t>(text.substr(0, slash));
+  const auto count = ParseNumber<std::int64_t>(text.substr(std::min(slash + 1, text.size())));
+  if (index && count && *index >= 0 && *index < *count) return {.index = *index, .count = *count};
+  throw InputError(fmt::format(
+      "--share {}: expected I/N, which means process I of N, counted from 0, such as 0/4", text));
+}
+
+Compression ParseCompression(const std::string& text) {
+  for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
+    if (text == NameOf(compression)) return compression;
+  }
+  throw InputError(fmt::format("--compression {}: expected none or zstd", text));
+}
+
+// Row r of walk_length is the state after (r mod max_scramble) + 1 actions of its walk.
+void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
+  const std::int64_t length = config.generate.max_scramble;
+  if (config.generate.target != Target::kWalkLength || args.sharding.examples >= length) return;
+  throw InputError(
+      fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
+                  "Expected at least that many examples. Lower generate.max_scramble, or ask for "
+                  "more examples.",
+                  args.sharding.examples, length));
+}
+
+void Announce(const ShardSetSpec& set, const GenerateArgs& args) {
+  const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
+  const auto chunk = static_cast<std::int64_t>(set.BytesOfChunk(0));
+  LogInfo(fmt::format("{}: {} examples of {} in {}, {} before compression ({})", args.out,
+                      WithThousands(set.examples), set.domain, Counted(set.num_shards(), "shard"),
+                      size(set.examples * static_cast<std::int64_t>(set.schema.row_bytes())),
+                      NameOf(set.compression)));
+  LogInfo(fmt::format("  columns   {}; target {}", DescribeSchema(set.schema), set.target));
+  LogInfo(fmt::format("  memory    {} for two chunks of {} rows", size(2 * chunk),
+                      WithThousands(set.chunk_rows)));
+  if (args.share.count > 1) {
+    LogInfo(fmt::format("  share     process {} of {}, counted from 0", args.share.index,
+                        args.share.count));
+  }
+}
+
+// Logs the progress every few seconds, and the totals at the end.
+class Reporter {
+ public:
+  void Report(const GenerateProgress& progress) {
+    last_ = progress;
+    if (since_reported_.Seconds() < kReportInterval) return;
+    since_reported_ = Stopwatch();
+    LogInfo(fmt::format("{:3.0f} %  {} examples/s",
+                        100 * static_cast<double>(progress.rows_found + progress.rows_made) /
+                            static_cast<double>(progress.rows),
+                        WithThousands(Rate())));
+  }
+
+  void Finish() const {
+    if (last_.rows_made == 0) {
+      LogInfo("all shards already exist");
+      return;
+    }
+    LogInfo(fmt::format("{} examples in {} ({} examples/s), {} on disk, peak memory {}{}",
+                        WithThousands(last_.rows_made), HumanSeconds(watch_.Seconds()),
+                        WithThousands(Rate()), HumanBytes(static_cast<double>(last_.bytes)),
+                        HumanBytes(static_cast<double>(PeakRssBytes())),
+                        last_.rows_found > 0
+                            ? fmt::format("; {} already existed", WithThousands(last_.rows_found))
+                            : ""));
+  }
+
+ private:
+  long long Rate() const {
+    return static_cast<long long>(static_cast<double>(last_.rows_made) / watch_.Seconds());
+  }
+
+  GenerateProgress last_;
+  Stopwatch watch_, since_reported_;
+};
+
+// Writes the shards and returns the exit code.
+int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
+  const Config& config = labelling.config;
+  const auto domain = MakeDomain(config.domain.full_name());
+  CheckPluginDomain(*domain);
+  CheckWholeWalk(args, config);
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), args.sharding,
+                                     labelling.weights_sha256, labelling.instruction_set);
+  Config labelled = config;
+  labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
+  const auto generator = MakeGenerator(*domain, labelled, labelling.network);
+  Announce(set, args);
+  const StopOnSignals signals(ClosedPipe::kStops);
+  Reporter reporter;
+  try {
+    GenerateShards(*generator, set, args.out, args.share, signals.stop(),
+                   [&](const GenerateProgress& progress) { reporter.Report(progress); });
+  } catch (const Stopped&) {
+    LogWarning("stopped; run the same command again to write the remaining shards");
+    return kSignalBase + signals.caught();
+  }
+  reporter.Finish();
+  LogInfo(fmt::format("next: tandem shards {}", args.out));
+  return kDone;
+}
 
 int RunGenerate(const GenerateArgs& args) {
   Config config = LoadConfig(args.config, args.overrides);
-  if (NeedsNetwork(config.generate.target)) return RunGenerateWithNetwork(args);
-  config.generate.workers = config.generate.workers.value_or(NumCores());
-  const auto domain = MakeDomain(config.domain.full_name());
-  return GenerateWith(args, config, *domain, nullptr, "");
+  if (!NeedsNetwork(config.generate.target)) {
+    config.generate.workers = config.generate.workers.value_or(NumCores());
+    return WriteShards(args, {.config = config});
+  }
+  if (config.network.init_from.empty()) {
+    throw InputError(fmt::format(
+        "{}: `generate.target: {}` needs a network, so `network.init_from` must name a run or a "
+        "checkpoint. Add --set network.init_from=RUN_DIR.",
+        args.config, ValueText(config, "generate.target")));
+  }
+  return WithLabellingNetwork(
+      config, [&](const Labelling& labelling) { return WriteShards(args, labelling); });
+}
+
+}  // namespace
+
+void AddGenerate(CommandLine& line) {
+  const auto args = std::make_shared<GenerateArgs>();
+  CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk",
+                                  [args] { return RunGenerate(*args); });
+  generate.add_option("config", args->config, "YAML config, such as configs/quickstart.yaml")
+      ->required()
+      ->type_name("CONFIG");
+  generate.add_option("--examples", args->sharding.examples, "Number of examples in the whole set")
+      ->required()
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+  generate.add_option("--out", args->out, "Folder for the shards; complete shards in it are kept")
+      ->required()
+      ->type_name("DIR");
+  generate
+      .add_option_function<std::string>(
+          "--share", [args](const std::string& text) { args->share = ParseShare(text); },
+          "Write only the shards of process I of N, counted from 0 (default: 0/1)")
+      ->type_name("I/N");
+  generate
+      .add_option_function<std::string>(
+          "--compression",
+          [args](const std::string& text) { args->sharding.compression = ParseCompression(text); },
+          "none or zstd (default: none)")
+      ->type_name("HOW");
+  generate
+      .add_option("--chunk-rows", args->sharding.chunk_rows, "Rows per chunk, the unit of reading")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}))
+      ->capture_default_str();
+  generate.add_option("--shard-chunks", args->sharding.chunks_per_shard, "Chunks per file")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->capture_default_str();
+  AddSetOption(generate, args->overrides);
+  AddKeyOption(generate, args->overrides, "seed", "seed", "Seed of every random number");
+  generate.footer(
+      "Rows depend only on the config and their number. The files are the same however often the\n"
+      "command is stopped and started again, and however many processes share the work. Targets\n"
+      "other than walk_length need a network: set network.init_from.\n\n"
+      "  tandem generate configs/quickstart.yaml --examples 1000000 --out shards/cube3\n"
+      "  tandem train configs/quickstart.yaml --set data.source=shards --set "
+      "data.path=shards/cube3\n"
+      "\n" +
+      std::string(kExitCodes));
 }
 
 }  // namespace tandem

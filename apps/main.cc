@@ -1,21 +1,25 @@
 // Entry point of `tandem`: parses the command line, calls a subcommand, and turns errors into exit
 // codes.
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "apps/options.h"
-#include "apps/torch_library.h"
-#include "apps/usage.h"
-#include "config/memory_keys.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
+#include "base/text.h"
+#include "config/fields.h"
 #include "domain/plugin.h"
 #include "tandem/error.h"
 
@@ -34,28 +38,88 @@ void ReplaceClosedStreams() {
   }
 }
 
-int Dispatch(const CLI::App& app, const Arguments& arguments) {
-  if (app.got_subcommand("config")) return RunConfig(arguments.config);
-  if (app.got_subcommand("compare")) return RunCompare(arguments.compare);
-  if (app.got_subcommand("generate")) return RunGenerate(arguments.generate);
-  if (app.got_subcommand("shards")) return RunShards(arguments.shards);
-  if (app.got_subcommand("train")) return RunTrain(arguments.train);
-  if (app.got_subcommand("solve")) return RunSolve(arguments.solve);
-  if (app.got_subcommand("show")) return RunShow(arguments.show);
-  if (app.got_subcommand("apply")) return RunApply(arguments.apply);
-  if (app.got_subcommand("play")) return RunPlay(arguments.play);
-  if (app.got_subcommand("convert")) return RunConvert(arguments.convert);
-  if (app.got_subcommand("check-domain")) return RunCheckDomain(arguments.check_domain);
-  return RunDomains(arguments.domains);
+bool IsOption(std::string_view word) { return word.starts_with('-'); }
+
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
+  const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
+  const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);
+  if (!nearest.empty()) {
+    return fmt::format("unknown {} `{}`; did you mean `{}`?", kind, word, nearest);
+  }
+  return fmt::format("unknown {} `{}`; the {}s are {}", kind, word, kind, fmt::join(known, ", "));
+}
+
+// Reports an unknown word first, because it often causes the other errors.
+std::string Explain(const CLI::App& app, const CLI::App* command, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  const auto option = std::ranges::find_if(unknown, IsOption);
+  if (option != unknown.end()) {
+    if (command == nullptr) return UnknownWord(*option, app, "option");
+    if (std::ranges::count(app.remaining(), *option) > 0) {
+      return fmt::format("`{}` comes before the command; put options after it", *option);
+    }
+    return UnknownWord(*option, *command, "option");
+  }
+  if (command == nullptr) {
+    if (!unknown.empty()) return UnknownWord(unknown.front(), app, "command");
+    return fmt::format("expected a command: {}", fmt::join(CommandsOf(app), ", "));
+  }
+  if (!unknown.empty()) return fmt::format("unexpected argument `{}`", unknown.front());
+  return error.what();
+}
+
+// Returns the message for `error`, which `app` threw when it parsed the command line:
+// "train: unknown option `--sed`; did you mean `--seed`? (see `tandem train --help`)".
+std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  const CLI::App* command = commands.empty() ? nullptr : commands.front();
+  const std::string name = command == nullptr ? "" : command->get_name();
+  return fmt::format("{}{}{} (see `tandem {}{}--help`)", name, name.empty() ? "" : ": ",
+                     Explain(app, command, error), name, name.empty() ? "" : " ");
+}
+
+// Adds the subcommands, in the order in which --help lists them, and their common option.
+void AddCommands(CommandLine& line) {
+  for (const auto add : {AddTrain, AddSolve, AddCompare, AddGenerate, AddShards, AddConfig,
+                         AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+    add(line);
+  }
+  for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {
+    command->add_option("--plugin", line.plugins, "Load puzzles from a shared library")
+        ->type_name("FILE")
+        ->allow_extra_args(false);
+  }
 }
 
 int Run(int argc, char** argv) {
-  CLI::App app(
+  CommandLine line;
+  CLI::App& app = line.app;
+  app.description(
       "Tandem trains neural heuristics for puzzles while it generates the training examples, and "
       "solves the puzzles with them.");
   app.set_version_flag("--version", "tandem " TANDEM_VERSION);
-  Arguments arguments;
-  AddCommands(app, arguments);
+  AddCommands(line);
+  app.require_subcommand(1);
+  app.footer(std::string("Start with `tandem train configs/quickstart.yaml`. `tandem COMMAND "
+                         "--help` describes a command.\n") +
+             kExitCodes);
+  app.get_formatter()->column_width(26);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
@@ -63,9 +127,8 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     throw InputError(UsageMessage(app, error));
   }
-  for (const std::string& file : arguments.plugins) LoadPlugin(file);
-  arguments.compare.plugins = arguments.plugins;
-  return Dispatch(app, arguments);
+  for (const std::string& file : line.plugins) LoadPlugin(file);
+  return line.run();
 }
 
 int Main(int argc, char** argv) {

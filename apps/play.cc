@@ -1,23 +1,25 @@
 // tandem play DOMAIN[:ARG] [--model RUN_DIR]
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "apps/commands.h"
-#include "apps/game.h"
-#include "apps/line_reader.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
 #include "apps/signals.h"
-#include "apps/start_state.h"
-#include "apps/torch_library.h"
 #include "base/machine.h"
 #include "base/text.h"
 #include "tandem/error.h"
@@ -30,20 +32,125 @@ namespace {
 constexpr std::int64_t kScrambleSteps = 30;
 constexpr std::int64_t kMostSteps = 1'000'000;
 
+struct PlayArgs {
+  StartArgs start;
+  ModelArgs model;  // no network if `model.run` is empty
+};
+
 std::string Count(std::size_t moves) { return Counted(static_cast<long long>(moves), "move"); }
 
 // Parses the number after a command. Returns `otherwise` if there is none.
 std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
   if (text.empty()) return otherwise;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= 1 &&
-      number <= kMostSteps) {
-    return number;
-  }
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (number && *number >= 1 && *number <= kMostSteps) return *number;
   throw InputError(fmt::format("{}: found '{}', expected a whole number from 1 to {}", command,
                                text, kMostSteps));
 }
+
+// `Game` holds the current state of a puzzle and the moves that led to it from the start.
+class Game {
+ public:
+  // `domain` must outlive the game.
+  Game(const Domain& domain, std::vector<std::uint8_t> start)
+      : domain_(domain), state_(std::move(start)) {}
+
+  std::span<const std::uint8_t> state() const { return state_; }
+  bool solved() const { return IsGoal(domain_, state()); }
+
+  // Number and total cost of the moves since the start, without undone ones.
+  std::size_t moves() const { return made_.size(); }
+  float cost() const {
+    float cost = 0;
+    for (const Made& made : made_) cost += made.cost;
+    return cost;
+  }
+
+  // Makes the moves one by one, up to the first that does not apply. Returns how many it made.
+  std::size_t Move(std::span<const Action> actions) {
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (!Applies(actions[i])) return i;
+      made_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
+      domain_.Apply(Rows(std::span(state_)), {&actions[i], 1});
+    }
+    return actions.size();
+  }
+
+  // Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
+  std::size_t Undo(std::size_t count) {
+    count = std::min(count, made_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      state_ = std::move(made_.back().before);
+      made_.pop_back();
+    }
+    return count;
+  }
+
+  // Restarts the game from `start`, with no moves made.
+  void Start(std::vector<std::uint8_t> start) {
+    state_ = std::move(start);
+    made_.clear();
+  }
+
+ private:
+  struct Made {
+    std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
+    float cost;
+  };
+
+  bool Applies(Action action) const {
+    std::vector<std::uint8_t> applies(static_cast<std::size_t>(domain_.spec().num_actions()));
+    domain_.Mask(ConstRows(state()), applies);
+    return applies[action] != 0;
+  }
+
+  const Domain& domain_;
+  std::vector<std::uint8_t> state_;
+  std::vector<Made> made_;
+};
+
+// `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
+// std::getline, it returns once a stop is requested.
+class LineReader {
+ public:
+  // Returns the next line without its line feed, or nothing at the end of the input or once `stop`
+  // is reached. Throws Error if the input cannot be read.
+  std::optional<std::string> Next(const StopSignal& stop) {
+    std::size_t end = read_.find('\n');
+    while (end == std::string::npos) {
+      const std::size_t seen = read_.size();
+      if (!Fill(stop)) break;
+      end = read_.find('\n', seen);
+    }
+    if (stop.Reached() || (end == std::string::npos && read_.empty())) return std::nullopt;
+    std::string line = read_.substr(0, end);
+    read_.erase(0, end == std::string::npos ? end : end + 1);
+    return line;
+  }
+
+ private:
+  // A signal that arrives between the check of `stop` and the wait is noticed after this time.
+  static constexpr int kPollIntervalMs = 100;
+
+  // Waits for more input. Returns false at the end of the input or once `stop` is reached.
+  bool Fill(const StopSignal& stop) {
+    while (!stop.Reached()) {
+      pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+      if (::poll(&input, 1, kPollIntervalMs) <= 0) continue;
+      std::array<char, 4096> bytes{};
+      const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) {
+        throw Error(std::string("cannot read standard input: ") + std::strerror(errno));
+      }
+      read_.append(bytes.data(), static_cast<std::size_t>(count));
+      return count > 0;
+    }
+    return false;
+  }
+
+  std::string read_;  // read but not yet returned
+};
 
 // An interactive session. Each line of the input is moves or a command.
 class Session {
@@ -273,8 +380,6 @@ void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
       fmt::format("the network of {} is for {}, not for {}", args.model.run, trained, wanted));
 }
 
-}  // namespace
-
 int RunPlay(const PlayArgs& args) {
   if (!args.model.run.empty()) {
     const std::unique_ptr<HintProvider> hints = OpenHintProvider(args.model);
@@ -286,6 +391,23 @@ int RunPlay(const PlayArgs& args) {
   }
   const auto domain = MakeDomain(args.start.domain);
   return Session(*domain, nullptr, args.start).Run();
+}
+
+}  // namespace
+
+void AddPlay(CommandLine& line) {
+  const auto args = std::make_shared<PlayArgs>();
+  CLI::App& play = AddCommand(line, "play", "Play a puzzle, with hints from a network",
+                              [args] { return RunPlay(*args); });
+  AddStartOptions(play, args->start);
+  AddModelOptions(play, args->model);
+  play.footer(
+      "Each input line is moves or a command; `help` lists the commands. With a network\n"
+      "(--model), `hint` shows the estimated cost to the goal and the best move, and `solve`\n"
+      "shows a solution.\n\n"
+      "  tandem play npuzzle:4 --random 100\n"
+      "  tandem play cube3 --model runs/my-run --scramble \"R U R' U'\"\n"
+      "  printf 'R U\\nundo\\nstate\\n' | tandem play cube3");
 }
 
 }  // namespace tandem

@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/commands.h"
+#include "apps/command_line.h"
+#include "apps/output.h"
 #include "base/json.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
@@ -20,13 +22,19 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+struct ShardsArgs {
+  std::string folder;
+  bool list = false;  // do not read the chunks
+  bool json = false;
+};
+
 // What the command found out about one shard.
 struct Finding {
   const ShardSet::Shard* shard;
   std::int64_t first_row = 0;
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;             ///< stored size of the chunks
-  std::vector<std::string> problems;  ///< each names file and chunk
+  std::int64_t bytes = 0;             // stored size of the chunks
+  std::vector<std::string> problems;  // each names file and chunk
 };
 
 Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
@@ -129,8 +137,6 @@ void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
   }
 }
 
-}  // namespace
-
 int RunShards(const ShardsArgs& args) {
   const ShardSet set(args.folder);
   const bool verify = !args.list;
@@ -158,6 +164,20 @@ int RunShards(const ShardsArgs& args) {
     PrintEnd(all, verify, watch.Seconds());
   }
   return whole ? kDone : kFailed;
+}
+
+}  // namespace
+
+void AddShards(CommandLine& line) {
+  const auto args = std::make_shared<ShardsArgs>();
+  CLI::App& shards = AddCommand(line, "shards", "List the shards in a folder and verify them",
+                                [args] { return RunShards(*args); });
+  shards.add_option("folder", args->folder, "Folder that `tandem generate` wrote")
+      ->required()
+      ->type_name("DIR");
+  shards.add_flag("--list", args->list, "List the shards without reading their chunks");
+  shards.add_flag("--json", args->json, "Print JSON");
+  shards.footer("Exit codes: 0 the set is complete; 1 some of it is missing or damaged.");
 }
 
 }  // namespace tandem

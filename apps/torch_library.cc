@@ -74,6 +74,7 @@ void KeepFreedMemory() {
   ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 
+// Returns a function of the library.
 template <class Function>
 Function* Find(const char* symbol) {
   // This comes before dlopen, because OpenMP reads its variables when LibTorch is loaded.
@@ -100,8 +101,9 @@ int RunSolve(const SolveArgs& args) {
   return Find<decltype(tandem_run_solve)>("tandem_run_solve")(args);
 }
 
-int RunGenerateWithNetwork(const GenerateArgs& args) {
-  return Find<decltype(tandem_run_generate)>("tandem_run_generate")(args);
+int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
+  return Find<decltype(tandem_with_labelling_network)>("tandem_with_labelling_network")(config,
+                                                                                        work);
 }
 
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args) {

@@ -1,23 +1,91 @@
-// Loads libtandem_torch on first use, because loading LibTorch takes half a second, and
-// `tandem --help` should not take that long.
+// The boundary between the program and libtandem_torch, which holds the work that needs LibTorch
+// (apps/torch/). The program opens the library on first use, because loading LibTorch takes half a
+// second, and `tandem --help` should not take that long. Functions throw Error if it cannot be
+// loaded.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "apps/commands.h"
-#include "apps/hint_provider.h"
+#include "base/stop_signal.h"
+#include "config/load.h"
+#include "search/greedy.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
 
 namespace tandem {
 
-/// Run `tandem train` and `tandem solve`. Like the functions below, they throw Error if the library
-/// cannot be loaded.
+struct TrainArgs {
+  std::string config;
+  std::string out;     ///< "": a new folder under runs/
+  std::string resume;  ///< run to continue; "": start a run from `config`
+  std::vector<Override> overrides;
+};
+
+/// `ModelArgs` names a network that `tandem train` trained, and changes to its run's config.
+struct ModelArgs {
+  std::string run;
+  std::string checkpoint = "last";  ///< "last", "best" or a file
+  std::vector<Override> overrides;
+};
+
+struct SolveArgs {
+  ModelArgs model;
+  std::string states;
+  std::string out;  ///< "": standard output
+  std::optional<std::int64_t> limit;
+};
+
+/// Run `tandem train` and `tandem solve`. Return the exit code.
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 
-/// Runs `tandem generate` for targets that need a network.
-int RunGenerateWithNetwork(const GenerateArgs& args);
+/// `Labelling` says how the rows of `tandem generate` get their labels.
+struct Labelling {
+  Config config;                 ///< without `auto`
+  Evaluator* network = nullptr;  ///< null if the target needs no network
+  std::string weights_sha256;    ///< of the network
+  std::string instruction_set;   ///< CPU instructions that evaluate the network: "AVX512"
+};
+
+/// Calls `work` with the network of `config.network.init_from`, and returns its result.
+int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work);
+
+/// `HintProvider` gives hints and solutions for the puzzle that its network was trained on.
+class HintProvider {
+ public:
+  virtual ~HintProvider() = default;
+
+  /// The puzzle that the network was trained on.
+  virtual const Domain& domain() const = 0;
+
+  /// Returns the network's estimate for `state` and its best move.
+  virtual Hint Ask(std::span<const std::uint8_t> state) = 0;
+
+  /// Searches for a solution as `tandem solve` does, and checks it by replaying it. Throws Stopped
+  /// once `stop` is reached.
+  virtual SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) = 0;
+
+  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
+  virtual std::string Failure(const SearchResult& result) const = 0;
+};
 
 /// Loads the network of a run for `tandem play`. Throws InputError if the run has none.
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
+
+// The symbols of the library.
+extern "C" {
+int tandem_run_train(const TrainArgs& args);
+int tandem_run_solve(const SolveArgs& args);
+int tandem_with_labelling_network(const Config& config,
+                                  const std::function<int(const Labelling&)>& work);
+HintProvider* tandem_open_hint_provider(const ModelArgs& args);  // the caller owns it
+}
 
 }  // namespace tandem

@@ -1,216 +1,13 @@
-// tandem train CONFIG
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+// tandem train CONFIG: the options. torch/train.cc trains.
+#include <memory>
 
-#include <algorithm>
-#include <filesystem>
-
-#include "apps/commands.h"
-#include "apps/plain_errors.h"
-#include "apps/progress.h"
-#include "apps/run_folder.h"
-#include "apps/signals.h"
-#include "base/log.h"
-#include "base/machine.h"
-#include "base/text.h"
-#include "config/fields.h"
-#include "data/shard_set.h"
-#include "domain/plugin.h"
+#include "apps/command_line.h"
 #include "tandem/error.h"
-#include "tandem/registry.h"
-#include "train/calibrate.h"
-#include "train/memory_plan.h"
-#include "train/report.h"
-#include "train/resume.h"
-#include "train/run_profile.h"
-#include "train/train_run.h"
 
 namespace tandem {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string DescribeNetwork(const NetworkConfig& network) {
-  std::string widths = std::to_string(network.width);
-  if (network.stem_width > 0) widths = fmt::format("{}-{}", network.stem_width, widths);
-  return fmt::format("{}, {}", widths, Counted(network.blocks, "residual block"));
-}
-
-// Warns if the labels of the shards are not those that the config asks for, or if rows generated
-// during the run would differ from the rows of the shards.
-void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
-  const bool mixed = c.live_part_of(c.train.batch_size) > 0;
-  const std::string target = ValueText(c, "generate.target");
-  if (set.target != target) {
-    LogWarning(fmt::format(
-        "the shards were labelled with target {}, but generate.target is {}{}", set.target, target,
-        mixed ? "; the labels of a batch will differ in meaning" : ", which is not used"));
-  }
-  for (const auto& [key, value] : set.provenance) {
-    if (!mixed || !key.starts_with("generate.")) continue;
-    const std::string own = FindValueText(c, key).value_or("unknown");  // another version's key
-    if (own == value) continue;
-    LogWarning(
-        fmt::format("{} is {} for the shards and {} for the rows that are generated during the run",
-                    key, value, own));
-  }
-}
-
-std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
-  const std::int64_t live = c.live_part_of(c.train.batch_size);
-  const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
-  return fmt::format(
-      "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
-      WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
-      live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
-}
-
-// Logs what the run will do and how much memory it will take, before anything large is allocated.
-// Throws InputError if the run would exceed a memory limit.
-void Announce(const Config& c, const std::string& device, const fs::path& out) {
-  const auto value = [&](std::string_view key) { return ValueText(c, key); };
-  const MemoryPlan plan = PlanMemory(c);
-  const bool searches = c.generate.search != GenerateSearch::kNone;
-  LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
-                      value("generate.target"),
-                      searches ? fmt::format(" by {} search", value("generate.search")) : "",
-                      value("pipeline.mode")));
-  if (c.pipeline.mode == Mode::kSyncMain) {
-    LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
-  }
-  LogInfo(fmt::format(
-      "  network   {} net of {}, {}: {} parameters", c.network.head == Head::kV ? "V" : "Q",
-      DescribeNetwork(c.network),
-      c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
-      WithThousands(plan.parameters)));
-  LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers", device,
-                      *c.train.threads, value("train.precision"), *c.generate.workers));
-  LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows",
-                      c.train.follows_clock ? "about " : "", *c.train.max_updates,
-                      c.train.iterations_per_update, c.train.batch_size));
-  LogInfo(fmt::format("  memory    {}", Describe(plan)));
-  if (c.data.source == DataSource::kShards) {
-    const ShardSetSpec set = ReadShardSetSpec(c.data.path);
-    LogInfo("  data      " + DescribeShards(c, set));
-    WarnOfDifferences(set, c);
-    WarnOfStrays(c.data.path, set.num_shards());
-  }
-  if (HasGrowingTargets(c)) {
-    LogInfo(
-        "  loss      rises when targets grow, even while the network improves; judge by the share "
-        "solved");
-  }
-  LogInfo(fmt::format("  folder    {}", out.string()));
-  CheckLimits(plan, c);
-}
-
-const char* Describe(RunEnd end) {
-  switch (end) {
-    case RunEnd::kAllUpdates:
-      return "all updates done";
-    case RunEnd::kTimeLimit:
-      return "the time limit was reached";
-    case RunEnd::kStopped:
-      return "stopped on request";
-  }
-  return "";
-}
-
-void Report(const RunSummary& summary, const Config& config, const fs::path& out) {
-  const double rate = static_cast<double>(summary.examples) / summary.wall_s;
-  const std::string loss =
-      summary.iterations > 0
-          ? fmt::format(", loss {:.4f}{}", summary.final_loss,
-                        HasGrowingTargets(config) ? " against growing targets" : "")
-          : "";
-  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
-                      Describe(summary.end), Counted(summary.updates, "update"),
-                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
-                      WithThousands(static_cast<long long>(rate)), loss,
-                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
-  for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
-  LogInfo("  " + DescribeCores(summary.time, NumCores()));
-  if (summary.data) {
-    for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
-  }
-  LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
-  if (summary.validation) {
-    LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
-                        100 * summary.validation->solve_rate,
-                        config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
-                        DescribeError(summary.validation->value_error, config),
-                        summary.best_update));
-  }
-  if (summary.end == RunEnd::kStopped) {
-    LogInfo(fmt::format("next: tandem train --resume {}", out.string()));
-  } else {
-    LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
-  }
-  LogInfo(DescribeLearning(summary, config));
-}
-
-int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
-  ProgressDisplay progress(run.config());
-  run.AddObserver(progress);
-  while (run.RunUpdate()) {
-  }
-  progress.Close();
-  const RunSummary summary = run.Finish();
-  Report(summary, run.config(), directory.path());
-  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
-}
-
-// Does a whole run in a folder that has been claimed for it.
-int TrainIn(const RunDirectory& directory, const Config& asked,
-            const std::shared_ptr<Device>& device, const StopOnSignals& signals,
-            const Stopwatch& began) {
-  Config config = ResolveAutos(asked, *device);
-  config = MeasureThreads(config, asked, device, signals.stop());
-  config = ResolveMaxUpdates(config, device, began, signals.stop());
-  Announce(config, device->description(), directory.path());
-  TrainRun run(config, device, directory, signals.stop(), began);
-  return Run(run, directory, signals);
-}
-
-int TrainNew(const TrainArgs& args) {
-  const Stopwatch began;
-  const Config asked = LoadConfig(args.config, args.overrides);
-  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const RunDirectory directory =
-      RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
-  const StopOnSignals signals(ClosedPipe::kStops);
-  try {
-    return TrainIn(directory, asked, device, signals, began);
-  } catch (const Stopped&) {
-    directory.Abandon();
-    LogWarning("stopped before training began");
-    return kSignalBase + signals.caught();
-  } catch (...) {
-    directory.Abandon();  // does nothing if the run has already written files
-    throw;
-  }
-}
-
-int Resume(const TrainArgs& args) {
-  const Stopwatch began;
-  CheckMayChange(args.overrides);
-  const RunDirectory directory = RunDirectory::Reopen(args.resume);
-  const Checkpoint checkpoint(directory.checkpoint());
-  const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
-  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
-  const RunCounters done = checkpoint.Counters();
-  CheckSomethingIsLeft(asked, done, directory.path());
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const Config config = ResolveAutos(asked, *device);
-  const StopOnSignals signals(ClosedPipe::kStops);
-  Announce(config, device->description(), directory.path());
-  TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
-  LogInfo(fmt::format("continuing after update {} of {}", done.updates, *config.train.max_updates));
-  return Run(run, directory, signals);
-}
-
-int Train(const TrainArgs& args) {
+int Run(const TrainArgs& args) {
   const bool resume = !args.resume.empty();
   if (resume && (!args.config.empty() || !args.out.empty())) {
     throw InputError(
@@ -219,12 +16,37 @@ int Train(const TrainArgs& args) {
   if (!resume && args.config.empty()) {
     throw InputError("expected a config, such as configs/quickstart.yaml, or --resume RUN_DIR");
   }
-  return resume ? Resume(args) : TrainNew(args);
+  return RunTrain(args);
 }
 
 }  // namespace
-}  // namespace tandem
 
-extern "C" int tandem::tandem_run_train(const TrainArgs& args) {
-  return WithPlainErrors([&] { return Train(args); });
+void AddTrain(CommandLine& line) {
+  const auto args = std::make_shared<TrainArgs>();
+  CLI::App& train = AddCommand(line, "train", "Train a network from a YAML config",
+                               [args] { return Run(*args); });
+  train.add_option("config", args->config, "YAML config, such as configs/quickstart.yaml")
+      ->type_name("CONFIG");
+  train
+      .add_option("--out", args->out, "New or empty folder for the run (default: runs/CONFIG-TIME)")
+      ->type_name("DIR");
+  train.add_option("--resume", args->resume, "Continue a run that was stopped or killed")
+      ->type_name("RUN_DIR");
+  AddSetOption(train, args->overrides);
+  AddKeyOption(train, args->overrides, "mode", "pipeline.mode", "async, sequential or sync_main");
+  AddKeyOption(train, args->overrides, "device", "device", "auto, cpu, cuda or cuda:N");
+  AddKeyOption(train, args->overrides, "seed", "seed", "Seed of every random number");
+  train.footer(
+      "Workers generate examples into one buffer while the network trains on the other.\n"
+      "Ctrl-C ends the run after the current step and saves its state. --resume continues it;\n"
+      "on a CPU it ends with the same weights as a run that was never stopped.\n\n"
+      "  tandem train configs/quickstart.yaml\n"
+      "  tandem train configs/quickstart.yaml --set train.batch_size=1000 --seed 7\n"
+      "  tandem train --resume runs/my-run\n\n"
+      "The folder receives config.yaml (every key, with `auto` replaced), metrics.jsonl (a line\n"
+      "per update), checkpoint.pt (for `tandem solve`, and for Python's torch.load), best.pt\n"
+      "(the best validated weights) and summary.json.\n" +
+      std::string(kExitCodes));
 }
+
+}  // namespace tandem

@@ -1,11 +1,24 @@
-// Small helpers for formatting messages.
+// Small helpers for parsing numbers and for formatting messages.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace tandem {
+
+/// Parses the whole of `text` as a number. Returns nothing if any part of it is not.
+template <class Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
 
 /// The candidate with the least edit distance to `word`, for suggestions. Returns "" if the
 /// distance is more than a third of the word's length and more than 2.

@@ -1,4 +1,4 @@
-// Statistics of a few measurements.
+// Compares the runs of several variants: statistics, a table and verdicts.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/run_record.h"
-#include "compare/variants.h"
+#include "compare/runs.h"
 
 namespace tandem {
 
@@ -23,6 +22,9 @@ struct Spread {
 /// Returns the spread of one or more values.
 Spread SpreadOf(std::span<const double> values);
 
+/// Returns nothing if a value is missing.
+std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values);
+
 /// Returns the p-value of a paired permutation test: the probability of a mean at least as far from
 /// 0 as that of `differences`, if chance alone decides the sign of each difference. Exact up to
 /// kExactPairs pairs; beyond that, estimated from a million random choices of signs, with at most
@@ -33,12 +35,6 @@ Spread SpreadOf(std::span<const double> values);
 double ChanceOf(std::span<const double> differences);
 
 inline constexpr std::size_t kExactPairs = 20;
-
-/// `VariantRuns` holds the runs of a variant, one for each seed, in the order of the seeds.
-struct VariantRuns {
-  Variant variant;
-  std::vector<RunRecord> runs;
-};
 
 /// `Ideal` is the shortest time in which perfect overlap could do the work of a sequential run,
 /// without the cold start. It is the largest of the generator's critical path, the main thread's

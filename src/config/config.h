@@ -1,44 +1,28 @@
-// The settings of a run. Each default is defined here, next to its field, and nowhere else.
-// fields.cc gives each field its key, its range and its meaning.
+// The settings of a run: a struct for each section of a config, and `Config`, which has all of
+// them. Each default is defined here, next to its field, and nowhere else. fields.cc gives each
+// field its key, its range and its meaning; choices.h has the enums.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include "config/choices.h"
 
 namespace tandem {
 
 /// Largest number of rows in a batch.
 inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 
-/// A whole number; nothing if the config says `auto`. The run then chooses a number before update
-/// 0.
+/// A whole number, or nothing if the config says `auto`. The run then chooses one before update 0.
 using AutoInt = std::optional<std::int64_t>;
-
-enum class Mode { kAsync, kSequential, kSyncMain };
-enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
-enum class GenerateSearch { kNone, kGreedy, kAStar };
-enum class Head { kV, kQ };
-enum class Norm { kNone, kBatch, kLayer };
-enum class OptimizerKind { kAdam, kAdamW };
-enum class Schedule { kConstant, kLinear, kCosine, kExponential };
-enum class Loss { kSquared, kHuber };
-enum class Measure { kSolveRate, kValueError };
-enum class SearchMethod { kBeam, kAStar };
-enum class DataSource { kLive, kShards };
-enum class OnDamage { kStop, kSkip };
-enum class ChunkReading { kRead, kMap };
-enum class MetricsPlace { kCpu, kDevice };
-enum class Precision { kAuto, kFp32, kBf16 };
-
-/// Whether the labels of `target` come from a network.
-inline bool NeedsNetwork(Target target) { return target != Target::kWalkLength; }
 
 struct DomainConfig {
   std::string name = "cube3";
-  std::string argument;  ///< of the puzzle's parameter; in a config its key is DomainParameter::key
+  std::string argument;  ///< of the puzzle's parameter; its key is DomainParameter::key
 
   /// Returns the name that MakeDomain takes: "cube3", "npuzzle:4".
   std::string full_name() const { return argument.empty() ? name : name + ":" + argument; }
@@ -106,14 +90,14 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
 };
 
+/// The section `train`.
 struct TrainingConfig {
   std::int64_t batch_size = 1000;
   std::int64_t batch_doubles_every = 0;
   std::int64_t iterations_per_update = 100;
   AutoInt max_updates = 100;
-  std::string plan;  ///< UpdatePlan::text if the run revised its plan, else empty
-  bool follows_clock =
-      false;  ///< has no key; true if max_updates was auto: the run revises its plan
+  std::string plan;            ///< UpdatePlan::text() if the run revised its plan, else empty
+  bool follows_clock = false;  ///< has no key; max_updates was auto, so the run revises its plan
   double max_seconds = 0;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
@@ -171,6 +155,7 @@ struct ProfileConfig {
   std::int64_t trace_epochs = 5;
 };
 
+/// `Config` holds every setting of a run. LoadConfig reads and checks one.
 struct Config {
   DomainConfig domain;
   PipelineConfig pipeline;
@@ -193,8 +178,7 @@ struct Config {
   /// Returns the batch size of an update: train.batch_size, doubled every
   /// train.batch_doubles_every updates.
   std::int64_t batch_size_of(std::int64_t update) const {
-    constexpr std::int64_t kMostDoublings =
-        32;  // avoids overflow; CheckTogether rejects such configs
+    constexpr std::int64_t kMostDoublings = 32;  // avoids overflow; Validate rejects such configs
     const std::int64_t every = train.batch_doubles_every;
     return train.batch_size << (every > 0 ? std::min(update / every, kMostDoublings) : 0);
   }
@@ -215,5 +199,13 @@ struct Config {
     return live_part_of(batch_size_of(update)) * train.iterations_per_update;
   }
 };
+
+/// Reports that `key` contradicts `other`. `why` says what was expected and what to change. The
+/// caller adds both values and where they were set, and throws InputError.
+using Contradiction =
+    std::function<void(const std::string& key, const std::string& other, const std::string& why)>;
+
+/// Calls `contradiction`, which must throw, for the first pair of keys that contradict each other.
+void Validate(const Config& config, const Contradiction& contradiction);
 
 }  // namespace tandem

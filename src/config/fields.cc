@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -11,41 +11,58 @@
 
 namespace tandem {
 
-std::optional<int> CudaIndex(std::string_view name) {
-  if (name == "cuda") return 0;
-  if (!name.starts_with("cuda:")) return std::nullopt;
-  name.remove_prefix(5);
-  int index = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (error != std::errc() || end != name.data() + name.size() || index < 0) return std::nullopt;
-  return index;
-}
-
-bool IsDeviceName(std::string_view name) {
-  return name == "auto" || name == "cpu" || CudaIndex(name).has_value();
-}
-
 namespace {
 
-template <class Value>
-ChoiceField Choice(Value& value, std::vector<std::pair<Value, std::string>> choices) {
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+std::string IntRange(std::int64_t least, std::int64_t most) {
+  if (most == kMany) return fmt::format("a whole number of at least {}", least);
+  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
+}
+
+// Explains each choice after `question`: "question a: meaning. b, c: meaning."
+template <class Table>
+std::string ExplainChoices(std::string_view question, const Table& choices) {
+  std::string text(question);
+  std::string names;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", choices[i].name);
+    if (i + 1 < choices.size() && choices[i + 1].meaning == choices[i].meaning) continue;
+    if (!choices[i].meaning.empty()) {
+      text += fmt::format("{}{}: {}.", text.empty() ? "" : " ", names, choices[i].meaning);
+    }
+    names.clear();
+  }
+  return text;
+}
+
+// `choices` is a table of choices.h, which outlives every field.
+template <class Value, std::size_t kNumber>
+ChoiceField FieldFor(Value& value, const std::array<Choice<Value>, kNumber>& choices) {
   ChoiceField field;
-  for (const auto& [unused, name] : choices) field.names.push_back(name);
-  field.get = [&value, choices] {
-    const auto found = std::ranges::find(choices, value, &std::pair<Value, std::string>::first);
-    return static_cast<std::size_t>(found - choices.begin());
+  for (const Choice<Value>& choice : choices) field.names.emplace_back(choice.name);
+  field.get = [&value, &choices] {
+    const auto* const row = std::ranges::find(choices, value, &Choice<Value>::value);
+    return static_cast<std::size_t>(row - choices.begin());
   };
-  field.set = [&value, choices = std::move(choices)](std::size_t index) {
-    value = choices[index].first;
-  };
+  field.set = [&value, &choices](std::size_t index) { value = choices.at(index).value; };
   return field;
 }
 
-ChoiceField Switch(bool& value) { return Choice(value, {{false, "false"}, {true, "true"}}); }
+template <class Value, std::size_t kNumber>
+Field ChoiceKey(std::string key, std::string_view question, Value& value,
+                const std::array<Choice<Value>, kNumber>& choices, bool try_first = false) {
+  return {std::move(key), ExplainChoices(question, choices), FieldFor(value, choices), try_first};
+}
 
-ChoiceField PrecisionChoice(Precision& value) {
-  return Choice(
-      value, {{Precision::kAuto, "auto"}, {Precision::kFp32, "fp32"}, {Precision::kBf16, "bf16"}});
+ChoiceField Switch(bool& value) {
+  static constexpr auto kSwitch = std::to_array<Choice<bool>>({{false, "false"}, {true, "true"}});
+  return FieldFor(value, kSwitch);
 }
 
 // Marks one of the few keys that a new user should try first.
@@ -59,14 +76,7 @@ std::vector<Field> FieldsOf(Config& c) {
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
        kTryFirst},
 
-      {"pipeline.mode",
-       "async: generate the next buffer while training on the current one. sequential: generate, "
-       "then train. sync_main: the network being trained guides the searches, and rows are "
-       "labelled just before they are trained on.",
-       Choice(c.pipeline.mode, {{Mode::kAsync, "async"},
-                                {Mode::kSequential, "sequential"},
-                                {Mode::kSyncMain, "sync_main"}}),
-       kTryFirst},
+      ChoiceKey("pipeline.mode", "", c.pipeline.mode, kModes, kTryFirst),
       {"pipeline.overlap",
        "false: async mode alternates generation and training instead of overlapping them. The "
        "weights stay the same; use it to measure what overlap gains.",
@@ -80,20 +90,9 @@ std::vector<Field> FieldsOf(Config& c) {
        "refresh it after every update.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
 
-      {"generate.target",
-       "Label of an example. walk_length: the cost of the random walk that led to the state. "
-       "value_iteration: the minimum over all actions of the action's cost plus the target "
-       "network's estimate for the child. capped_value_iteration: the smaller of the two.",
-       Choice(c.generate.target, {{Target::kWalkLength, "walk_length"},
-                                  {Target::kValueIteration, "value_iteration"},
-                                  {Target::kCappedValueIteration, "capped_value_iteration"}}),
-       kTryFirst},
-      {"generate.search",
-       "States that become examples. none: the ends of random walks. greedy, astar: the states "
-       "that such a search expands when it starts from the end of a random walk.",
-       Choice(c.generate.search, {{GenerateSearch::kNone, "none"},
-                                  {GenerateSearch::kGreedy, "greedy"},
-                                  {GenerateSearch::kAStar, "astar"}})},
+      ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
+      ChoiceKey("generate.search", "States that become examples.", c.generate.search,
+                kGenerateSearches),
       {"generate.search_iterations",
        "Number of consecutive states that one search contributes. If a search reaches a goal "
        "earlier, it restarts from a new scramble.",
@@ -113,23 +112,16 @@ std::vector<Field> FieldsOf(Config& c) {
       {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
-      {"data.source",
-       "live: generate examples during the run. shards: read examples from files that `tandem "
-       "generate` wrote.",
-       Choice(c.data.source, {{DataSource::kLive, "live"}, {DataSource::kShards, "shards"}})},
+      ChoiceKey("data.source", "", c.data.source, kDataSources),
       {"data.path", "Folder that contains the shards.", NullTextField{&c.data.path}},
       {"data.live_share",
        "Share of each batch that is generated during the run; the rest comes from shards. Used "
        "only with data.source: shards.",
        RealField{&c.data.live_share, 0, 1}},
-      {"data.on_damage",
-       "What to do if a chunk of a shard is missing, truncated or altered. stop: end the run. "
-       "skip: leave the chunk out and count it.",
-       Choice(c.data.on_damage, {{OnDamage::kStop, "stop"}, {OnDamage::kSkip, "skip"}})},
-      {"data.reading",
-       "read: read chunks into memory. map: map the file into memory and copy chunks from the "
-       "mapping, which requires uncompressed shards.",
-       Choice(c.data.reading, {{ChunkReading::kRead, "read"}, {ChunkReading::kMap, "map"}})},
+      ChoiceKey("data.on_damage",
+                "What to do if a chunk of a shard is missing, truncated or altered.",
+                c.data.on_damage, kOnDamage),
+      ChoiceKey("data.reading", "", c.data.reading, kChunkReadings),
       {"data.cpu_prefetch", "Number of chunks read ahead from disk into host memory.",
        IntField{&c.data.cpu_prefetch, 1, 1024}},
       {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
@@ -145,10 +137,7 @@ std::vector<Field> FieldsOf(Config& c) {
        "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
        NullTextField{&c.replay.map_to}},
 
-      {"network.head",
-       "v: one output, the cost-to-go of the state. q: one output per action, the action's cost "
-       "plus the child's cost-to-go.",
-       Choice(c.network.head, {{Head::kV, "v"}, {Head::kQ, "q"}})},
+      ChoiceKey("network.head", "", c.network.head, kHeads),
       {"network.stem_width",
        "Width of an extra first layer before the residual blocks. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
@@ -156,29 +145,17 @@ std::vector<Field> FieldsOf(Config& c) {
        kTryFirst},
       {"network.blocks", "Number of residual blocks, each with two linear layers.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
-      {"network.norm", "Normalisation after each hidden linear layer.",
-       Choice(c.network.norm,
-              {{Norm::kNone, "none"}, {Norm::kBatch, "batch"}, {Norm::kLayer, "layer"}})},
+      ChoiceKey("network.norm", "Normalisation after each hidden linear layer.", c.network.norm,
+                kNorms),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
        NullTextField{&c.network.init_from}},
 
-      {"optimizer.name",
-       "adam: Adam, with weight decay added to the gradient. adamw: Adam with decoupled weight "
-       "decay.",
-       Choice(c.optimizer.name,
-              {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}})},
+      ChoiceKey("optimizer.name", "", c.optimizer.name, kOptimizers),
       {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
        RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
-      {"optimizer.schedule",
-       "Learning-rate schedule. constant: no change. linear, cosine: decrease to "
-       "final_learning_rate at the last iteration. exponential: multiply by decay after every "
-       "iteration.",
-       Choice(c.optimizer.schedule, {{Schedule::kConstant, "constant"},
-                                     {Schedule::kLinear, "linear"},
-                                     {Schedule::kCosine, "cosine"},
-                                     {Schedule::kExponential, "exponential"}})},
+      ChoiceKey("optimizer.schedule", "Learning-rate schedule.", c.optimizer.schedule, kSchedules),
       {"optimizer.final_learning_rate",
        "Learning rate at which the linear and cosine schedules end.",
        RealField{&c.optimizer.final_learning_rate, 0, 10}},
@@ -220,12 +197,10 @@ std::vector<Field> FieldsOf(Config& c) {
        "Revisions of the number of updates, which the learning rate followed. Runs with "
        "max_updates: auto write it: `0:180 12:150` means 180 updates planned from update 0 on, and "
        "150 from update 12 on. null: no revision.",
-       NullTextField{&c.train.plan}},
+       NullTextField{&c.train.plan, "a plan, or null"}},
       {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
        RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
-      {"train.loss",
-       "squared: squared error. huber: squared for errors up to huber_delta, linear above.",
-       Choice(c.train.loss, {{Loss::kSquared, "squared"}, {Loss::kHuber, "huber"}})},
+      ChoiceKey("train.loss", "", c.train.loss, kLosses),
       {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
        RealField{&c.train.huber_delta, 1e-6, 1e6}},
       {"train.accumulation_steps",
@@ -236,9 +211,8 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
        "long run shows that fewer are faster.",
        AutoIntField{&c.train.threads, 1, 1024}},
-      {"train.precision",
-       "Precision of matrix products in training. auto: bf16 where it is fast, otherwise fp32.",
-       PrecisionChoice(c.train.precision)},
+      ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
+                kPrecisions),
 
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "
@@ -259,12 +233,10 @@ std::vector<Field> FieldsOf(Config& c) {
       {"inference.threads",
        "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
        AutoIntField{&c.inference.threads, 1, 1024}},
-      {"inference.precision",
-       "Precision of the network's inference copy. auto: bf16 where it is fast, otherwise fp32.",
-       PrecisionChoice(c.inference.precision)},
+      ChoiceKey("inference.precision", "Precision of the network's inference copy.",
+                c.inference.precision, kPrecisions),
 
-      {"search.method", "beam: beam search. astar: batched weighted A*.",
-       Choice(c.search.method, {{SearchMethod::kBeam, "beam"}, {SearchMethod::kAStar, "astar"}})},
+      ChoiceKey("search.method", "", c.search.method, kSearchMethods),
       {"search.beam_width", "Number of states that beam search keeps at each depth.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
@@ -297,11 +269,8 @@ std::vector<Field> FieldsOf(Config& c) {
        "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
        "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
        NullTextField{&c.validation.file}},
-      {"validation.best_by",
-       "Measure that decides which checkpoint is the best. solve_rate: the highest share of states "
-       "that greedy descent solves. value_error: the lowest error of the estimates.",
-       Choice(c.validation.best_by,
-              {{Measure::kSolveRate, "solve_rate"}, {Measure::kValueError, "value_error"}})},
+      ChoiceKey("validation.best_by", "Measure that decides which checkpoint is the best.",
+                c.validation.best_by, kMeasures),
       {"validation.batch_size", "Number of validation states that are evaluated at once.",
        IntField{&c.validation.batch_size, 1, 1 << 20}},
       {"validation.prefetch",
@@ -318,11 +287,8 @@ std::vector<Field> FieldsOf(Config& c) {
        "true: copy validation batches to the GPU on a stream of their own. false: copies wait for "
        "earlier work on the training stream.",
        Switch(c.validation.prefetch.copy_stream)},
-      {"validation.metrics",
-       "Where errors are summed. cpu: copy every estimate to the host and sum there. device: sum "
-       "on the device and copy only the sums.",
-       Choice(c.validation.metrics,
-              {{MetricsPlace::kCpu, "cpu"}, {MetricsPlace::kDevice, "device"}})},
+      ChoiceKey("validation.metrics", "Where errors are summed.", c.validation.metrics,
+                kMetricsPlaces),
       {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
 
       {"checkpoint.every_updates",
@@ -378,32 +344,6 @@ std::vector<Field> FieldsOf(Config& c) {
   return fields;
 }
 
-namespace {
-
-// Parses the whole of `text` as a number. Returns nothing if any part of it is not.
-template <class Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || at != end) return std::nullopt;
-  return number;
-}
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
-
-std::string IntRange(std::int64_t least, std::int64_t most) {
-  if (most == kMany) return fmt::format("a whole number of at least {}", least);
-  return fmt::format("a whole number from {} to {}", least, WithThousands(most));
-}
-
-}  // namespace
-
 std::string Field::section() const {
   const std::size_t dot = key.find('.');
   return dot == std::string::npos ? "" : key.substr(0, dot);
@@ -423,7 +363,7 @@ std::string Expected(const Field& field) {
             return fmt::format("a number from {:g} to {:g}, or null", f.least, f.most);
           },
           [](const TextField& f) { return f.expected; },
-          [](const NullTextField&) { return std::string("a path, or null"); },
+          [](const NullTextField& f) { return f.expected; },
           [](const ArgumentField& f) { return f.parameter.expected; },
           [](const ChoiceField& f) { return fmt::format("one of {}", fmt::join(f.names, ", ")); },
       },
@@ -497,7 +437,7 @@ std::string FieldText(const Field& field) {
           [](const ArgumentField& f) {
             return f.value->empty() ? f.parameter.default_value : *f.value;
           },
-          [](const ChoiceField& f) { return f.names[f.get()]; },
+          [](const ChoiceField& f) { return f.names.at(f.get()); },
       },
       field.value);
 }
@@ -512,6 +452,18 @@ std::optional<std::string> FindValueText(const Config& config, std::string_view 
 
 std::string ValueText(const Config& config, std::string_view key) {
   return FindValueText(config, key).value();
+}
+
+std::optional<int> CudaIndex(std::string_view name) {
+  if (name == "cuda") return 0;
+  if (!name.starts_with("cuda:")) return std::nullopt;
+  name.remove_prefix(5);
+  const auto index = ParseNumber<int>(name);
+  return index && *index >= 0 ? index : std::nullopt;
+}
+
+bool IsDeviceName(std::string_view name) {
+  return name == "auto" || name == "cpu" || CudaIndex(name).has_value();
 }
 
 }  // namespace tandem

@@ -1,4 +1,4 @@
-// Parses the values of the key `device`.
+// The keys of a config: names, meanings, and the values that each accepts. fields.cc has the table.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,10 @@
 
 namespace tandem {
 
-/// Returns the N of "cuda:N", 0 for "cuda", and nothing for other names.
-std::optional<int> CudaIndex(std::string_view name);
-
-/// Returns whether `name` is "auto", "cpu", "cuda" or "cuda:N". The device need not exist.
-bool IsDeviceName(std::string_view name);
-
 /// Upper bound of a field that has no practical limit.
 inline constexpr std::int64_t kMany = 1'000'000'000'000;
 
+// The kinds of fields. `value` points into the Config.
 struct IntField {
   std::int64_t* value;
   std::int64_t least, most;
@@ -50,9 +45,10 @@ struct TextField {
   bool (*accepts)(std::string_view) = nullptr;  ///< null: any text that is not empty
 };
 
-/// A path; empty if the config says `null`.
+/// Empty if the config says `null`.
 struct NullTextField {
   std::string* value;
+  std::string expected = "a path, or null";
 };
 
 /// The argument for the parameter of the puzzle `domain`.
@@ -101,5 +97,20 @@ std::optional<std::string> FindValueText(const Config& config, std::string_view 
 
 /// Returns the value of one key of a config as text. The key must exist.
 std::string ValueText(const Config& config, std::string_view key);
+
+/// Returns the N of "cuda:N", 0 for "cuda", and nothing for other names.
+std::optional<int> CudaIndex(std::string_view name);
+
+/// Returns whether `name` is "auto", "cpu", "cuda" or "cuda:N". The device need not exist.
+bool IsDeviceName(std::string_view name);
+
+/// Advice for a run that needs too much memory: which keys to change.
+inline constexpr const char* kToSpareMemory =
+    "lower train.batch_size, train.iterations_per_update, replay.updates, generate.chunk_rows, "
+    "generate.search_iterations, inference.batch_size, network.width, search.beam_width or "
+    "search.max_nodes, or raise train.accumulation_steps";
+inline constexpr const char* kToSpareGpuMemory =
+    "raise train.accumulation_steps, or lower train.batch_size, inference.batch_size, "
+    "network.width, prefetch.depth, search.beam_width or search.batch";
 
 }  // namespace tandem

@@ -33,4 +33,9 @@ Config ParseConfig(const std::string& yaml, const std::string& name,
 /// Returns YAML that sets every key. ParseConfig reads it back to an equal config.
 std::string ToYaml(const Config& config);
 
+/// Returns a config in which every key has its default, as YAML that ParseConfig reads. Comments
+/// say what each key means, which values it accepts, and which keys to try first. Keys that only
+/// some puzzles have are commented out.
+std::string ConfigReference();
+
 }  // namespace tandem

@@ -4,11 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,13 +20,6 @@ constexpr double kReservedUpdates = 0.3;
 
 // A plan is revised only if it is wrong by at least this share of the remaining updates.
 constexpr double kTolerance = 0.05;
-
-std::optional<std::int64_t> WholeNumber(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 
@@ -49,9 +41,9 @@ UpdatePlan UpdatePlan::Parse(std::string_view text) {
     const std::string_view pair = text.substr(begin, end - begin);
     begin = end + 1;
     const std::size_t colon = std::min(pair.find(':'), pair.size() - 1);
-    const auto update = WholeNumber(pair.substr(0, colon));
-    const auto updates = WholeNumber(pair.substr(colon + 1));
-    if (pair.empty() || !update || !updates || *updates <= *update) fail();
+    const auto update = ParseNumber<std::int64_t>(pair.substr(0, colon));
+    const auto updates = ParseNumber<std::int64_t>(pair.substr(colon + 1));
+    if (pair.empty() || !update || !updates || *update < 0 || *updates <= *update) fail();
     const bool in_order = plan.revisions_.empty() ? *update == 0
                                                   : *update > plan.revisions_.back().update &&
                                                         *update < plan.revisions_.back().updates;

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "config/memory_keys.h"
+#include "config/fields.h"
 
 namespace tandem {
 namespace {

@@ -138,6 +138,14 @@ TEST(Text, NearestFindsTyposOnly) {
   EXPECT_EQ(Nearest("colour", keys), "");
 }
 
+TEST(Text, ParseNumberTakesTheWholeTextOrNothing) {
+  EXPECT_EQ(ParseNumber<int>("-12"), -12);
+  EXPECT_EQ(ParseNumber<double>("2.5e-1"), 0.25);
+  for (const char* wrong : {"", "x", "1x", " 1", "+1", "99999999999"}) {
+    EXPECT_EQ(ParseNumber<int>(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(Text, FormatsNumbersForReading) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");

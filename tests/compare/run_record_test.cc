@@ -1,5 +1,5 @@
 // Tests reading the results of a run from its folder.
-#include "compare/run_record.h"
+#include "compare/runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

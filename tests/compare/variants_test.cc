@@ -1,4 +1,4 @@
-#include "compare/variants.h"
+#include "compare/runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 
 #include "config/fields.h"
 #include "config/load.h"
-#include "config/memory_keys.h"
 #include "support/source_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

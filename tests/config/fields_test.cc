@@ -25,6 +25,20 @@ TEST(Fields, SettingAChoiceByNameSelectsThatChoice) {
   EXPECT_TRUE(config.profile.trace);
 }
 
+TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
+  Config config;
+  const auto fields = FieldsOf(config);
+  const auto meaning = [&](const char* key) {
+    return std::ranges::find(fields, key, &Field::key)->meaning;
+  };
+  EXPECT_EQ(meaning("optimizer.schedule"),
+            "Learning-rate schedule. constant: no change. linear, cosine: decrease to "
+            "final_learning_rate at the last iteration. exponential: multiply by decay after every "
+            "iteration.");
+  EXPECT_EQ(meaning("network.norm"), "Normalisation after each hidden linear layer.");
+  EXPECT_EQ(meaning("search.method"), "beam: beam search. astar: batched weighted A*.");
+}
+
 TEST(DeviceName, ParsesTheIndexOfAGpu) {
   EXPECT_EQ(CudaIndex("cuda"), 0);
   EXPECT_EQ(CudaIndex("cuda:3"), 3);

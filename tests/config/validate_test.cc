@@ -40,13 +40,13 @@ const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main",
                                             "generate.target=value_iteration",
                                             "generate.search=greedy", "replay.updates=1"};
 
-TEST(CheckTogether, ShardsNeedAFolderAndAFolderNeedsShards) {
+TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   EXPECT_EQ(ErrorOf(kShards), "");
   ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only shards are read");
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
-TEST(CheckTogether, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
+TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
   const auto with_share = [](const std::string& share, const std::string& batch) {
     return With(kShards, {"data.live_share=" + share, "train.batch_size=" + batch});
   };
@@ -58,7 +58,7 @@ TEST(CheckTogether, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
                       "less than one row of a batch");
 }
 
-TEST(CheckTogether, ReplayAndSyncMainNeedGeneratedRows) {
+TEST(Validate, ReplayAndSyncMainNeedGeneratedRows) {
   ExpectContradiction(With(kShards, {"replay.updates=2"}), "replay.updates", "data.live_share",
                       "replay keeps rows that are generated");
   EXPECT_EQ(ErrorOf(With(kShards, {"replay.updates=2", "data.live_share=0.5"})), "");
@@ -71,7 +71,7 @@ TEST(CheckTogether, ReplayAndSyncMainNeedGeneratedRows) {
             "");
 }
 
-TEST(CheckTogether, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
+TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
   const std::string timing = "profile.timing_breakdown=true";
   EXPECT_EQ(ErrorOf({timing}), "");
   ExpectContradiction(With(kShards, {timing}), "profile.timing_breakdown", "data.source",
@@ -82,7 +82,7 @@ TEST(CheckTogether, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
                       "pipeline.mode", "searches overlap with training");
 }
 
-TEST(CheckTogether, SearchMustEndWithinABuffer) {
+TEST(Validate, SearchMustEndWithinABuffer) {
   const std::vector<std::string> search = {"generate.target=value_iteration",
                                            "generate.search=astar", "train.batch_size=10",
                                            "train.iterations_per_update=10"};
@@ -96,7 +96,7 @@ TEST(CheckTogether, SearchMustEndWithinABuffer) {
       "");
 }
 
-TEST(CheckTogether, WalkMustEndWithinABufferIfAllItsStatesAreExamples) {
+TEST(Validate, WalkMustEndWithinABufferIfAllItsStatesAreExamples) {
   const std::vector<std::string> small = {"train.batch_size=10", "train.iterations_per_update=10"};
   EXPECT_EQ(ErrorOf(With(small, {"generate.max_scramble=100"})), "");
   ExpectContradiction(With(small, {"generate.max_scramble=101"}), "generate.max_scramble",
@@ -111,7 +111,7 @@ TEST(CheckTogether, WalkMustEndWithinABufferIfAllItsStatesAreExamples) {
       HasSubstr("a buffer, which has 50 rows"));
 }
 
-TEST(CheckTogether, DecreasingScheduleMustNotEndAboveItsStart) {
+TEST(Validate, DecreasingScheduleMustNotEndAboveItsStart) {
   for (const char* schedule : {"linear", "cosine"}) {
     const std::vector<std::string> sets = {std::string("optimizer.schedule=") + schedule,
                                            "optimizer.learning_rate=0.001"};
@@ -123,7 +123,7 @@ TEST(CheckTogether, DecreasingScheduleMustNotEndAboveItsStart) {
   EXPECT_EQ(ErrorOf({"optimizer.learning_rate=0.001", "optimizer.final_learning_rate=0.0011"}), "");
 }
 
-TEST(CheckTogether, BatchMustSplitIntoEqualPartsThatAreLargeEnough) {
+TEST(Validate, BatchMustSplitIntoEqualPartsThatAreLargeEnough) {
   ExpectContradiction({"train.batch_size=10", "train.accumulation_steps=3"},
                       "train.accumulation_steps", "train.batch_size", "must be a multiple");
   EXPECT_EQ(ErrorOf({"train.batch_size=10", "train.accumulation_steps=10"}), "");
@@ -133,13 +133,13 @@ TEST(CheckTogether, BatchMustSplitIntoEqualPartsThatAreLargeEnough) {
             "");
 }
 
-TEST(CheckTogether, AutoMaxUpdatesNeedsATimeLimit) {
+TEST(Validate, AutoMaxUpdatesNeedsATimeLimit) {
   ExpectContradiction({"train.max_updates=auto"}, "train.max_updates", "train.max_seconds",
                       "more than 0 seconds");
   EXPECT_EQ(ErrorOf({"train.max_updates=auto", "train.max_seconds=1"}), "");
 }
 
-TEST(CheckTogether, SizesDoNotOverflow) {
+TEST(Validate, SizesDoNotOverflow) {
   EXPECT_EQ(ErrorOf({"train.batch_size=65537", "train.iterations_per_update=65535"}), "");
   ExpectContradiction({"train.batch_size=65536", "train.iterations_per_update=65536"},
                       "train.batch_size", "train.iterations_per_update", "4,294,967,295");
@@ -154,7 +154,7 @@ TEST(CheckTogether, SizesDoNotOverflow) {
                       "train.iterations_per_update", "4,294,967,295");
 }
 
-TEST(CheckTogether, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
+TEST(Validate, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
   // 2^14 rows, doubled ten times, are 2^24.
   const std::vector<std::string> doubles = {"train.batch_size=16384", "train.batch_doubles_every=1",
                                             "train.iterations_per_update=1"};

@@ -1,5 +1,6 @@
-#include "apps/loaded_model.h"
+#include "apps/torch/model.h"
 
+#include <ATen/Version.h>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "nn/inference_net.h"
 #include "search/astar.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -154,4 +156,64 @@ void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
   }
 }
 
+namespace {
+
+class NetworkHints final : public HintProvider {
+ public:
+  explicit NetworkHints(const ModelArgs& args) : model_(args) {}
+
+  const Domain& domain() const override { return model_.domain(); }
+
+  Hint Ask(std::span<const std::uint8_t> state) override {
+    return WithPlainErrors([&] {
+      InferenceNet& network = model_.net();
+      return model_.config().network.head == Head::kQ ? HintByActions(domain(), network, state)
+                                                      : HintByStates(domain(), network, state);
+    });
+  }
+
+  SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
+    return WithPlainErrors([&] {
+      if (search_ == nullptr) search_ = model_.MakeSearch();
+      SearchResult result = search_->Solve(state, stop);
+      if (result.solved) CheckByReplay(domain(), {state.begin(), state.end()}, result.actions);
+      return result;
+    });
+  }
+
+  std::string Failure(const SearchResult& result) const override { return model_.Failure(result); }
+
+ private:
+  LoadedModel model_;
+  std::unique_ptr<Search> search_;  // created by the first Solve
+};
+
+// Loads the network that `asked.network.init_from` names, and calls `work` with it.
+int Label(const Config& asked, const std::function<int(const Labelling&)>& work) {
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const Config config = ResolveAutos(asked, *device);
+  const auto domain = MakeDomain(config.domain.full_name());
+  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+  ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));
+  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
+  const std::string sha256 = WeightsSha256(StateDictOf(net));
+  net.to(device->torch());
+  InferenceNet inference_net(spec, config.inference, *device);
+  inference_net.Load(net);
+  return work({.config = config,
+               .network = &inference_net,
+               .weights_sha256 = sha256,
+               .instruction_set = at::get_cpu_capability()});
+}
+
+}  // namespace
 }  // namespace tandem
+
+extern "C" tandem::HintProvider* tandem::tandem_open_hint_provider(const ModelArgs& args) {
+  return WithPlainErrors([&] { return new NetworkHints(args); });
+}
+
+extern "C" int tandem::tandem_with_labelling_network(
+    const Config& config, const std::function<int(const Labelling&)>& work) {
+  return WithPlainErrors([&] { return Label(config, work); });
+}

@@ -1,8 +1,20 @@
-#include "apps/option_parts.h"
+#include "apps/command_line.h"
 
-#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "base/random.h"
+#include "domain/random_walk.h"
+#include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
+
+CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
+                     std::function<int()> run) {
+  CLI::App& command = *line.app.add_subcommand(name, description);
+  command.callback([&line, run = std::move(run)] { line.run = run; });
+  return command;
+}
 
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help) {
@@ -60,6 +72,37 @@ void AddStartOptions(CLI::App& command, StartArgs& args) {
   command.add_option("--seed", args.seed, "Seed of the random steps")
       ->type_name("N")
       ->capture_default_str();
+}
+
+std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text) {
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+  domain.ParseState(text, state);
+  return state;
+}
+
+std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
+                                      std::uint64_t number) {
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+  RandomWalk walk(domain, Random(seed, Purpose::kScramble, 0, number), state);
+  for (std::int64_t i = 0; i < steps; ++i) walk.Step();
+  return state;
+}
+
+void MakeMoves(const Domain& domain, const std::string& moves, std::vector<std::uint8_t>& state) {
+  for (const Action action : ParseActions(domain.spec(), moves)) {
+    domain.Apply(Rows(std::span(state)), {&action, 1});
+  }
+}
+
+std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args) {
+  if (!args.state.empty() && args.random > 0) {
+    throw InputError("--random starts from a goal: expected no STATE with it");
+  }
+  std::vector<std::uint8_t> state = args.state.empty()
+                                        ? RandomState(domain, args.random, args.seed, 0)
+                                        : ReadState(domain, args.state);
+  MakeMoves(domain, args.scramble, state);
+  return state;
 }
 
 }  // namespace tandem

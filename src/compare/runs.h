@@ -1,13 +1,49 @@
-// Reads the results of a finished run from its folder.
+// The runs of a comparison: which ones to make, and the results of those that finished.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "config/load.h"
+
 namespace tandem {
+
+/// `Variation` is one `--vary KEY=V1,V2`: runs are made with each value of the key.
+struct Variation {
+  std::string key;
+  std::vector<std::string> values;  ///< at least two, all different
+};
+
+/// Parses "KEY=V1,V2". Throws InputError that says what was expected.
+Variation ParseVariation(std::string_view text);
+
+/// Splits "a,b,c". Throws InputError, naming `option`, if a part is empty or comes twice.
+std::vector<std::string> SplitList(std::string_view text, std::string_view option);
+
+/// `Variant` is one row of a comparison: a mode and the values of varied keys. It runs once per
+/// seed.
+struct Variant {
+  std::string name;  ///< name of the row: "async", "async prefetch.depth=4"
+  std::string mode;
+  std::vector<std::pair<std::string, std::string>> varied;  ///< key and value
+  bool aligned_lag = false;  ///< sequential with the policy lag of async, 1
+
+  /// Returns the overrides for `tandem train`.
+  std::vector<Override> Overrides() const;
+
+  /// Returns the name as a folder name, with only letters, digits, '.', '-' and '='.
+  std::string FolderName() const;
+};
+
+/// Returns every combination of modes and varied values. Modes vary fastest.
+std::vector<Variant> MakeVariants(std::span<const std::string> modes,
+                                  std::span<const Variation> variations);
 
 /// `UpdatePoint` is the line of an update in metrics.jsonl.
 struct UpdatePoint {
@@ -52,5 +88,11 @@ struct RunRecord {
 /// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing
 /// entry.
 RunRecord ReadRun(const std::filesystem::path& folder);
+
+/// `VariantRuns` holds the runs of a variant, one for each seed, in the order of the seeds.
+struct VariantRuns {
+  Variant variant;
+  std::vector<RunRecord> runs;
+};
 
 }  // namespace tandem

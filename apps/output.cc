@@ -1,9 +1,11 @@
-#include "apps/run_folder.h"
+#include "apps/output.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <ctime>
+
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -20,6 +22,21 @@ fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
     folder = fs::path("runs") / fmt::format("{}-{}", name, n);
   }
   return folder;
+}
+
+void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {
+  try {
+    file.emplace(path);
+  } catch (const Error& error) {
+    throw InputError(error.what());
+  }
+}
+
+void WriteOutput(const fs::path& path, std::string_view content) {
+  std::optional<AtomicFile> file;
+  OpenOutput(file, path);
+  file->Write(content);
+  file->Commit();
 }
 
 }  // namespace tandem

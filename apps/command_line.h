@@ -1,0 +1,88 @@
+// The command line: its subcommands, each defined in a file of its own, and the options that
+// several of them share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "apps/torch_library.h"
+#include "config/load.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// `CommandLine` holds the parser, and what it found on the command line.
+struct CommandLine {
+  CLI::App app;
+  std::function<int()> run;          ///< runs the subcommand and returns the exit code
+  std::vector<std::string> plugins;  ///< shared libraries to load; an option of every subcommand
+};
+
+/// Adds a subcommand. If it is on the command line, `line.run` becomes `run`.
+CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::string& description,
+                     std::function<int()> run);
+
+// Each adds a subcommand with its options. main.cc calls them.
+void AddTrain(CommandLine& line);
+void AddSolve(CommandLine& line);
+void AddCompare(CommandLine& line);
+void AddGenerate(CommandLine& line);
+void AddShards(CommandLine& line);
+void AddConfig(CommandLine& line);
+void AddDomains(CommandLine& line);
+void AddShow(CommandLine& line);
+void AddApply(CommandLine& line);
+void AddPlay(CommandLine& line);
+void AddConvert(CommandLine& line);
+void AddCheckDomain(CommandLine& line);
+
+inline constexpr const char* kExitCodes =
+    "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal.";
+
+/// Adds `--OPTION VALUE`, a short form of `--set KEY=VALUE`. Both append to `overrides`, so the
+/// later one wins.
+void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
+                  const std::string& key, const std::string& help);
+
+/// Adds `--set KEY=VALUE`.
+void AddSetOption(CLI::App& command, std::vector<Override>& overrides,
+                  const std::string& help = "Set a key of the config; may be repeated");
+
+/// Adds --model, --checkpoint and --set, which choose a trained network. Returns --model.
+CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
+
+/// Adds the argument that names a puzzle.
+void AddDomainOption(CLI::App& command, std::string& domain);
+
+/// `StartArgs` names a puzzle and its start state.
+struct StartArgs {
+  std::string domain;
+  std::string state;        ///< in the puzzle's notation; "": a goal
+  std::string scramble;     ///< moves to make before the start
+  std::int64_t random = 0;  ///< steps of a random walk from a goal
+  std::uint64_t seed = 0;   ///< seed of the random walk
+};
+
+/// Adds the puzzle and the options of its start state.
+void AddStartOptions(CLI::App& command, StartArgs& args);
+
+/// Returns the start state that the options describe. Throws InputError if they contradict each
+/// other or are not valid for the puzzle.
+std::vector<std::uint8_t> StartState(const Domain& domain, const StartArgs& args);
+
+/// Returns the end of a random walk of `steps` steps from a goal. It depends only on `seed` and
+/// `number`.
+std::vector<std::uint8_t> RandomState(const Domain& domain, std::int64_t steps, std::uint64_t seed,
+                                      std::uint64_t number);
+
+/// Parses a state in the notation of the puzzle. Throws InputError if `text` is not a state.
+std::vector<std::uint8_t> ReadState(const Domain& domain, const std::string& text);
+
+/// Applies moves, given in the notation of the puzzle, to `state`. Throws InputError that names the
+/// first unknown move.
+void MakeMoves(const Domain& domain, const std::string& moves, std::vector<std::uint8_t>& state);
+
+}  // namespace tandem

@@ -1,0 +1,28 @@
+// What a command leaves behind: its exit code, and the folders and files that it writes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+
+namespace tandem {
+
+/// A command that was stopped by signal N ends with kSignalBase + N.
+enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 };
+
+/// Returns "runs/PREFIXconfig-20261121-142000", from the name of the config file and the time.
+/// Appends "-2", "-3" and so on if the folder exists.
+std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesystem::path& config);
+
+/// Opens a file that the user named. Throws InputError if it cannot be created, because then the
+/// name is wrong.
+void OpenOutput(std::optional<AtomicFile>& file, const std::filesystem::path& path);
+
+/// Writes `content` to a file that the user named. Throws InputError if the file cannot be created,
+/// and Error if the content cannot be written.
+void WriteOutput(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace tandem

@@ -1,0 +1,296 @@
+// tandem train CONFIG
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/output.h"
+#include "apps/signals.h"
+#include "apps/torch/model.h"
+#include "apps/torch_library.h"
+#include "base/log.h"
+#include "base/machine.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "config/fields.h"
+#include "data/shard_set.h"
+#include "domain/plugin.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+#include "train/calibrate.h"
+#include "train/memory_plan.h"
+#include "train/report.h"
+#include "train/resume.h"
+#include "train/run_profile.h"
+#include "train/train_run.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string DescribeNetwork(const NetworkConfig& network) {
+  std::string widths = std::to_string(network.width);
+  if (network.stem_width > 0) widths = fmt::format("{}-{}", network.stem_width, widths);
+  return fmt::format("{}, {}", widths, Counted(network.blocks, "residual block"));
+}
+
+// Warns if the labels of the shards are not those that the config asks for, or if rows generated
+// during the run would differ from the rows of the shards.
+void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
+  const bool mixed = c.live_part_of(c.train.batch_size) > 0;
+  const std::string target = ValueText(c, "generate.target");
+  if (set.target != target) {
+    LogWarning(fmt::format(
+        "the shards were labelled with target {}, but generate.target is {}{}", set.target, target,
+        mixed ? "; the labels of a batch will differ in meaning" : ", which is not used"));
+  }
+  for (const auto& [key, value] : set.provenance) {
+    if (!mixed || !key.starts_with("generate.")) continue;
+    const std::string own = FindValueText(c, key).value_or("unknown");  // another version's key
+    if (own == value) continue;
+    LogWarning(
+        fmt::format("{} is {} for the shards and {} for the rows that are generated during the run",
+                    key, value, own));
+  }
+}
+
+std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
+  const std::int64_t live = c.live_part_of(c.train.batch_size);
+  const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
+  return fmt::format(
+      "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
+      WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
+      live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
+}
+
+// Logs what the run will do and how much memory it will take, before anything large is allocated.
+// Throws InputError if the run would exceed a memory limit.
+void Announce(const Config& c, const std::string& device, const fs::path& out) {
+  const auto value = [&](std::string_view key) { return ValueText(c, key); };
+  const MemoryPlan plan = PlanMemory(c);
+  const bool searches = c.generate.search != GenerateSearch::kNone;
+  LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
+                      value("generate.target"),
+                      searches ? fmt::format(" by {} search", value("generate.search")) : "",
+                      value("pipeline.mode")));
+  if (c.pipeline.mode == Mode::kSyncMain) {
+    LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
+  }
+  LogInfo(fmt::format(
+      "  network   {} net of {}, {}: {} parameters", c.network.head == Head::kV ? "V" : "Q",
+      DescribeNetwork(c.network),
+      c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
+      WithThousands(plan.parameters)));
+  LogInfo(fmt::format("  device    {}: training {} threads {}, generating {} workers", device,
+                      *c.train.threads, value("train.precision"), *c.generate.workers));
+  LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows",
+                      c.train.follows_clock ? "about " : "", *c.train.max_updates,
+                      c.train.iterations_per_update, c.train.batch_size));
+  LogInfo(fmt::format("  memory    {}", Describe(plan)));
+  if (c.data.source == DataSource::kShards) {
+    const ShardSetSpec set = ReadShardSetSpec(c.data.path);
+    LogInfo("  data      " + DescribeShards(c, set));
+    WarnOfDifferences(set, c);
+    WarnOfStrays(c.data.path, set.num_shards());
+  }
+  if (HasGrowingTargets(c)) {
+    LogInfo(
+        "  loss      rises when targets grow, even while the network improves; judge by the share "
+        "solved");
+  }
+  LogInfo(fmt::format("  folder    {}", out.string()));
+  CheckLimits(plan, c);
+}
+
+const char* Describe(RunEnd end) {
+  switch (end) {
+    case RunEnd::kAllUpdates:
+      return "all updates done";
+    case RunEnd::kTimeLimit:
+      return "the time limit was reached";
+    case RunEnd::kStopped:
+      return "stopped on request";
+  }
+  return "";
+}
+
+void Report(const RunSummary& summary, const Config& config, const fs::path& out) {
+  const double rate = static_cast<double>(summary.examples) / summary.wall_s;
+  const std::string loss =
+      summary.iterations > 0
+          ? fmt::format(", loss {:.4f}{}", summary.final_loss,
+                        HasGrowingTargets(config) ? " against growing targets" : "")
+          : "";
+  LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
+                      Describe(summary.end), Counted(summary.updates, "update"),
+                      WithThousands(summary.examples), HumanSeconds(summary.wall_s),
+                      WithThousands(static_cast<long long>(rate)), loss,
+                      HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
+  for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
+  LogInfo("  " + DescribeCores(summary.time, NumCores()));
+  if (summary.data) {
+    for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
+  }
+  LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  if (summary.validation) {
+    LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
+                        100 * summary.validation->solve_rate,
+                        config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
+                        DescribeError(summary.validation->value_error, config),
+                        summary.best_update));
+  }
+  if (summary.end == RunEnd::kStopped) {
+    LogInfo(fmt::format("next: tandem train --resume {}", out.string()));
+  } else {
+    LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
+  }
+  LogInfo(DescribeLearning(summary, config));
+}
+
+constexpr double kTerminalInterval = 0.1;  // seconds
+constexpr double kPlainInterval = 10;
+constexpr int kWidestBar = 30;
+
+// Returns the share of the run that is done, by iterations or by time, whichever is larger.
+double DoneShare(const Progress& progress) {
+  const double by_iterations =
+      static_cast<double>(progress.iterations_done) / static_cast<double>(progress.iterations);
+  const double by_time = progress.max_seconds > 0 ? progress.seconds / progress.max_seconds : 0.0;
+  return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
+}
+
+std::string Describe(const Progress& progress) {
+  const double done = DoneShare(progress);
+  const double rate = static_cast<double>(progress.examples) / progress.seconds;
+  return fmt::format(
+      "{:3.0f} %  {} examples/s  loss {}{}  {} left", 100 * done,
+      WithThousands(static_cast<long long>(rate)),
+      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
+      progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
+      HumanSeconds(progress.seconds * (1 - done) / done));
+}
+
+// `ProgressDisplay` writes the progress of a run to standard error: a bar on a terminal, a line
+// every few seconds elsewhere. If the config has `validation.log`, it also logs each validation.
+class ProgressDisplay final : public TrainObserver {
+ public:
+  explicit ProgressDisplay(const Config& config)
+      : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
+  ~ProgressDisplay() override { Close(); }
+
+  void OnIteration(const Progress& progress) override {
+    const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
+    const bool last = progress.iterations_done == progress.iterations;
+    if (!last && since_shown_.Seconds() < interval) return;
+    since_shown_ = Stopwatch();
+    Show(progress);
+  }
+
+  void OnValidation(std::int64_t updates, const ValidationReport& report) override {
+    if (!config_.validation.log) return;
+    std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
+                                   100 * report.solve_rate);
+    if (const std::string error = DescribeError(report.value_error, config_); !error.empty()) {
+      const auto& errors = report.by_length;
+      const LengthError& middle = errors[errors.size() / 2];
+      line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
+                          errors.front().length, errors.front().value_error, middle.length,
+                          middle.value_error, errors.back().length, errors.back().value_error);
+    }
+    LogInfo(line);
+  }
+
+  // Ends the bar's line, so that other output starts on a new line.
+  void Close() { LeaveStatus(); }
+
+ private:
+  void Show(const Progress& progress) const {
+    const std::string text = Describe(progress);
+    if (!terminal_) {
+      std::fputs((text + "\n").c_str(), stderr);
+      return;
+    }
+    // Leave the last column free, because terminals wrap after it.
+    const int columns = TerminalWidth(STDERR_FILENO) - 1;
+    const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);
+    const int filled = static_cast<int>(width * DoneShare(progress));
+    const std::string line =
+        fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);
+    ShowStatus(fmt::format("{:.{}}", line, columns));
+  }
+
+  const bool terminal_;
+  const Config config_;
+  Stopwatch since_shown_;
+};
+
+int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
+  ProgressDisplay progress(run.config());
+  run.AddObserver(progress);
+  while (run.RunUpdate()) {
+  }
+  progress.Close();
+  const RunSummary summary = run.Finish();
+  Report(summary, run.config(), directory.path());
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
+}
+
+// Does a whole run in a folder that has been claimed for it.
+int TrainIn(const RunDirectory& directory, const Config& asked,
+            const std::shared_ptr<Device>& device, const StopOnSignals& signals,
+            const Stopwatch& began) {
+  Config config = ResolveAutos(asked, *device);
+  config = MeasureThreads(config, asked, device, signals.stop());
+  config = ResolveMaxUpdates(config, device, began, signals.stop());
+  Announce(config, device->description(), directory.path());
+  TrainRun run(config, device, directory, signals.stop(), began);
+  return Run(run, directory, signals);
+}
+
+int TrainNew(const TrainArgs& args) {
+  const Stopwatch began;
+  const Config asked = LoadConfig(args.config, args.overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const RunDirectory directory =
+      RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
+  const StopOnSignals signals(ClosedPipe::kStops);
+  try {
+    return TrainIn(directory, asked, device, signals, began);
+  } catch (const Stopped&) {
+    directory.Abandon();
+    LogWarning("stopped before training began");
+    return kSignalBase + signals.caught();
+  } catch (...) {
+    directory.Abandon();  // does nothing if the run has already written files
+    throw;
+  }
+}
+
+int Resume(const TrainArgs& args) {
+  const Stopwatch began;
+  CheckMayChange(args.overrides);
+  const RunDirectory directory = RunDirectory::Reopen(args.resume);
+  const Checkpoint checkpoint(directory.checkpoint());
+  const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
+  CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
+  const RunCounters done = checkpoint.Counters();
+  CheckSomethingIsLeft(asked, done, directory.path());
+  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const Config config = ResolveAutos(asked, *device);
+  const StopOnSignals signals(ClosedPipe::kStops);
+  Announce(config, device->description(), directory.path());
+  TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
+  LogInfo(fmt::format("continuing after update {} of {}", done.updates, *config.train.max_updates));
+  return Run(run, directory, signals);
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int tandem::tandem_run_train(const TrainArgs& args) {
+  return WithPlainErrors([&] { return args.resume.empty() ? TrainNew(args) : Resume(args); });
+}

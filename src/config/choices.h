@@ -1,0 +1,150 @@
+// The choices that a config makes by name. To add a choice, add a value to its enum and a row to
+// the table below the enum: reading, writing, error messages and the documentation follow from the
+// row.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace tandem {
+
+/// `Choice` is one value of a key: how the code calls it, how a config calls it, and its meaning
+/// for the reference. A name that needs no explanation has an empty meaning. Neighbours with the
+/// same meaning are explained together.
+template <class Value>
+struct Choice {
+  Value value;
+  std::string_view name;
+  std::string_view meaning = {};
+};
+
+/// pipeline.mode
+enum class Mode { kAsync, kSequential, kSyncMain };
+inline constexpr auto kModes = std::to_array<Choice<Mode>>({
+    {Mode::kAsync, "async", "generate the next buffer while training on the current one"},
+    {Mode::kSequential, "sequential", "generate, then train"},
+    {Mode::kSyncMain, "sync_main",
+     "the network being trained guides the searches, and rows are labelled just before they are "
+     "trained on"},
+});
+
+/// generate.target
+enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
+inline constexpr auto kTargets = std::to_array<Choice<Target>>({
+    {Target::kWalkLength, "walk_length", "the cost of the random walk that led to the state"},
+    {Target::kValueIteration, "value_iteration",
+     "the minimum over all actions of the action's cost plus the target network's estimate for the "
+     "child"},
+    {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
+});
+
+/// Returns whether labels of this kind come from a network.
+constexpr bool NeedsNetwork(Target target) { return target != Target::kWalkLength; }
+
+/// generate.search
+enum class GenerateSearch { kNone, kGreedy, kAStar };
+inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>({
+    {GenerateSearch::kNone, "none", "the ends of random walks"},
+    {GenerateSearch::kGreedy, "greedy",
+     "the states that such a search expands when it starts from the end of a random walk"},
+    {GenerateSearch::kAStar, "astar",
+     "the states that such a search expands when it starts from the end of a random walk"},
+});
+
+/// network.head
+enum class Head { kV, kQ };
+inline constexpr auto kHeads = std::to_array<Choice<Head>>({
+    {Head::kV, "v", "one output, the cost-to-go of the state"},
+    {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
+});
+
+/// network.norm
+enum class Norm { kNone, kBatch, kLayer };
+inline constexpr auto kNorms = std::to_array<Choice<Norm>>({
+    {Norm::kNone, "none"},
+    {Norm::kBatch, "batch"},
+    {Norm::kLayer, "layer"},
+});
+
+/// optimizer.name
+enum class OptimizerKind { kAdam, kAdamW };
+inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
+    {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
+    {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
+});
+
+/// optimizer.schedule
+enum class Schedule { kConstant, kLinear, kCosine, kExponential };
+inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
+    {Schedule::kConstant, "constant", "no change"},
+    {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration"},
+    {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration"},
+    {Schedule::kExponential, "exponential", "multiply by decay after every iteration"},
+});
+
+/// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
+/// the number of updates.
+constexpr bool DependsOnLength(Schedule schedule) {
+  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
+}
+
+/// train.loss
+enum class Loss { kSquared, kHuber };
+inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
+    {Loss::kSquared, "squared", "squared error"},
+    {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
+});
+
+/// train.precision, inference.precision
+enum class Precision { kAuto, kFp32, kBf16 };
+inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
+    {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
+    {Precision::kFp32, "fp32"},
+    {Precision::kBf16, "bf16"},
+});
+
+/// search.method
+enum class SearchMethod { kBeam, kAStar };
+inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
+    {SearchMethod::kBeam, "beam", "beam search"},
+    {SearchMethod::kAStar, "astar", "batched weighted A*"},
+});
+
+/// data.source
+enum class DataSource { kLive, kShards };
+inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
+    {DataSource::kLive, "live", "generate examples during the run"},
+    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
+});
+
+/// data.on_damage
+enum class OnDamage { kStop, kSkip };
+inline constexpr auto kOnDamage = std::to_array<Choice<OnDamage>>({
+    {OnDamage::kStop, "stop", "end the run"},
+    {OnDamage::kSkip, "skip", "leave the chunk out and count it"},
+});
+
+/// data.reading
+enum class ChunkReading { kRead, kMap };
+inline constexpr auto kChunkReadings = std::to_array<Choice<ChunkReading>>({
+    {ChunkReading::kRead, "read", "read chunks into memory"},
+    {ChunkReading::kMap, "map",
+     "map the file into memory and copy chunks from the mapping, which requires uncompressed "
+     "shards"},
+});
+
+/// validation.best_by
+enum class Measure { kSolveRate, kValueError };
+inline constexpr auto kMeasures = std::to_array<Choice<Measure>>({
+    {Measure::kSolveRate, "solve_rate", "the highest share of states that greedy descent solves"},
+    {Measure::kValueError, "value_error", "the lowest error of the estimates"},
+});
+
+/// validation.metrics
+enum class MetricsPlace { kCpu, kDevice };
+inline constexpr auto kMetricsPlaces = std::to_array<Choice<MetricsPlace>>({
+    {MetricsPlace::kCpu, "cpu", "copy every estimate to the host and sum there"},
+    {MetricsPlace::kDevice, "device", "sum on the device and copy only the sums"},
+});
+
+}  // namespace tandem
