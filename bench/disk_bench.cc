@@ -14,6 +14,14 @@
 namespace tandem {
 namespace {
 
+// The config of a trainer whose steps are measured.
+Config TrainingConfigFor(bool bf16) {
+  Config config;
+  config.train.threads = static_cast<int>(std::thread::hardware_concurrency());
+  config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
+  return config;
+}
+
 constexpr std::int64_t kBatch = 2000;
 constexpr std::int64_t kIterations = 50;
 constexpr std::int64_t kExamples = 4 << 20;
@@ -25,7 +33,7 @@ void Train(benchmark::State& state, Device& device, DataLoader& loader, const Da
   ResNetFC net({.input = {.positions = 54, .depth = 6},
                 .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
                1);
-  TorchTrainer trainer(net, nullptr, loader, device, {.bf16 = device.has_fast_bf16()});
+  TorchTrainer trainer(net, nullptr, loader, device, TrainingConfigFor(device.has_fast_bf16()));
   std::int64_t update = 0;
   for (auto _ : state) {
     const std::unique_ptr<BatchIterator> batches = loader.Open(rows, update++);

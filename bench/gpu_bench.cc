@@ -15,6 +15,14 @@
 namespace tandem {
 namespace {
 
+// The config of a trainer whose steps are measured.
+Config TrainingConfigFor(bool bf16) {
+  Config config;
+  config.train.threads = 1;
+  config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
+  return config;
+}
+
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge };
 
 NetworkSpec SpecOf(std::int64_t net) {
@@ -68,7 +76,7 @@ void TrainingStep(benchmark::State& state) {
   const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
   ResNetFC& net = NetOnGpu(*device, state.range(0));
   DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
-  TorchTrainer trainer(net, nullptr, unused, *device, {.bf16 = state.range(2) != 0});
+  TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(2) != 0));
   const std::int64_t rows = state.range(1);
   const auto on_gpu = at::TensorOptions().device(device->torch());
   const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),

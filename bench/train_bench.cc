@@ -20,6 +20,14 @@ constexpr std::int64_t kBatch = 2000;
 
 int Cores() { return static_cast<int>(std::thread::hardware_concurrency()); }
 
+// The config of a trainer whose steps are measured.
+Config TrainingConfigFor(bool bf16) {
+  Config config;
+  config.train.threads = Cores();
+  config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
+  return config;
+}
+
 NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
   return {.input = {.positions = 54, .depth = 6},
           .layers = {.width = 256, .blocks = 2, .norm = norm}};
@@ -30,7 +38,7 @@ void TrainingStep(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
   ResNetFC net(QuickstartNetwork(static_cast<Norm>(state.range(0))), 1);
   DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
-  TorchTrainer trainer(net, nullptr, unused, *device, {.bf16 = state.range(1) != 0});
+  TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(1) != 0));
   const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
                     .targets = at::randn({kBatch, 1})};
   for (auto _ : state) trainer.Step(batch, 1e-3);

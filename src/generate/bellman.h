@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/examples.h"
+#include "generate/generator.h"
 #include "generate/pipelined_loop.h"
 #include "search/expander.h"
 #include "tandem/domain.h"

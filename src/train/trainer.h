@@ -34,7 +34,7 @@ class TorchTrainer final : public Trainer {
   /// mean loss, on the device.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
-  Optimizer& optimizer() { return optimizer_; }
+  const Optimizer& optimizer() const { return optimizer_; }
   const ResNetFC& net() const { return net_; }
 
   /// The number of steps that this object has done.

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "apps/loaded_model.h"
+#include "apps/torch/model.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "config/load.h"

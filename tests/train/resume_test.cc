@@ -14,7 +14,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "apps/loaded_model.h"
+#include "apps/torch/model.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/tensor_file.h"
@@ -331,7 +331,7 @@ void ReadAll(const fs::path& file, const Config& config) {
   const Checkpoint checkpoint(file);
   checkpoint.LoadModel(net, domain->spec().name);
   checkpoint.Counters();
-  checkpoint.MakeConfig();
+  checkpoint.ConfigYaml();
   checkpoint.Position();
   checkpoint.Target();
   checkpoint.LoadState({}, {}, {});

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "apps/loaded_model.h"
+#include "apps/torch/model.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "support/stop_after.h"
