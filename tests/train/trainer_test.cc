@@ -79,14 +79,14 @@ TEST(TorchTrainer, OneStepIsTheGradientStepOfTheSquaredError) {
   {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
-    parts.net.output->bias.fill_(3);
+    parts.net.layers().back()->bias.fill_(3);
   }
   const Batch batch{
       .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
       .targets = at::tensor({5.0F, 2.0F}).view({2, 1})};
   const at::Tensor loss = parts.trainer.Step(batch, 0.125);
   EXPECT_FLOAT_EQ(loss.item<float>(), (4.0F + 1.0F) / 2);
-  EXPECT_FLOAT_EQ(parts.net.output->bias.item<float>(), 3.125F);
+  EXPECT_FLOAT_EQ(parts.net.layers().back()->bias.item<float>(), 3.125F);
 }
 
 TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
