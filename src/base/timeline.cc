@@ -10,25 +10,58 @@
 namespace tandem {
 namespace {
 
+// In the order of Phase.
 constexpr std::array<std::string_view, kNumPhases> kNames = {
-    "unnamed",         "idle",
-    "set_up",          "generate",
-    "scramble",        "expand",
-    "evaluate",        "back_up",
-    "write",           "wait_for_workers",
-    "wait_for_answer", "wait_for_free_slot",
-    "shuffle",         "gather",
-    "host_to_device",  "wait_for_room",
-    "disk_load",       "wait_for_chunk",
-    "gpu_transfer",    "gpu_queue_wait",
-    "wait_for_rows",   "answer",
-    "replay",          "wait_for_batch",
-    "forward",         "backward",
-    "clip_gradients",  "optimizer",
-    "wait_for_device", "publish",
-    "keep_state",      "validation",
-    "checkpoint",      "report"};
+    "unnamed", "idle", "set_up",
+    // Generation.
+    "generate", "scramble", "expand", "evaluate", "back_up", "write", "wait_for_workers",
+    "wait_for_inference", "wait_for_free_slot",
+    // Making batches.
+    "shuffle", "gather", "host_to_device", "wait_for_room",
+    // Reading shards.
+    "disk_load", "wait_for_chunk", "gpu_transfer", "gpu_queue_wait",
+    // Training.
+    "wait_for_rows", "serve", "replay", "wait_for_batch", "forward", "backward", "clip_gradients",
+    "optimizer", "wait_for_device", "publish",
+    // Between updates.
+    "keep_state", "validation", "checkpoint", "report"};
 static_assert(!kNames.back().empty(), "a phase has no name");
+
+using Clock = Track::Clock;
+
+constinit thread_local Track* current_track = nullptr;
+
+// Caches the worker track that the thread used last. Timelines are identified by number, because a
+// new timeline may have the address of an old one.
+struct LastWorkerTrack {
+  std::uint64_t timeline = 0;
+  Track* track = nullptr;
+};
+constinit thread_local LastWorkerTrack last_worker_track;
+
+std::uint64_t NextTimeline() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+double Seconds(Clock::rep ticks) {
+  return std::chrono::duration<double>(Clock::duration(ticks)).count();
+}
+
+void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t number) {
+  if (current_track == nullptr || !current_track->timeline().recording()) return;
+  const Clock::time_point now = Clock::now();
+  current_track->Append({.kind = kind, .name = name, .number = number, .begin = now, .end = now});
+}
+
+// Whether nested spans count as this phase instead of their own. Validation also expands and
+// evaluates states, but its phase should show how long all of it takes.
+bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
+
+bool UsesDevice(Phase phase) {
+  return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
+         phase == Phase::kClipGradients || phase == Phase::kOptimizer;
+}
 
 }  // namespace
 
@@ -68,42 +101,6 @@ std::vector<TraceEvent> TraceLog::Events() const {
   }
   return all;
 }
-
-namespace {
-
-using Clock = Track::Clock;
-
-constinit thread_local Track* current_track = nullptr;
-
-// Caches the worker track that the thread used last. Timelines are identified by number, because a
-// new timeline may have the address of an old one.
-struct LastWorkerTrack {
-  std::uint64_t timeline = 0;
-  Track* track = nullptr;
-};
-constinit thread_local LastWorkerTrack last_worker_track;
-
-std::uint64_t NextTimeline() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
-double Seconds(Clock::rep ticks) {
-  return std::chrono::duration<double>(Clock::duration(ticks)).count();
-}
-
-void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t number) {
-  if (current_track == nullptr || !current_track->timeline().recording()) return;
-  const Clock::time_point now = Clock::now();
-  current_track->Append({.kind = kind, .name = name, .number = number, .begin = now, .end = now});
-}
-
-bool UsesDevice(Phase phase) {
-  return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
-         phase == Phase::kClipGradients || phase == Phase::kOptimizer;
-}
-
-}  // namespace
 
 double PhaseTimes::Sum() const {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) - (*this)[Phase::kUnnamed];

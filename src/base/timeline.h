@@ -1,4 +1,4 @@
-// The phases into which a run divides the time of its threads.
+// Where the time of a run's threads goes: phases, the tracks that count them, and traces.
 #pragma once
 
 #include <array>
@@ -25,15 +25,15 @@ enum class Phase : std::uint8_t {
   kSetUp,    ///< choosing the number of updates, creating the network, starting threads
 
   // Generation.
-  kGenerate,         ///< distributing the work of a fill
-  kScramble,         ///< random walks
-  kExpand,           ///< expanding states and testing the children for goals
-  kEvaluate,         ///< evaluating with the target network
-  kBackUp,           ///< computing labels from the children's estimates
-  kWrite,            ///< encoding states for the buffer or for the target network
-  kWaitForWorkers,   ///< waiting until the workers have finished the work given to them
-  kWaitForAnswer,    ///< waiting until the main thread has evaluated states (sync_main)
-  kWaitForFreeSlot,  ///< waiting until the trainer returns a buffer
+  kGenerate,          ///< distributing the work of a fill
+  kScramble,          ///< random walks
+  kExpand,            ///< expanding states and testing the children for goals
+  kEvaluate,          ///< evaluating with the target network
+  kBackUp,            ///< computing labels from the children's estimates
+  kWrite,             ///< encoding states for the buffer or for the target network
+  kWaitForWorkers,    ///< waiting until the workers have finished the work given to them
+  kWaitForInference,  ///< waiting until the main thread has evaluated states (sync_main)
+  kWaitForFreeSlot,   ///< waiting until the trainer returns a buffer
 
   // Making batches.
   kShuffle,
@@ -49,7 +49,7 @@ enum class Phase : std::uint8_t {
 
   // Training.
   kWaitForRows,   ///< waiting until a buffer is full
-  kAnswer,        ///< evaluating states for the generator (sync_main)
+  kServe,         ///< evaluating states for the generator (sync_main)
   kReplay,        ///< storing rows in replay and drawing a sample of them
   kWaitForBatch,  ///< waiting until the prefetch thread has made a batch
   kForward,
@@ -75,10 +75,6 @@ std::string_view PhaseName(Phase phase);
 
 /// Whether the thread does no work in this phase.
 bool IsWait(Phase phase);
-
-/// Whether nested spans count as this phase instead of their own. Validation also expands and
-/// evaluates states, but its phase should show how long all of it takes.
-constexpr bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
 
 /// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
 struct TraceEvent {
