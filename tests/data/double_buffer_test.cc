@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "support/wait_until.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -7,7 +7,7 @@
 #include <barrier>
 #include <functional>
 
-#include "support/wait_until.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {

@@ -9,6 +9,7 @@
 
 #include "base/stopwatch.h"
 #include "data/shard_pipeline.h"
+#include "support/wait.h"
 #include "train/modes.h"
 
 namespace tandem {
@@ -17,19 +18,14 @@ namespace {
 constexpr int kUpdates = 50;
 const Schema kSchema{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
 
-// A stage that leaves its core to the other stages, as a device or a disk does.
-void WorkFor(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 class SlowGenerator final : public Generator {
  public:
   explicit SlowGenerator(double seconds) : seconds_(seconds) {}
   bool needs_network() const override { return true; }
-  void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { WorkFor(seconds_); }
+  void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { TakeTime(seconds_); }
 
  private:
-  const double seconds_;
+  const std::chrono::duration<double> seconds_;
 };
 
 class SlowTrainer final : public Trainer {
@@ -37,13 +33,13 @@ class SlowTrainer final : public Trainer {
   explicit SlowTrainer(double seconds) : seconds_(seconds) {}
   void PublishTarget() override {}
   TrainStats Train(std::int64_t, const DataBuffer&, const StopSignal&) override {
-    WorkFor(seconds_);
+    TakeTime(seconds_);
     return {.iterations = 1};
   }
   void BetweenIterations(std::function<void()>) override {}
 
  private:
-  const double seconds_;
+  const std::chrono::duration<double> seconds_;
 };
 
 struct Stages {
@@ -143,7 +139,7 @@ class TimedStages final : public ChunkStages {
 
     void Work(double s) {
       const ScopedTimer timer(seconds);
-      WorkFor(s);
+      TakeTime(std::chrono::duration<double>(s));
       ++chunks;
     }
     double Mean() const { return seconds / chunks; }

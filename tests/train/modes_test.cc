@@ -280,7 +280,7 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
       MakeAsyncPipeline(generator, trainer, kSchema,
                         {.rows_per_update = kRows, .max_updates = 2, .policy_lag = 1}, stop);
   std::thread user([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    WaitUntil([&] { return !shared.log.events().empty(); });  // the fill has begun
     stop.Request();
   });
   EXPECT_THROW(pipeline->RunUpdate(), Stopped);

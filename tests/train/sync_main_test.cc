@@ -10,6 +10,7 @@
 
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
@@ -80,7 +81,7 @@ class Network final : public Evaluator {
     EXPECT_EQ(std::this_thread::get_id(), main_);
     EXPECT_FALSE(world_.training);
     if (asked_++ == world_.network_fails_at) throw Error("the network broke");
-    std::this_thread::sleep_for(world_.answer_time);
+    TakeTime(world_.answer_time);
     values[0] = static_cast<float>(world_.weights);
   }
 
@@ -121,7 +122,7 @@ class CountingTrainer final : public Trainer {
     TrainStats stats;
     for (; stats.iterations < kIterations && !stop.Reached(); ++stats.iterations) {
       world_.training = true;
-      std::this_thread::sleep_for(world_.iteration_time);
+      TakeTime(world_.iteration_time);
       ++world_.weights;
       world_.training = false;
       for (const auto& callback : on_iteration_) callback(stats.iterations);
@@ -176,14 +177,11 @@ struct SyncMainRun {
   std::unique_ptr<Pipeline> pipeline;  // declared last: its thread uses the members before it
 };
 
-// Makes the first iteration of each update wait, for a limited time, until so many fills have
-// started.
+// Makes the first iteration of each update wait until so many fills have started.
 void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
   run.trainer.OnIteration([&world, by_update](std::int64_t iteration) {
     const int fills = by_update[world.trained.size() - 1];
-    for (int ms = 0; iteration == 0 && world.fills < fills && ms < 10'000; ++ms) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
+    if (iteration == 0) WaitUntil([&] { return world.fills >= fills; });
   });
 }
 
@@ -208,9 +206,7 @@ TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
   {
     SyncMainRun run(world, 2);
     run.trainer.OnIteration([&](std::int64_t /*iteration*/) {
-      for (int ms = 0; world.asked <= kIterations && ms < 10'000; ++ms) {
-        std::this_thread::sleep_for(milliseconds(1));  // until the fill of buffer 1 runs
-      }
+      WaitUntil([&] { return world.asked > kIterations; });  // the fill of buffer 1 runs
     });
     run.pipeline->RunUpdate();
     run.pipeline->RunUpdate();
@@ -292,7 +288,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
   World world{.asks = 1'000'000'000};
   SyncMainRun run(world, 3);
   std::thread user([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    WaitUntil([&] { return world.asked > 0; });
     run.stop.Request();
   });
   EXPECT_THROW(run.pipeline->RunUpdate(), Stopped);

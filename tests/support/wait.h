@@ -1,4 +1,4 @@
-// Waits in tests for what another thread does.
+// Waits in tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@
 
 namespace tandem {
 
-/// Waits until `condition` is true. Fails the test if it is still false after a minute.
+/// Waits until `condition` is true, which another thread makes it. Fails the test if it is still
+/// false after a minute.
 template <class Condition>
 void WaitUntil(const Condition& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -20,5 +21,9 @@ void WaitUntil(const Condition& condition) {
     std::this_thread::yield();
   }
 }
+
+/// Takes up this much time without using a core. It stands for work in tests of code that measures
+/// time or stops at a time. To wait for another thread, use WaitUntil: no time is surely enough.
+inline void TakeTime(std::chrono::duration<double> time) { std::this_thread::sleep_for(time); }
 
 }  // namespace tandem
