@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -87,33 +88,6 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
 };
 
-/// TraceLog is an append-only log with one writer thread, which never waits. Any thread may read it
-/// at any time.
-class TraceLog {
- public:
-  TraceLog() = default;
-  ~TraceLog();
-  TraceLog(const TraceLog&) = delete;
-  TraceLog& operator=(const TraceLog&) = delete;
-
-  /// Appends an event. For the writer thread only.
-  void Append(const TraceEvent& event);
-
-  /// All events appended so far, in order.
-  std::vector<TraceEvent> Events() const;
-
- private:
-  // An event is written before `size` counts it, and a block is full before `next` is set.
-  struct Block {
-    std::array<TraceEvent, 1024> events;
-    std::atomic<std::size_t> size{0};
-    std::atomic<Block*> next{nullptr};  // owned
-  };
-
-  std::atomic<Block*> first_{nullptr};  // owned; null while the log is empty
-  Block* last_ = nullptr;               // used only by the writer
-};
-
 /// PhaseTimes holds the seconds that one or several threads spent in each phase.
 struct PhaseTimes {
   std::array<double, kNumPhases> seconds{};
@@ -149,12 +123,12 @@ class Track {
 
   PhaseTimes Times() const;
 
-  /// The events recorded on this track so far (Timeline::Record).
-  std::vector<TraceEvent> Events() const { return events_.Events(); }
+  /// The events recorded on this track so far, in order (Timeline::Record).
+  std::vector<TraceEvent> Events() const;
 
   // The methods from here on are for the track's own thread only.
 
-  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
+  Phase phase() const { return phase_; }
   /// Changes the phase and returns the time of the change.
   Clock::time_point Change(Phase to);
 
@@ -163,26 +137,23 @@ class Track {
   void SynchronizeAfterPhases(std::function<void()> synchronize);
   /// Ends `phase`, synchronizing if required, and changes to `to`. Returns the time of the change.
   Clock::time_point EndPhase(Phase phase, Phase to);
-  void Append(const TraceEvent& event) { events_.Append(event); }
+  void Append(const TraceEvent& event);
 
  private:
-  void Update(Clock::time_point now, Phase to);
-
   Timeline& timeline_;
   const std::string name_;
   const bool is_worker_;
   const Clock::time_point start_;
   std::function<void()> synchronize_;
 
-  // A sequence lock: version_ is odd while the fields below it are being written. They are atomic
-  // too, so that a reader that overlaps with a write reads valid values, notices it, and retries.
-  std::atomic<std::uint64_t> version_{0};
-  std::array<std::atomic<Clock::rep>, kNumPhases> spent_{};  // time per phase before since_
-  std::atomic<Clock::rep> since_;
-  std::atomic<std::uint8_t> phase_;
-  std::atomic<Clock::rep> synchronizing_{0};
-
-  TraceLog events_;
+  // Only the track's own thread writes what follows, under the mutex. Other threads read it under
+  // the mutex, which is rarely held by two threads at once, so taking it costs little.
+  mutable std::mutex mutex_;
+  std::array<Clock::duration, kNumPhases> spent_{};  // time per phase before since_
+  Clock::time_point since_;
+  Phase phase_;
+  Clock::duration synchronizing_{};
+  std::deque<TraceEvent> events_;
 };
 
 /// RangeListener is called when a recorded span begins and ends, on the span's thread. It forwards
