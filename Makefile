@@ -33,7 +33,7 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 test: build  ## run every test
 	@ctest --preset $(PRESET)
 
-lint: configure  ## check layers, formatting and, with clang-tidy, the code
+lint: configure  ## check layers, formatting and, with clang-tidy and clangd, the code
 	@LINT=yes scripts/setup
 	@python3 scripts/lint build/$(PRESET)
 

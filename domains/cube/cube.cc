@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "cube/stickers.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 

@@ -1,4 +1,4 @@
-// Shared code of the cubes with 2 and 3 layers: the notation of states, and drawing.
+// The domain that the cubes with 2 and 3 layers share: inputs, notation of states, and drawing.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cube/pieces.h"
+#include "cube/geometry.h"
 #include "tandem/permutation.h"
 #include "tandem/registry.h"
 
@@ -28,8 +28,8 @@ enum class Metric { kQuarterTurns, kHalfTurns };
 DomainParameter InputParameter();
 std::optional<Input> ParseInput(const std::string& argument);
 
-/// CubeDomain is a cube. A state is the colour of each sticker, one byte each, in the order of
-/// stickers.h. A colour is named after the face that it is on when the cube is solved.
+/// Cube is a cube with 2 or 3 layers. A state is the colour of each sticker, one byte each, in the
+/// order of geometry.h. A colour is named after the face that it is on when the cube is solved.
 class Cube : public PermutationDomain {
  public:
   void Encode(ConstRows states, Rows inputs) const override;

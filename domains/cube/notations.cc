@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "cube/stickers.h"
+#include "cube/geometry.h"
 #include "tandem/domain.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

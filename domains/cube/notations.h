@@ -11,7 +11,7 @@ namespace tandem::cube {
 ///
 /// The other programs order the faces U D L R B F. Within a face they number the stickers column by
 /// column from the left, each column from the bottom, as seen from outside, so the rows of a face
-/// are 2 5 8 / 1 4 7 / 0 3 6. Each face is seen with the same side up as in stickers.h.
+/// are 2 5 8 / 1 4 7 / 0 3 6. Each face is seen with the same side up as in geometry.h.
 enum class Notation : std::uint8_t {
   kFacelets,   ///< Tandem: 54 letters, faces in the order U R F D L B
   kDeepCubeA,  ///< 54 numbers: for each place, the number 0 to 53 of the sticker that is there

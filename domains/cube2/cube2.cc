@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cube/cube.h"
-#include "cube/stickers.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "cube/cube.h"
-#include "cube/stickers.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 

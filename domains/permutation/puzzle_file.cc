@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
-#include "permutation/cycles.h"
-#include "permutation/place.h"
 #include "tandem/error.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -23,14 +28,171 @@ constexpr float kMaxCoordinate = 1000;  // greatest coordinate of a layout, in c
 constexpr float kLeastCost = 1e-6F;
 constexpr float kMaxCost = 1e6F;
 
-void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
-  const std::vector<YAML::Node> list = place.List(node, "goal");
+// Formats a number without an exponent: 0.000001 and not 1e-06.
+std::string Plain(float number) {
+  std::array<char, 64> digits{};
+  const auto written =
+      std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::fixed);
+  return {digits.data(), written.ptr};
+}
+
+// YamlReader reads nodes of one YAML file, with errors that name the file and the line. `what` is
+// the name of a node in messages, for example "goal". If a node is not of the expected form, each
+// method throws as Fail does.
+class YamlReader {
+ public:
+  explicit YamlReader(std::string file) : file_(std::move(file)) {}
+
+  // Throws InputError that names the file, the line of the node and `what`.
+  [[noreturn]] void Fail(const YAML::Mark& mark, const std::string& what) const {
+    const std::string line = mark.is_null() ? "" : ":" + std::to_string(mark.line + 1);
+    throw InputError(file_ + line + ": " + what);
+  }
+  [[noreturn]] void Fail(const YAML::Node& node, const std::string& what) const {
+    Fail(node.Mark(), what);
+  }
+
+  // Reads a scalar without white space.
+  std::string Word(const YAML::Node& node, const std::string& what) const {
+    const auto parts_words = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
+    if (!node.IsScalar() || node.Scalar().empty() ||
+        std::ranges::any_of(node.Scalar(), parts_words)) {
+      Fail(node, what + ": expected a word without white space");
+    }
+    return node.Scalar();
+  }
+
+  std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const {
+    if (!node.IsSequence()) Fail(node, what + ": expected a list");
+    return {node.begin(), node.end()};
+  }
+
+  // Reads a number from `least` to `most`.
+  float Number(const YAML::Node& node, const std::string& what, float least, float most) const {
+    float number = 0;
+    if (node.IsScalar() && YAML::convert<float>::decode(node, number) && number >= least &&
+        number <= most) {
+      return number;
+    }
+    Fail(node, what + ": expected a number from " + Plain(least) + " to " + Plain(most));
+  }
+
+  // Checks that no key of `map` occurs twice or is unknown. `of` says whose keys they are.
+  void CheckKeys(const YAML::Node& map, std::span<const char* const> known,
+                 const std::string& of) const {
+    std::set<std::string> seen;
+    for (const auto& entry : map) {
+      const std::string key = Word(entry.first, of + " key");
+      if (!seen.insert(key).second) {
+        Fail(entry.first, std::string(of).append(" `").append(key).append("` occurs twice"));
+      }
+      if (std::ranges::find(known, key) != known.end()) continue;
+      std::string keys;
+      for (const char* each : known) keys += (keys.empty() ? "" : ", ") + std::string(each);
+      Fail(entry.first, std::string("unknown ")
+                            .append(of)
+                            .append(" key `")
+                            .append(key)
+                            .append("`; the keys are ")
+                            .append(keys));
+    }
+  }
+
+ private:
+  std::string file_;
+};
+
+std::uint8_t ParsePosition(std::string_view word, std::size_t positions, const std::string& where) {
+  std::size_t number = positions;
+  const char* end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, number);
+  if (error != std::errc() || stop != end || number >= positions) {
+    throw std::invalid_argument(where + " is " + Quoted(word) + ", expected a position from 0 to " +
+                                std::to_string(positions - 1));
+  }
+  return static_cast<std::uint8_t>(number);
+}
+
+// Removes the next token, a parenthesis or a number, from `text` and returns it; nothing
+// at the end.
+std::optional<std::string_view> NextToken(std::string_view& text) {
+  constexpr std::string_view kSpace = " \t\r\n,";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (text.empty()) return std::nullopt;
+  const bool parenthesis = text[0] == '(' || text[0] == ')';
+  const std::size_t end = parenthesis ? 1 : std::min(text.find_first_of(" \t\r\n,()"), text.size());
+  const std::string_view token = text.substr(0, end);
+  text.remove_prefix(end);
+  return token;
+}
+
+// Reads cycles such as "(0 1 2)(5 6)": the contents of position 0 move to 1, those of 1 to 2, and
+// those of 2 to 0. Throws std::invalid_argument that names the wrong position.
+Permutation ParseCycles(std::string_view text, std::size_t positions) {
+  Permutation permutation(positions);
+  std::iota(permutation.begin(), permutation.end(), std::uint8_t{0});
+  std::vector<bool> seen(positions, false);
+  std::vector<std::uint8_t> cycle;
+  std::size_t number = 0;
+  bool open = false;
+  while (const std::optional<std::string_view> token = NextToken(text)) {
+    const std::string in_cycle = "in cycle " + std::to_string(number);
+    if (*token == "(") {
+      if (open) throw std::invalid_argument(in_cycle + " is not closed: expected ')'");
+      open = true;
+      ++number;
+      cycle.clear();
+    } else if (!open) {
+      throw std::invalid_argument("expected '(' to begin a cycle, found " + Quoted(*token));
+    } else if (*token == ")") {
+      open = false;
+      for (std::size_t i = 0; i < cycle.size(); ++i) {
+        permutation[cycle[(i + 1) % cycle.size()]] = cycle[i];
+      }
+    } else {
+      const std::string where = in_cycle + ", number " + std::to_string(cycle.size() + 1);
+      cycle.push_back(ParsePosition(*token, positions, where));
+      if (seen[cycle.back()]) {
+        throw std::invalid_argument("position " + std::string(*token) +
+                                    " occurs twice in its cycles: not a permutation");
+      }
+      seen[cycle.back()] = true;
+    }
+  }
+  if (open) throw std::invalid_argument("the last cycle is not closed: expected ')'");
+  return permutation;
+}
+
+// Reads an array: number i is the position whose contents move to position i. Throws
+// std::invalid_argument that names the wrong position.
+Permutation ParseArray(const std::vector<std::string>& numbers, std::size_t positions) {
+  if (numbers.size() != positions) {
+    throw std::invalid_argument(std::to_string(numbers.size()) + " positions, expected " +
+                                std::to_string(positions) + ", as in the goal");
+  }
+  Permutation permutation;
+  for (std::size_t i = 0; i < positions; ++i) {
+    const std::string where = "position " + std::to_string(i);
+    const std::uint8_t from = ParsePosition(numbers[i], positions, where);
+    const auto other = std::ranges::find(permutation, from);
+    if (other != permutation.end()) {
+      throw std::invalid_argument(where + " takes from " + numbers[i] + ", as position " +
+                                  std::to_string(other - permutation.begin()) +
+                                  " does: not a permutation");
+    }
+    permutation.push_back(from);
+  }
+  return permutation;
+}
+
+void ReadGoal(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
+  const std::vector<YAML::Node> list = yaml.List(node, "goal");
   if (list.empty() || list.size() > kMaxPositions) {
-    place.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to 256");
+    yaml.Fail(node, "goal: " + std::to_string(list.size()) + " positions, expected 1 to 256");
   }
   for (const YAML::Node& each : list) {
     const std::string label =
-        place.Word(each, "goal: position " + std::to_string(puzzle.goal.size()));
+        yaml.Word(each, "goal: position " + std::to_string(puzzle.goal.size()));
     const auto at = std::ranges::find(puzzle.labels, label);
     puzzle.goal.push_back(static_cast<std::uint8_t>(at - puzzle.labels.begin()));
     if (at == puzzle.labels.end()) puzzle.labels.push_back(label);
@@ -39,7 +201,7 @@ void ReadGoal(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
 
 // Reads a generator's permutation in either notation. `key` is the key of which `node` is the
 // value; a missing value has no line number, so errors use the line of the key.
-Permutation ReadPermutation(const Place& place, const std::string& of, const YAML::Node& key,
+Permutation ReadPermutation(const YamlReader& yaml, const std::string& of, const YAML::Node& key,
                             const YAML::Node& node, std::size_t positions) {
   try {
     if (node.IsScalar()) return ParseCycles(node.Scalar(), positions);
@@ -52,7 +214,7 @@ Permutation ReadPermutation(const Place& place, const std::string& of, const YAM
     for (const YAML::Node& each : node) numbers.push_back(each.Scalar());
     return ParseArray(numbers, positions);
   } catch (const std::invalid_argument& wrong) {
-    place.Fail(node.IsNull() ? key : node, of + ": " + wrong.what());
+    yaml.Fail(node.IsNull() ? key : node, of + ": " + wrong.what());
   }
 }
 
@@ -66,37 +228,37 @@ struct Generator {
 };
 
 // Reads `NAME: CYCLES`, `NAME: [ARRAY]` or `NAME: {moves: EITHER, cost: 2, inverse: NAME}`.
-Generator ReadGenerator(const Place& place, const YAML::Node& key, const YAML::Node& value,
+Generator ReadGenerator(const YamlReader& yaml, const YAML::Node& key, const YAML::Node& value,
                         std::size_t positions) {
   Generator generator{.mark = key.Mark(),
-                      .name = place.Word(key, "a generator's name"),
+                      .name = yaml.Word(key, "a generator's name"),
                       .permutation = {},
                       .inverse_name = "",
                       .named_inverse = {}};
   generator.inverse_name = generator.name + "'";
   const std::string of = "generator " + generator.name;
   if (!value.IsMap()) {
-    generator.permutation = ReadPermutation(place, of, key, value, positions);
+    generator.permutation = ReadPermutation(yaml, of, key, value, positions);
     return generator;
   }
   constexpr std::array<const char*, 3> kKeys = {"moves", "cost", "inverse"};
-  place.CheckKeys(value, kKeys, of);
-  if (!value["moves"]) place.Fail(value, of + ": expected `moves`, cycles or an array");
-  generator.permutation = ReadPermutation(place, of, key, value["moves"], positions);
+  yaml.CheckKeys(value, kKeys, of);
+  if (!value["moves"]) yaml.Fail(value, of + ": expected `moves`, cycles or an array");
+  generator.permutation = ReadPermutation(yaml, of, key, value["moves"], positions);
   if (value["cost"]) {
-    generator.cost = place.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
+    generator.cost = yaml.Number(value["cost"], of + ": cost", kLeastCost, kMaxCost);
   }
   if (value["inverse"]) {
     generator.named_inverse = value["inverse"];
-    generator.inverse_name = place.Word(generator.named_inverse, of + ": inverse");
+    generator.inverse_name = yaml.Word(generator.named_inverse, of + ": inverse");
   }
   return generator;
 }
 
-void AddAction(const Place& place, const Generator& generator, const std::string& name,
+void AddAction(const YamlReader& yaml, const Generator& generator, const std::string& name,
                const Permutation& permutation, PuzzleFile& puzzle) {
   if (std::ranges::find(puzzle.names, name) != puzzle.names.end()) {
-    place.Fail(generator.mark, "two moves are named " + name);
+    yaml.Fail(generator.mark, "two moves are named " + name);
   }
   puzzle.names.push_back(name);
   puzzle.permutations.push_back(permutation);
@@ -104,52 +266,52 @@ void AddAction(const Place& place, const Generator& generator, const std::string
 }
 
 // Whether a generator undoes `generator`. If the file names its inverse, only that one counts.
-bool IsUndone(const Place& place, const Generator& generator,
+bool IsUndone(const YamlReader& yaml, const Generator& generator,
               const std::vector<Generator>& generators) {
   const auto undoes =
       std::ranges::find(generators, Inverse(generator.permutation), &Generator::permutation);
   if (undoes == generators.end()) return false;
   if (!generator.named_inverse.IsNull() && generator.inverse_name != undoes->name) {
-    place.Fail(generator.named_inverse, "generator " + generator.name + ": inverse is " +
-                                            generator.inverse_name + ", but " + undoes->name +
-                                            " undoes it");
+    yaml.Fail(generator.named_inverse, "generator " + generator.name + ": inverse is " +
+                                           generator.inverse_name + ", but " + undoes->name +
+                                           " undoes it");
   }
   return true;
 }
 
-[[noreturn]] void FailAsNotUndone(const Place& place, const Generator& generator,
+[[noreturn]] void FailAsNotUndone(const YamlReader& yaml, const Generator& generator,
                                   const std::string& why) {
   const YAML::Mark& mark =
       generator.named_inverse.IsNull() ? generator.mark : generator.named_inverse.Mark();
-  place.Fail(mark, "generator " + generator.name + why);
+  yaml.Fail(mark, "generator " + generator.name + why);
 }
 
-void ReadGenerators(const Place& place, const YAML::Node& node, bool add_inverses,
+void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inverses,
                     PuzzleFile& puzzle) {
-  if (!node.IsMap() || node.size() == 0) place.Fail(node, "generators: expected names and moves");
+  if (!node.IsMap() || node.size() == 0) yaml.Fail(node, "generators: expected names and moves");
   std::vector<Generator> generators;
   for (const auto& entry : node) {
-    generators.push_back(ReadGenerator(place, entry.first, entry.second, puzzle.goal.size()));
+    generators.push_back(ReadGenerator(yaml, entry.first, entry.second, puzzle.goal.size()));
   }
   for (const Generator& generator : generators) {
     if (std::ranges::is_sorted(generator.permutation)) {
-      place.Fail(generator.mark, "generator " + generator.name + " moves nothing");
+      yaml.Fail(generator.mark, "generator " + generator.name + " moves nothing");
     }
-    AddAction(place, generator, generator.name, generator.permutation, puzzle);
-    if (IsUndone(place, generator, generators)) continue;
+    AddAction(yaml, generator, generator.name, generator.permutation, puzzle);
+    if (IsUndone(yaml, generator, generators)) continue;
     const std::string& inverse_name = generator.inverse_name;
     if (std::ranges::find(generators, inverse_name, &Generator::name) != generators.end()) {
-      FailAsNotUndone(place, generator,
+      FailAsNotUndone(yaml, generator,
                       ": " + inverse_name + " does not undo it" +
                           (add_inverses ? "; name its inverse otherwise, by `inverse`"
                                         : ", nor does another generator"));
     }
     if (!add_inverses) {
       FailAsNotUndone(
-          place, generator,
+          yaml, generator,
           " has no inverse among the generators; `inverses: added` adds " + inverse_name);
     }
-    AddAction(place, generator, inverse_name, Inverse(generator.permutation), puzzle);
+    AddAction(yaml, generator, inverse_name, Inverse(generator.permutation), puzzle);
   }
 }
 
@@ -159,72 +321,72 @@ bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b)
   return std::abs(a.first - b.first) < kApart && std::abs(a.second - b.second) < kApart;
 }
 
-void ReadLayout(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
-  for (const YAML::Node& each : place.List(node, "layout")) {
+void ReadLayout(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
+  for (const YAML::Node& each : yaml.List(node, "layout")) {
     const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
-    const std::vector<YAML::Node> cell = place.List(each, what);
-    if (cell.size() != 2) place.Fail(each, what + ": expected [x, y]");
-    const std::pair at(place.Number(cell[0], what, 0, kMaxCoordinate),
-                       place.Number(cell[1], what, 0, kMaxCoordinate));
+    const std::vector<YAML::Node> cell = yaml.List(each, what);
+    if (cell.size() != 2) yaml.Fail(each, what + ": expected [x, y]");
+    const std::pair at(yaml.Number(cell[0], what, 0, kMaxCoordinate),
+                       yaml.Number(cell[1], what, 0, kMaxCoordinate));
     const auto hidden =
         std::ranges::find_if(puzzle.layout, [&](const auto& other) { return Overlap(at, other); });
     if (hidden != puzzle.layout.end()) {
-      place.Fail(each, what + " overlaps position " +
-                           std::to_string(hidden - puzzle.layout.begin()) +
-                           ": expected them 1 apart, in x or in y");
+      yaml.Fail(each, what + " overlaps position " +
+                          std::to_string(hidden - puzzle.layout.begin()) +
+                          ": expected them 1 apart, in x or in y");
     }
     puzzle.layout.push_back(at);
   }
   if (puzzle.layout.size() == puzzle.goal.size()) return;
-  place.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
-                       std::to_string(puzzle.goal.size()) + ", as in the goal");
+  yaml.Fail(node, "layout: " + std::to_string(puzzle.layout.size()) + " positions, expected " +
+                      std::to_string(puzzle.goal.size()) + ", as in the goal");
 }
 
-void ReadColours(const Place& place, const YAML::Node& node, PuzzleFile& puzzle) {
-  if (!node.IsMap()) place.Fail(node, "colours: expected a colour for each label");
+void ReadColours(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
+  if (!node.IsMap()) yaml.Fail(node, "colours: expected a colour for each label");
   puzzle.colours.assign(puzzle.labels.size(), Cell::kPlain);
   for (const auto& entry : node) {
-    const std::string label = place.Word(entry.first, "colours");
+    const std::string label = yaml.Word(entry.first, "colours");
     const auto at = std::ranges::find(puzzle.labels, label) - puzzle.labels.begin();
     if (std::cmp_equal(at, puzzle.labels.size())) {
-      place.Fail(entry.first, "colours: " + label + " is not a label of the goal");
+      yaml.Fail(entry.first, "colours: " + label + " is not a label of the goal");
     }
     const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
     const bool right = text.size() == 7 && text[0] == '#' &&
                        text.find_first_not_of("0123456789abcdefABCDEF", 1) == std::string::npos;
-    if (!right) place.Fail(entry.second, "colours: expected \"#rrggbb\" for " + label);
+    if (!right) yaml.Fail(entry.second, "colours: expected \"#rrggbb\" for " + label);
     puzzle.colours[static_cast<std::size_t>(at)] = std::stoi(text.substr(1), nullptr, 16);
   }
 }
 
-PuzzleFile Read(const Place& place, const YAML::Node& document) {
+PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
   constexpr std::array<const char*, 6> kKeys = {"summary",  "goal",   "generators",
                                                 "inverses", "layout", "colours"};
-  if (!document.IsMap()) place.Fail(document, "expected `goal` and `generators`");
-  place.CheckKeys(document, kKeys, "puzzle");
+  if (!document.IsMap()) yaml.Fail(document, "expected `goal` and `generators`");
+  yaml.CheckKeys(document, kKeys, "puzzle");
   for (const char* key : {"goal", "generators"}) {
-    if (!document[key]) place.Fail(document, std::string("expected `") + key + "`");
+    if (!document[key]) yaml.Fail(document, std::string("expected `") + key + "`");
   }
   PuzzleFile puzzle;
   if (document["summary"]) {
     if (!document["summary"].IsScalar()) {
-      place.Fail(document["summary"], "summary: expected a text");
+      yaml.Fail(document["summary"], "summary: expected a text");
     }
     puzzle.summary = document["summary"].Scalar();
     const auto is_control = [](unsigned char letter) { return letter < ' ' || letter == 0x7f; };
     if (std::ranges::any_of(puzzle.summary, is_control)) {
-      place.Fail(document["summary"], "summary: expected one line of text");
+      yaml.Fail(document["summary"], "summary: expected one line of text");
     }
   }
-  ReadGoal(place, document["goal"], puzzle);
+  ReadGoal(yaml, document["goal"], puzzle);
   std::string inverses = "added";
-  if (document["inverses"]) inverses = place.Word(document["inverses"], "inverses");
+  if (document["inverses"]) inverses = yaml.Word(document["inverses"], "inverses");
   if (inverses != "added" && inverses != "given") {
-    place.Fail(document["inverses"], "inverses: expected added or given");
+    yaml.Fail(document["inverses"], "inverses: expected added or given");
   }
-  ReadGenerators(place, document["generators"], inverses == "added", puzzle);
-  if (document["layout"]) ReadLayout(place, document["layout"], puzzle);
-  if (document["colours"]) ReadColours(place, document["colours"], puzzle);
+  ReadGenerators(yaml, document["generators"], inverses == "added", puzzle);
+  if (document["layout"]) ReadLayout(yaml, document["layout"], puzzle);
+  if (document["colours"]) ReadColours(yaml, document["colours"], puzzle);
   return puzzle;
 }
 
@@ -233,7 +395,7 @@ bool Marks(std::string_view line, std::string_view marker) {
 }
 
 // Rejects text with several YAML documents, because a reader sees only the first one.
-void CheckOneDocument(const Place& place, const std::string& text) {
+void CheckOneDocument(const YamlReader& yaml, const std::string& text) {
   std::istringstream lines(text);
   bool begun = false;
   bool ended = false;
@@ -244,7 +406,7 @@ void CheckOneDocument(const Place& place, const std::string& text) {
     } else if (line.find_first_not_of(" \t\r") != std::string::npos && line[0] != '#' &&
                line[0] != '%') {
       if (begun && (ended || Marks(line, "---"))) {
-        place.Fail(mark, "a second YAML document begins here, expected one");
+        yaml.Fail(mark, "a second YAML document begins here, expected one");
       }
       begun = true;
     }
@@ -254,12 +416,12 @@ void CheckOneDocument(const Place& place, const std::string& text) {
 }  // namespace
 
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
-  const Place place(file);
-  CheckOneDocument(place, text);
+  const YamlReader yaml(file);
+  CheckOneDocument(yaml, text);
   try {
-    return Read(place, YAML::Load(text));
+    return Read(yaml, YAML::Load(text));
   } catch (const YAML::Exception& error) {
-    place.Fail(error.mark, "not valid YAML: " + error.msg);
+    yaml.Fail(error.mark, "not valid YAML: " + error.msg);
   }
 }
 

@@ -16,8 +16,7 @@
 // struct may also have these members:
 //
 //     static constexpr const char* kSummary           one line for people
-//     static constexpr const char* kVersion             a version, such as "2"; change it when
-//     moves,
+//     static constexpr const char* kVersion           a version, such as "2"; change it when moves,
 //                                                     costs or goal change, so that networks and
 //                                                     examples of the old puzzle are rejected
 //     std::string ActionName(int action)              one word; default: the action's number

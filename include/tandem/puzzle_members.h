@@ -132,9 +132,7 @@ struct Checked {
             { P::kVersion } -> std::convertible_to<std::string_view>;
           },
       "the puzzle's kVersion is not a string: expected `static constexpr const char* kVersion`, "
-      "such "
-      "as "
-      "\"2\"");
+      "such as \"2\"");
 
   TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);
   TANDEM_PUZZLE_MISSPELLING(action_name, ActionName);

@@ -1,4 +1,4 @@
-"""Checks the sources' layers, formatting and, with clang-tidy, their code.
+"""Checks the sources' layers, formatting and, with clang-tidy and clangd, their code.
 
 Usage: python3 scripts/lint BUILD_DIR [layers|formatting|tidy ...]
 

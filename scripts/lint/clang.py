@@ -1,5 +1,6 @@
 """Finds clang's tools, and the sources that they check."""
 
+import functools
 import pathlib
 import re
 import shutil
@@ -10,6 +11,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 VERSION = "14"  # Debian 12's; other versions format and find other things
 
 
+@functools.cache
 def find_tool(name):
     """The path of the tool in the right version. Ends the program if there is none."""
     path = shutil.which(f"{name}-{VERSION}") or shutil.which(name)

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "tandem/error.h"
 
@@ -20,6 +21,7 @@ constexpr std::uint32_t kCentralHeader = 0x02014b50;
 constexpr std::uint32_t kEnd = 0x06054b50;
 constexpr std::uint32_t kEnd64 = 0x06064b50;
 constexpr std::uint32_t kEnd64Locator = 0x07064b50;
+constexpr std::size_t kZipEndBytes = 22;  // size of the end record without a comment
 constexpr std::size_t kEnd64LocatorBytes = 20;
 constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint16_t kEncrypted = 1;
@@ -145,44 +147,58 @@ Bytes RecordOf(Bytes archive, const Entry& entry) {
   return Part(archive.subspan(entry.header), before, entry.size, kWhat);
 }
 
-}  // namespace
-
-ZipRecords::ZipRecords(Bytes archive) {
-  constexpr std::string_view kPickle = "data.pkl";
-  const Directory directory = DirectoryOf(archive);
-  if (directory.records > kMostRecords) {
-    throw Error(
-        fmt::format("it has {} records, expected at most {}", directory.records, kMostRecords));
-  }
-  int pickles = 0;
-  std::uint64_t offset = directory.offset;
-  for (std::uint64_t i = 0; i < directory.records; ++i) {
-    const Entry entry = EntryAt(archive, offset);
-    if (!records_.emplace(entry.name, RecordOf(archive, entry)).second) {
-      throw Error("two records of the zip archive have the same name");
+// ZipRecords finds the records of a zip archive in memory, by name. Records refer to that memory,
+// which must outlive them.
+class ZipRecords {
+ public:
+  // Throws Error that says what is wrong, without the name of the file, if the archive is
+  // incomplete, if a record is outside it, compressed or encrypted, if two have the same name, or
+  // if there is not exactly one `data.pkl`.
+  explicit ZipRecords(Bytes archive) {
+    constexpr std::string_view kPickle = "data.pkl";
+    const Directory directory = DirectoryOf(archive);
+    if (directory.records > kMostRecords) {
+      throw Error(
+          fmt::format("it has {} records, expected at most {}", directory.records, kMostRecords));
     }
-    const std::size_t slash = entry.name.find('/');
-    if (slash != std::string::npos && std::string_view(entry.name).substr(slash + 1) == kPickle) {
-      folder_ = entry.name.substr(0, slash + 1);
-      ++pickles;
+    int pickles = 0;
+    std::uint64_t offset = directory.offset;
+    for (std::uint64_t i = 0; i < directory.records; ++i) {
+      const Entry entry = EntryAt(archive, offset);
+      if (!records_.emplace(entry.name, RecordOf(archive, entry)).second) {
+        throw Error("two records of the zip archive have the same name");
+      }
+      const std::size_t slash = entry.name.find('/');
+      if (slash != std::string::npos && std::string_view(entry.name).substr(slash + 1) == kPickle) {
+        folder_ = entry.name.substr(0, slash + 1);
+        ++pickles;
+      }
+      offset += entry.bytes;
     }
-    offset += entry.bytes;
+    if (pickles != 1) {
+      throw Error(fmt::format("it has {} records named data.pkl, expected 1", pickles));
+    }
   }
-  if (pickles != 1) {
-    throw Error(fmt::format("it has {} records named data.pkl, expected 1", pickles));
+
+  // Finds a record in the folder that holds `data.pkl`.
+  std::optional<Bytes> Find(std::string_view name) const {
+    const auto found = records_.find(folder_ + std::string(name));
+    if (found == records_.end()) return std::nullopt;
+    return found->second;
   }
-}
 
-std::optional<Bytes> ZipRecords::Find(const std::string& name) const {
-  const auto found = records_.find(name);
-  if (found == records_.end()) return std::nullopt;
-  return found->second;
-}
+ private:
+  std::unordered_map<std::string, Bytes> records_;
+  std::string folder_;  // with its slash: "archive/"
+};
 
+// The comment of the archive, which is the text after its end record. Other programs ignore it.
 std::string_view ZipComment(Bytes archive) {
   return TextOf(archive.subspan(EndOf(archive) + kZipEndBytes));
 }
 
+// Returns `end`, the end record of an archive without a comment, changed to announce a comment of
+// `comment_bytes` bytes.
 std::string ZipEndWithComment(std::string_view end, std::size_t comment_bytes) {
   std::string changed(end);
   if (end.size() != kZipEndBytes || comment_bytes > std::numeric_limits<std::uint16_t>::max()) {
@@ -192,8 +208,6 @@ std::string ZipEndWithComment(std::string_view end, std::size_t comment_bytes) {
   std::memcpy(changed.data() + 20, &bytes, sizeof(bytes));
   return changed;
 }
-
-namespace {
 
 // Tensors may share a storage: the network of a checkpoint is often also part of its resume state.
 constexpr std::uint64_t kMostUsesOfAByte = 8;
@@ -218,17 +232,14 @@ void CheckHash(std::span<const std::byte> file) {
 PickledDict ReadTensorArchive(std::span<const std::byte> file) {
   CheckHash(file);
   const ZipRecords records(file);
-  const auto find = [&](std::string_view name) {
-    return records.Find(records.folder() + std::string(name));
-  };
-  const auto byte_order = find("byteorder");
+  const auto byte_order = records.Find("byteorder");
   if (byte_order && TextOf(*byte_order) != "little") {
     throw Error("its numbers are not little-endian");
   }
   const PickleLimits limits{.tensor_bytes = kMostUsesOfAByte * file.size()};
   return ReadPickle(
-      TextOf(*find("data.pkl")),
-      [&](std::string_view key) { return find(fmt::format("data/{}", key)); }, limits);
+      TextOf(*records.Find("data.pkl")),
+      [&](std::string_view key) { return records.Find(fmt::format("data/{}", key)); }, limits);
 }
 
 void HashedArchive::Put(std::string_view bytes) {

@@ -126,8 +126,6 @@ std::string ReadText(const fs::path& path) {
   return text;
 }
 
-namespace fs = std::filesystem;
-
 void MakeEmptyFolder(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder, error) &&

@@ -1,4 +1,4 @@
-// Reads files, and writes files that appear complete or not at all.
+// Reads files, writes files that appear complete or not at all, and makes folders.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,14 @@
 #include "base/machine.h"
 
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace tandem {
@@ -72,6 +76,29 @@ std::optional<double> CpuQuota(const fs::path& process, const fs::path& root) {
 int NumCores() {
   const double quota = CpuQuota("/proc/self/cgroup", "/sys/fs/cgroup").value_or(1e6);
   return std::max(1, std::min(CoresOfAffinity(), static_cast<int>(quota)));
+}
+
+std::int64_t PeakRssBytes() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
+
+bool HasCursor(int fd) {
+  const char* term = std::getenv("TERM");
+  return IsTerminal(fd) && (term == nullptr || std::string_view(term) != "dumb");
+}
+
+bool UseColour(int fd) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  return HasCursor(fd) && (no_colour == nullptr || *no_colour == '\0');
+}
+
+int TerminalWidth(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace tandem

@@ -1,15 +1,11 @@
-// The number of CPU cores that this process may use.
+// What the program finds out about its machine: cores, memory and terminals.
 #pragma once
 
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <unistd.h>  // for STDIN_FILENO, STDOUT_FILENO and STDERR_FILENO
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <string_view>
 
 namespace tandem {
 
@@ -25,30 +21,17 @@ std::optional<double> CpuQuota(const std::filesystem::path& process,
 
 /// The most physical memory that the process has used at any time, in bytes. Pages of mapped files
 /// count while they are in memory.
-inline std::int64_t PeakRssBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
-}
+std::int64_t PeakRssBytes();
 
-inline bool IsTerminal(int fd) { return ::isatty(fd) == 1; }
+bool IsTerminal(int fd);
 
 /// Whether the cursor can be moved: `fd` is a terminal, and TERM is not "dumb".
-inline bool HasCursor(int fd) {
-  const char* term = std::getenv("TERM");
-  return IsTerminal(fd) && (term == nullptr || std::string_view(term) != "dumb");
-}
+bool HasCursor(int fd);
 
 /// Whether to use colours: the cursor can be moved, and NO_COLOR (no-color.org) is not set.
-inline bool UseColour(int fd) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return HasCursor(fd) && (no_colour == nullptr || *no_colour == '\0');
-}
+bool UseColour(int fd);
 
 /// The width of the terminal in columns; 80 if it is unknown.
-inline int TerminalWidth(int fd) {
-  winsize size{};
-  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+int TerminalWidth(int fd);
 
 }  // namespace tandem

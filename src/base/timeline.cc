@@ -10,66 +10,22 @@
 namespace tandem {
 namespace {
 
+// In the order of Phase.
 constexpr std::array<std::string_view, kNumPhases> kNames = {
-    "unnamed",         "idle",
-    "set_up",          "generate",
-    "scramble",        "expand",
-    "evaluate",        "back_up",
-    "write",           "wait_for_workers",
-    "wait_for_answer", "wait_for_free_slot",
-    "shuffle",         "gather",
-    "host_to_device",  "wait_for_room",
-    "disk_load",       "wait_for_chunk",
-    "gpu_transfer",    "gpu_queue_wait",
-    "wait_for_rows",   "answer",
-    "replay",          "wait_for_batch",
-    "forward",         "backward",
-    "clip_gradients",  "optimizer",
-    "wait_for_device", "publish",
-    "keep_state",      "validation",
-    "checkpoint",      "report"};
+    "unnamed", "idle", "set_up",
+    // Generation.
+    "generate", "scramble", "expand", "evaluate", "back_up", "write", "wait_for_workers",
+    "wait_for_inference", "wait_for_free_slot",
+    // Making batches.
+    "shuffle", "gather", "host_to_device", "wait_for_room",
+    // Reading shards.
+    "disk_load", "wait_for_chunk", "gpu_transfer", "gpu_queue_wait",
+    // Training.
+    "wait_for_rows", "serve", "replay", "wait_for_batch", "forward", "backward", "clip_gradients",
+    "optimizer", "wait_for_device", "publish",
+    // Between updates.
+    "keep_state", "validation", "checkpoint", "report"};
 static_assert(!kNames.back().empty(), "a phase has no name");
-
-}  // namespace
-
-std::string_view PhaseName(Phase phase) { return kNames[static_cast<std::size_t>(phase)]; }
-
-bool IsWait(Phase phase) {
-  return phase == Phase::kIdle || phase == Phase::kGpuQueueWait ||
-         PhaseName(phase).starts_with("wait_");
-}
-
-TraceLog::~TraceLog() {
-  for (Block* block = first_.load(); block != nullptr;) {
-    const std::unique_ptr<Block> gone(block);
-    block = gone->next.load();
-  }
-}
-
-void TraceLog::Append(const TraceEvent& event) {
-  if (last_ == nullptr || last_->size.load(std::memory_order_relaxed) == last_->events.size()) {
-    std::atomic<Block*>& link = last_ == nullptr ? first_ : last_->next;
-    last_ = std::make_unique<Block>().release();
-    link.store(last_, std::memory_order_release);
-  }
-  const std::size_t size = last_->size.load(std::memory_order_relaxed);
-  last_->events[size] = event;
-  last_->size.store(size + 1, std::memory_order_release);
-}
-
-std::vector<TraceEvent> TraceLog::Events() const {
-  std::vector<TraceEvent> all;
-  for (const Block* block = first_.load(std::memory_order_acquire); block != nullptr;) {
-    // Read `next` before `size`: if there is a next block, this one is full and no event is missed.
-    const Block* next = block->next.load(std::memory_order_acquire);
-    const auto size = static_cast<std::ptrdiff_t>(block->size.load(std::memory_order_acquire));
-    all.insert(all.end(), block->events.begin(), block->events.begin() + size);
-    block = next;
-  }
-  return all;
-}
-
-namespace {
 
 using Clock = Track::Clock;
 
@@ -88,9 +44,7 @@ std::uint64_t NextTimeline() {
   return ++last;
 }
 
-double Seconds(Clock::rep ticks) {
-  return std::chrono::duration<double>(Clock::duration(ticks)).count();
-}
+double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t number) {
   if (current_track == nullptr || !current_track->timeline().recording()) return;
@@ -98,12 +52,23 @@ void RecordArrow(TraceEvent::Kind kind, std::string_view name, std::int64_t numb
   current_track->Append({.kind = kind, .name = name, .number = number, .begin = now, .end = now});
 }
 
+// Whether nested spans count as this phase instead of their own. Validation also expands and
+// evaluates states, but its phase should show how long all of it takes.
+bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
+
 bool UsesDevice(Phase phase) {
   return phase == Phase::kHostToDevice || phase == Phase::kForward || phase == Phase::kBackward ||
          phase == Phase::kClipGradients || phase == Phase::kOptimizer;
 }
 
 }  // namespace
+
+std::string_view PhaseName(Phase phase) { return kNames[static_cast<std::size_t>(phase)]; }
+
+bool IsWait(Phase phase) {
+  return phase == Phase::kIdle || phase == Phase::kGpuQueueWait ||
+         PhaseName(phase).starts_with("wait_");
+}
 
 double PhaseTimes::Sum() const {
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) - (*this)[Phase::kUnnamed];
@@ -137,44 +102,37 @@ Track::Track(Timeline& timeline, std::string name, bool is_worker, Clock::time_p
       name_(std::move(name)),
       is_worker_(is_worker),
       start_(start),
-      since_(start.time_since_epoch().count()),
-      phase_(static_cast<std::uint8_t>(phase)) {}
+      since_(start),
+      phase_(phase) {}
 
 PhaseTimes Track::Times() const {
   PhaseTimes times;
-  for (;;) {
-    const std::uint64_t version = version_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < kNumPhases; ++i) {
-      times.seconds[i] = Seconds(spent_[i].load(std::memory_order_acquire));
-    }
-    times.synchronize_s = Seconds(synchronizing_.load(std::memory_order_acquire));
-    const Clock::rep since = since_.load(std::memory_order_acquire);
-    const std::size_t phase = phase_.load(std::memory_order_acquire);
-    if (version % 2 != 0 || version != version_.load(std::memory_order_relaxed)) continue;
-    const Clock::time_point now = Clock::now();
-    times.seconds[phase] += Seconds(now.time_since_epoch().count() - since);
-    times.wall_s = Seconds((now - start_).count());
-    return times;
-  }
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  for (std::size_t i = 0; i < kNumPhases; ++i) times.seconds[i] = Seconds(spent_[i]);
+  times[phase_] += Seconds(now - since_);
+  times.synchronize_s = Seconds(synchronizing_);
+  times.wall_s = Seconds(now - start_);
+  return times;
+}
+
+std::vector<TraceEvent> Track::Events() const {
+  const std::lock_guard lock(mutex_);
+  return {events_.begin(), events_.end()};
+}
+
+void Track::Append(const TraceEvent& event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(event);
 }
 
 Clock::time_point Track::Change(Phase to) {
+  const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
-  Update(now, to);
+  spent_[static_cast<std::size_t>(phase_)] += now - since_;
+  since_ = now;
+  phase_ = to;
   return now;
-}
-
-void Track::Update(Clock::time_point now, Phase to) {
-  const std::uint64_t version = version_.load(std::memory_order_relaxed);
-  const Clock::rep ticks = now.time_since_epoch().count();
-  std::atomic<Clock::rep>& spent = spent_[static_cast<std::size_t>(phase())];
-  version_.store(version + 1, std::memory_order_relaxed);
-  spent.store(
-      spent.load(std::memory_order_relaxed) + ticks - since_.load(std::memory_order_relaxed),
-      std::memory_order_release);
-  since_.store(ticks, std::memory_order_release);
-  phase_.store(static_cast<std::uint8_t>(to), std::memory_order_release);
-  version_.store(version + 2, std::memory_order_release);
 }
 
 void Track::SynchronizeAfterPhases(std::function<void()> synchronize) {
@@ -188,9 +146,8 @@ Clock::time_point Track::EndPhase(Phase phase, Phase to) {
       synchronize_();
     } catch (...) {  // spans end in destructors; the device reports its failure at its next use
     }
-    const Clock::rep took = (Clock::now() - start).count();
-    synchronizing_.store(synchronizing_.load(std::memory_order_relaxed) + took,
-                         std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    synchronizing_ += Clock::now() - start;
   }
   return Change(to);
 }

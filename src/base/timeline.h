@@ -1,4 +1,4 @@
-// The phases into which a run divides the time of its threads.
+// Where the time of a run's threads goes: phases, the tracks that count them, and traces.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,15 +26,15 @@ enum class Phase : std::uint8_t {
   kSetUp,    ///< choosing the number of updates, creating the network, starting threads
 
   // Generation.
-  kGenerate,         ///< distributing the work of a fill
-  kScramble,         ///< random walks
-  kExpand,           ///< expanding states and testing the children for goals
-  kEvaluate,         ///< evaluating with the target network
-  kBackUp,           ///< computing labels from the children's estimates
-  kWrite,            ///< encoding states for the buffer or for the target network
-  kWaitForWorkers,   ///< waiting until the workers have finished the work given to them
-  kWaitForAnswer,    ///< waiting until the main thread has evaluated states (sync_main)
-  kWaitForFreeSlot,  ///< waiting until the trainer returns a buffer
+  kGenerate,          ///< distributing the work of a fill
+  kScramble,          ///< random walks
+  kExpand,            ///< expanding states and testing the children for goals
+  kEvaluate,          ///< evaluating with the target network
+  kBackUp,            ///< computing labels from the children's estimates
+  kWrite,             ///< encoding states for the buffer or for the target network
+  kWaitForWorkers,    ///< waiting until the workers have finished the work given to them
+  kWaitForInference,  ///< waiting until the main thread has evaluated states (sync_main)
+  kWaitForFreeSlot,   ///< waiting until the trainer returns a buffer
 
   // Making batches.
   kShuffle,
@@ -49,7 +50,7 @@ enum class Phase : std::uint8_t {
 
   // Training.
   kWaitForRows,   ///< waiting until a buffer is full
-  kAnswer,        ///< evaluating states for the generator (sync_main)
+  kServe,         ///< evaluating states for the generator (sync_main)
   kReplay,        ///< storing rows in replay and drawing a sample of them
   kWaitForBatch,  ///< waiting until the prefetch thread has made a batch
   kForward,
@@ -76,10 +77,6 @@ std::string_view PhaseName(Phase phase);
 /// Whether the thread does no work in this phase.
 bool IsWait(Phase phase);
 
-/// Whether nested spans count as this phase instead of their own. Validation also expands and
-/// evaluates states, but its phase should show how long all of it takes.
-constexpr bool TakesAll(Phase phase) { return phase == Phase::kValidation; }
-
 /// TraceEvent is a scope of a thread, or one end of an arrow between two threads.
 struct TraceEvent {
   enum class Kind : std::uint8_t { kSpan, kArrowStart, kArrowEnd };
@@ -89,33 +86,6 @@ struct TraceEvent {
   std::string_view name;            ///< must have static storage duration
   std::int64_t number = kNoNumber;  ///< an update or iteration; for an arrow, the same at both ends
   std::chrono::steady_clock::time_point begin, end;  ///< equal for the ends of arrows
-};
-
-/// TraceLog is an append-only log with one writer thread, which never waits. Any thread may read it
-/// at any time.
-class TraceLog {
- public:
-  TraceLog() = default;
-  ~TraceLog();
-  TraceLog(const TraceLog&) = delete;
-  TraceLog& operator=(const TraceLog&) = delete;
-
-  /// Appends an event. For the writer thread only.
-  void Append(const TraceEvent& event);
-
-  /// All events appended so far, in order.
-  std::vector<TraceEvent> Events() const;
-
- private:
-  // An event is written before `size` counts it, and a block is full before `next` is set.
-  struct Block {
-    std::array<TraceEvent, 1024> events;
-    std::atomic<std::size_t> size{0};
-    std::atomic<Block*> next{nullptr};  // owned
-  };
-
-  std::atomic<Block*> first_{nullptr};  // owned; null while the log is empty
-  Block* last_ = nullptr;               // used only by the writer
 };
 
 /// PhaseTimes holds the seconds that one or several threads spent in each phase.
@@ -153,12 +123,12 @@ class Track {
 
   PhaseTimes Times() const;
 
-  /// The events recorded on this track so far (Timeline::Record).
-  std::vector<TraceEvent> Events() const { return events_.Events(); }
+  /// The events recorded on this track so far, in order (Timeline::Record).
+  std::vector<TraceEvent> Events() const;
 
   // The methods from here on are for the track's own thread only.
 
-  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_relaxed)); }
+  Phase phase() const { return phase_; }
   /// Changes the phase and returns the time of the change.
   Clock::time_point Change(Phase to);
 
@@ -167,26 +137,23 @@ class Track {
   void SynchronizeAfterPhases(std::function<void()> synchronize);
   /// Ends `phase`, synchronizing if required, and changes to `to`. Returns the time of the change.
   Clock::time_point EndPhase(Phase phase, Phase to);
-  void Append(const TraceEvent& event) { events_.Append(event); }
+  void Append(const TraceEvent& event);
 
  private:
-  void Update(Clock::time_point now, Phase to);
-
   Timeline& timeline_;
   const std::string name_;
   const bool is_worker_;
   const Clock::time_point start_;
   std::function<void()> synchronize_;
 
-  // A sequence lock: version_ is odd while the fields below it are being written. They are atomic
-  // too, so that a reader that overlaps with a write reads valid values, notices it, and retries.
-  std::atomic<std::uint64_t> version_{0};
-  std::array<std::atomic<Clock::rep>, kNumPhases> spent_{};  // time per phase before since_
-  std::atomic<Clock::rep> since_;
-  std::atomic<std::uint8_t> phase_;
-  std::atomic<Clock::rep> synchronizing_{0};
-
-  TraceLog events_;
+  // Only the track's own thread writes what follows, under the mutex. Other threads read it under
+  // the mutex, which is rarely held by two threads at once, so taking it costs little.
+  mutable std::mutex mutex_;
+  std::array<Clock::duration, kNumPhases> spent_{};  // time per phase before since_
+  Clock::time_point since_;
+  Phase phase_;
+  Clock::duration synchronizing_{};
+  std::deque<TraceEvent> events_;
 };
 
 /// RangeListener is called when a recorded span begins and ends, on the span's thread. It forwards

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,36 +25,64 @@
 
 namespace tandem {
 
+namespace {
+
 using StateBytes = std::vector<std::uint8_t>;
+using State = std::span<const std::uint8_t>;
 
-/// The report if a domain throws something like `42`.
-inline constexpr const char* kUnknownException =
-    "unknown exception (not derived from std::exception)";
+constexpr std::uint64_t kSeed = 7;  // of the walks that end in the samples
+constexpr std::size_t kWalks = 60;  // also about the number of steps of the longest walk
 
-/// GuardedRows is memory for rows, with a margin on both sides that detects writes out of bounds.
+// Calls a check. If it throws, the exception is the check's result.
+std::string ResultOf(const auto& check) {
+  try {
+    return check();
+  } catch (const std::exception& error) {
+    return fmt::format("exception: {}", error.what());
+  } catch (...) {
+    return "unknown exception (not derived from std::exception)";
+  }
+}
+
+// GuardedRows is memory for rows, with a margin on both sides that detects writes out of bounds.
 class GuardedRows {
  public:
-  GuardedRows(std::size_t count, std::size_t row_size);
+  GuardedRows(std::size_t count, std::size_t row_size)
+      : count_(count), row_size_(row_size), bytes_(count * row_size + 2 * kMargin, kMark) {}
 
   Rows rows() { return {bytes_.data() + kMargin, count_, row_size_}; }
-  bool margins_are_untouched() const;
+
+  StateBytes Contents() { return {rows().bytes().begin(), rows().bytes().end()}; }
+
+  bool margins_are_untouched() const {
+    const auto untouched = [](std::uint8_t byte) { return byte == kMark; };
+    return std::all_of(bytes_.begin(), bytes_.begin() + kMargin, untouched) &&
+           std::all_of(bytes_.end() - kMargin, bytes_.end(), untouched);
+  }
 
  private:
-  static constexpr std::size_t kMargin = 64;
+  static constexpr std::ptrdiff_t kMargin = 64;
   static constexpr std::uint8_t kMark = 0xA5;
 
-  const std::size_t count_;
-  const std::size_t row_size_;
+  std::size_t count_;
+  std::size_t row_size_;
   StateBytes bytes_;
 };
 
-/// Samples holds states of a domain, each the end of a random walk, and calls the domain's methods
-/// with single states.
+// Samples holds states of a domain, each the end of a random walk, and calls the domain's methods
+// with single states.
 class Samples {
  public:
-  /// Takes `count` walks, of 0 to count - 1 steps. `domain` must outlive this object. Throws what
-  /// the domain throws.
-  Samples(const Domain& domain, std::size_t count);
+  // Takes `count` walks, of 0 to count - 1 steps. `domain` must outlive this object. Throws what
+  // the domain throws.
+  Samples(const Domain& domain, std::size_t count)
+      : domain_(domain), size_(count), bytes_(count * row_size()) {
+    const Rows rows(bytes_.data(), size_, row_size());
+    for (std::size_t i = 0; i < size_; ++i) {
+      RandomWalk walk(domain_, Random(kSeed, Purpose::kScramble, 0, i), rows[i]);
+      for (std::size_t step = 0; step < i; ++step) walk.Step();
+    }
+  }
 
   const Domain& domain() const { return domain_; }
   const DomainSpec& spec() const { return domain_.spec(); }
@@ -64,378 +91,75 @@ class Samples {
   ConstRows states() const { return {bytes_.data(), size_, row_size()}; }
   std::size_t row_size() const { return static_cast<std::size_t>(spec().state_size); }
 
-  StateBytes After(std::span<const std::uint8_t> state, Action action) const;
-  bool IsGoal(std::span<const std::uint8_t> state) const;
-  std::vector<std::uint8_t> MaskOf(std::span<const std::uint8_t> state) const;
+  // The action that Apply of the whole batch is tested with in row i.
+  Action ActionFor(std::size_t i) const { return static_cast<Action>(i % num_actions()); }
 
-  /// "state X", or the state's bytes if FormatState throws.
-  std::string Describe(std::span<const std::uint8_t> state) const;
-  /// "action A in state X".
-  std::string Describe(std::span<const std::uint8_t> state, Action action) const;
+  StateBytes After(State state, Action action) const {
+    StateBytes child(state.begin(), state.end());
+    domain_.Apply(Rows(std::span(child)), {&action, 1});
+    return child;
+  }
 
-  /// Calls `find` for each state and action, and returns its first result that is not empty, or "".
-  std::string FirstOfActions(
-      const std::function<std::string(std::span<const std::uint8_t>, Action)>& find) const;
-  /// Calls `find` for each state, and returns its first result that is not empty, or "".
-  std::string FirstOfStates(
-      const std::function<std::string(std::span<const std::uint8_t>)>& find) const;
+  bool IsGoal(State state) const {
+    std::uint8_t is_goal = 2;
+    domain_.IsGoal(ConstRows(state), {&is_goal, 1});
+    if (is_goal <= 1) return is_goal != 0;
+    throw Error(fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal, else 0",
+                            NameOf(state), is_goal));
+  }
+
+  std::vector<std::uint8_t> MaskOf(State state) const {
+    std::vector<std::uint8_t> applies(num_actions(), 2);
+    domain_.Mask(ConstRows(state), applies);
+    return applies;
+  }
+
+  StateBytes InputOf(State state) const {
+    StateBytes input(static_cast<std::size_t>(spec().input.positions), 0xEE);
+    domain_.Encode(ConstRows(state), Rows(std::span(input)));
+    return input;
+  }
+
+  // "state X", or the state's bytes if FormatState throws.
+  std::string NameOf(State state) const {
+    try {
+      const std::string text = domain_.FormatState(state);
+      return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
+    } catch (...) {
+      return fmt::format("the state of bytes {}", fmt::join(state, " "));
+    }
+  }
+
+  // "action A in state X".
+  std::string NameOf(State state, Action action) const {
+    return fmt::format("action {} in {}", spec().action_names[action], NameOf(state));
+  }
+
+  // Calls find(state) for each state, and returns its first result that is not empty, or "".
+  std::string FirstOfStates(const auto& find) const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      std::string found = find(states()[i]);
+      if (!found.empty()) return found;
+    }
+    return "";
+  }
+
+  // Calls find(state, action) for each pair, and returns its first result that is not empty, or "".
+  std::string FirstOfActions(const auto& find) const {
+    return FirstOfStates([&](State state) -> std::string {
+      for (std::size_t a = 0; a < num_actions(); ++a) {
+        std::string found = find(state, static_cast<Action>(a));
+        if (!found.empty()) return found;
+      }
+      return "";
+    });
+  }
 
  private:
   const Domain& domain_;
   const std::size_t size_;
   StateBytes bytes_;
 };
-
-std::string CheckDeterminism(const Samples& samples);
-std::string CheckBatches(const Samples& samples);
-std::string CheckExpand(const Samples& samples);
-std::string CheckMargins(const Samples& samples);
-std::string CheckInputs(const Samples& samples);
-std::string CheckInjectivity(const Samples& samples);
-
-/// Calls all batch methods from `workers` threads at once, and compares the results with those of a
-/// single thread.
-std::string CheckThreads(const Samples& samples, int workers);
-
-std::string CheckStepsBack(const Samples& samples);
-std::string CheckScrambles(const Samples& samples);
-std::string CheckLeaving(const Samples& samples);
-
-namespace {
-
-constexpr std::uint64_t kSeed = 7;
-
-}  // namespace
-
-GuardedRows::GuardedRows(std::size_t count, std::size_t row_size)
-    : count_(count), row_size_(row_size), bytes_(count * row_size + 2 * kMargin, kMark) {}
-
-bool GuardedRows::margins_are_untouched() const {
-  const auto untouched = [](std::uint8_t byte) { return byte == kMark; };
-  const auto margin = static_cast<std::ptrdiff_t>(kMargin);
-  return std::all_of(bytes_.begin(), bytes_.begin() + margin, untouched) &&
-         std::all_of(bytes_.end() - margin, bytes_.end(), untouched);
-}
-
-Samples::Samples(const Domain& domain, std::size_t count)
-    : domain_(domain),
-      size_(count),
-      bytes_(count * static_cast<std::size_t>(domain.spec().state_size)) {
-  const Rows rows(bytes_.data(), size_, row_size());
-  for (std::size_t i = 0; i < size_; ++i) {
-    RandomWalk walk(domain_, Random(kSeed, Purpose::kScramble, 0, i), rows[i]);
-    for (std::size_t step = 0; step < i; ++step) walk.Step();
-  }
-}
-
-StateBytes Samples::After(std::span<const std::uint8_t> state, Action action) const {
-  StateBytes child(state.begin(), state.end());
-  domain_.Apply(Rows(std::span(child)), {&action, 1});
-  return child;
-}
-
-bool Samples::IsGoal(std::span<const std::uint8_t> state) const {
-  std::uint8_t is_goal = 2;
-  domain_.IsGoal(ConstRows(state), {&is_goal, 1});
-  if (is_goal > 1) {
-    throw Error(fmt::format("{}: IsGoal sets the flag to {}, expected 1 for a goal, else 0",
-                            Describe(state), is_goal));
-  }
-  return is_goal != 0;
-}
-
-std::vector<std::uint8_t> Samples::MaskOf(std::span<const std::uint8_t> state) const {
-  std::vector<std::uint8_t> applies(num_actions(), 2);
-  domain_.Mask(ConstRows(state), applies);
-  return applies;
-}
-
-std::string Samples::Describe(std::span<const std::uint8_t> state) const {
-  try {
-    const std::string text = domain_.FormatState(state);
-    return "state " + (spec().multiline_states ? "\n" + text + "\n" : text);
-  } catch (...) {
-    return fmt::format("the state of bytes {}", fmt::join(state, " "));
-  }
-}
-
-std::string Samples::Describe(std::span<const std::uint8_t> state, Action action) const {
-  return fmt::format("action {} in {}", spec().action_names[action], Describe(state));
-}
-
-std::string Samples::FirstOfActions(
-    const std::function<std::string(std::span<const std::uint8_t>, Action)>& find) const {
-  return FirstOfStates([&](std::span<const std::uint8_t> state) -> std::string {
-    for (std::size_t a = 0; a < num_actions(); ++a) {
-      std::string found = find(state, static_cast<Action>(a));
-      if (!found.empty()) return found;
-    }
-    return "";
-  });
-}
-
-std::string Samples::FirstOfStates(
-    const std::function<std::string(std::span<const std::uint8_t>)>& find) const {
-  for (std::size_t i = 0; i < size_; ++i) {
-    std::string found = find(states()[i]);
-    if (!found.empty()) return found;
-  }
-  return "";
-}
-
-namespace {
-
-using State = std::span<const std::uint8_t>;
-
-// The results of every batch method for all samples.
-struct Outcome {
-  StateBytes applied, children, inputs;
-  std::vector<std::uint8_t> applies, is_goal;
-  bool margins_untouched = true;
-};
-
-Action ActionFor(const Samples& samples, std::size_t i) {
-  return static_cast<Action>(i % samples.num_actions());
-}
-
-StateBytes BytesOf(GuardedRows& guarded) {
-  return {guarded.rows().bytes().begin(), guarded.rows().bytes().end()};
-}
-
-Outcome RunAll(const Samples& samples) {
-  const Domain& domain = samples.domain();
-  const std::size_t count = samples.size();
-  const std::size_t actions = samples.num_actions();
-  std::vector<Action> chosen(count);
-  for (std::size_t i = 0; i < count; ++i) chosen[i] = ActionFor(samples, i);
-  GuardedRows applied(count, samples.row_size());
-  GuardedRows children(count * actions, samples.row_size());
-  GuardedRows inputs(count, static_cast<std::size_t>(samples.spec().input.positions));
-  GuardedRows applies(count, actions);
-  GuardedRows is_goal(count, 1);
-  std::ranges::copy(samples.states().bytes(), applied.rows().data());
-  domain.Apply(applied.rows(), chosen);
-  domain.Expand(samples.states(), children.rows());
-  domain.Encode(samples.states(), inputs.rows());
-  domain.Mask(samples.states(), applies.rows().bytes());
-  domain.IsGoal(samples.states(), is_goal.rows().bytes());
-  return {.applied = BytesOf(applied),
-          .children = BytesOf(children),
-          .inputs = BytesOf(inputs),
-          .applies = BytesOf(applies),
-          .is_goal = BytesOf(is_goal),
-          .margins_untouched = applied.margins_are_untouched() &&
-                               children.margins_are_untouched() && inputs.margins_are_untouched() &&
-                               applies.margins_are_untouched() && is_goal.margins_are_untouched()};
-}
-
-// Describes the first row in which two results of `method` differ; "" if they are equal.
-std::string Difference(const Samples& samples, const char* method, const StateBytes& a,
-                       const StateBytes& b, const char* complaint) {
-  const auto [at, other] = std::ranges::mismatch(a, b);
-  if (at == a.end()) return "";
-  const std::size_t per_state = a.size() / samples.size();
-  const auto row = static_cast<std::size_t>(at - a.begin()) / per_state;
-  const State state = samples.states()[row];
-  const bool of_actions = std::string_view(method) == "Apply";
-  return fmt::format(
-      "{} of {} {}", method,
-      of_actions ? samples.Describe(state, ActionFor(samples, row)) : samples.Describe(state),
-      complaint);
-}
-
-std::string AnyDifference(const Samples& samples, const Outcome& a, const Outcome& b,
-                          const char* complaint) {
-  for (const auto& [method, first, second] : {std::tuple{"Apply", &a.applied, &b.applied},
-                                              {"Expand", &a.children, &b.children},
-                                              {"Encode", &a.inputs, &b.inputs},
-                                              {"Mask", &a.applies, &b.applies},
-                                              {"IsGoal", &a.is_goal, &b.is_goal}}) {
-    std::string found = Difference(samples, method, *first, *second, complaint);
-    if (!found.empty()) return found;
-  }
-  return "";
-}
-
-StateBytes InputOf(const Samples& samples, State state) {
-  StateBytes input(static_cast<std::size_t>(samples.spec().input.positions), 0xEE);
-  samples.domain().Encode(ConstRows(state), Rows(std::span(input)));
-  return input;
-}
-
-}  // namespace
-
-std::string CheckDeterminism(const Samples& samples) {
-  return AnyDifference(samples, RunAll(samples), RunAll(samples), "differs from call to call");
-}
-
-std::string CheckBatches(const Samples& samples) {
-  const Outcome batch = RunAll(samples);
-  Outcome single;
-  const auto append = [](StateBytes& to, const StateBytes& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const State state = samples.states()[i];
-    append(single.applied, samples.After(state, ActionFor(samples, i)));
-    append(single.inputs, InputOf(samples, state));
-    append(single.applies, samples.MaskOf(state));
-    single.is_goal.push_back(samples.IsGoal(state) ? 1 : 0);
-  }
-  single.children = batch.children;  // CheckExpand checks these
-  return AnyDifference(samples, batch, single, "differs between a batch and a single row");
-}
-
-std::string CheckExpand(const Samples& samples) {
-  const std::size_t actions = samples.num_actions();
-  const Outcome batch = RunAll(samples);
-  const ConstRows children(batch.children.data(), samples.size() * actions, samples.row_size());
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    const State state = samples.states()[i / actions];
-    const auto action = static_cast<Action>(i % actions);
-    const StateBytes applied = samples.After(state, action);
-    if (std::ranges::equal(applied, children[i])) continue;
-    return fmt::format("{}: Expand gives {}, Apply gives {}", samples.Describe(state, action),
-                       samples.Describe(children[i]), samples.Describe(applied));
-  }
-  return "";
-}
-
-std::string CheckMargins(const Samples& samples) {
-  return RunAll(samples).margins_untouched
-             ? ""
-             : "a method writes before the first row or after the last row of a batch";
-}
-
-std::string CheckInputs(const Samples& samples) {
-  return samples.FirstOfStates([&](State state) -> std::string {
-    const StateBytes input = InputOf(samples, state);
-    const int depth = samples.spec().input.depth;
-    const auto beyond =
-        std::ranges::find_if(input, [&](std::uint8_t value) { return value >= depth; });
-    if (beyond == input.end()) return "";
-    return fmt::format("{}: position {} of its input is {}, expected below {}",
-                       samples.Describe(state), beyond - input.begin(), *beyond, depth);
-  });
-}
-
-std::string CheckInjectivity(const Samples& samples) {
-  std::map<std::string, State> seen;
-  return samples.FirstOfStates([&](State state) -> std::string {
-    const StateBytes input = InputOf(samples, state);
-    const auto [at, is_new] = seen.emplace(std::string(input.begin(), input.end()), state);
-    if (is_new || std::ranges::equal(at->second, state)) return "";
-    return fmt::format("{} and {} have the same input", samples.Describe(at->second),
-                       samples.Describe(state));
-  });
-}
-
-std::string CheckThreads(const Samples& samples, int workers) {
-  const Outcome alone = RunAll(samples);
-  std::vector<std::string> found(static_cast<std::size_t>(workers));
-  std::vector<std::thread> threads;
-  threads.reserve(found.size());
-  for (std::string& each : found) {
-    threads.emplace_back([&] {
-      constexpr int kRepeats = 5;
-      try {
-        for (int i = 0; i < kRepeats && each.empty(); ++i) {
-          each = AnyDifference(samples, alone, RunAll(samples),
-                               "differs if several threads call at once");
-        }
-      } catch (const std::exception& error) {
-        each = fmt::format("exception: {}", error.what());
-      } catch (...) {
-        each = kUnknownException;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const auto first = std::ranges::find_if(found, [](const auto& text) { return !text.empty(); });
-  return first == found.end() ? "" : *first;
-}
-
-namespace {
-
-using State = std::span<const std::uint8_t>;
-
-constexpr std::size_t kWalks = 60;  // also about the number of steps of the longest walk
-
-}  // namespace
-
-std::string CheckStepsBack(const Samples& samples) {
-  if (!samples.spec().inverse_actions.empty()) return "";
-  std::uint64_t random = 0;
-  return samples.FirstOfStates([&](State state) -> std::string {
-    random = Random(random, Purpose::kRollout).Next();
-    StateBytes before(state.begin(), state.end());
-    StateBytes again = before;
-    const std::optional<Action> action = samples.domain().StepBack(before, random);
-    const std::string told = "StepBack from " + samples.Describe(state);
-    if (samples.domain().StepBack(again, random) != action || again != before) {
-      return told + " differs from call to call";
-    }
-    if (!action) {
-      return std::ranges::equal(before, state) ? "" : told + " returns nothing, yet changes it";
-    }
-    if (*action >= samples.num_actions()) return fmt::format("{} returns {}", told, *action);
-    if (std::ranges::equal(samples.After(before, *action), state)) return "";
-    return fmt::format("{} leads to {}, but action {} does not lead back from there", told,
-                       samples.Describe(before), samples.spec().action_names[*action]);
-  });
-}
-
-// Takes random walks, and walks back by the actions that they report.
-std::string CheckScrambles(const Samples& samples) {
-  StateBytes state(samples.row_size());
-  for (std::size_t steps = 0; steps < kWalks; ++steps) {
-    RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
-    if (!samples.IsGoal(state)) {
-      return "a walk begins at a state that is not a goal: " + samples.Describe(state);
-    }
-    std::vector<Action> back;
-    for (std::size_t i = 0; i < steps; ++i) {
-      const StateBytes before(state.begin(), state.end());  // Step writes into `state`
-      walk.Step();
-      if (state != before && walk.back()) back.push_back(*walk.back());
-    }
-    const std::string told = samples.Describe(state);
-    std::ranges::reverse(back);
-    for (const Action action : back) state = samples.After(state, action);
-    if (!samples.IsGoal(state)) {
-      return fmt::format("{}: {} should undo the {} that led there, but do not lead to a goal",
-                         told, FormatActions(samples.spec(), back),
-                         Counted(static_cast<long long>(steps), "step"));
-    }
-  }
-  return "";
-}
-
-// Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
-// leaves the goal. Nothing can be learned from either.
-std::string CheckLeaving(const Samples& samples) {
-  StateBytes state(samples.row_size());
-  bool moved = false;
-  for (std::size_t number = 0; number < kWalks; ++number) {
-    RandomWalk walk(samples.domain(), Random(4, Purpose::kScramble, 0, number), state);
-    const StateBytes start = state;
-    for (std::size_t steps = 0; steps < kWalks; ++steps) {
-      walk.Step();
-      if (!samples.IsGoal(state)) return "";
-      moved = moved || state != start;
-    }
-  }
-  const std::string told = samples.Describe(state);
-  if (moved) return "IsGoal accepts every state of the walks as a goal, for example " + told;
-  if (samples.spec().inverse_actions.empty()) {
-    return "StepBack does not change the goal, so there is no other state: " + told;
-  }
-  return "no action changes the goal, so there is no other state: " + told;
-}
-
-namespace {
-
-using State = std::span<const std::uint8_t>;
 
 std::string CheckNames(const Samples& samples) {
   std::set<std::string> names;
@@ -462,13 +186,13 @@ std::string CheckGoals(const Samples& samples) {
   domain.DrawGoals(drawn_rows, seeds);
   for (std::size_t i = 0; i < kGoals; ++i) {
     if (!samples.IsGoal(same_rows[i])) {
-      return "IsGoal rejects a goal that WriteGoals wrote: " + samples.Describe(same_rows[i]);
+      return "IsGoal rejects a goal that WriteGoals wrote: " + samples.NameOf(same_rows[i]);
     }
     if (!samples.IsGoal(drawn_rows[i])) {
-      return "IsGoal rejects a goal that DrawGoals wrote: " + samples.Describe(drawn_rows[i]);
+      return "IsGoal rejects a goal that DrawGoals wrote: " + samples.NameOf(drawn_rows[i]);
     }
     if (!std::ranges::equal(same_rows[i], same_rows[0])) {
-      return "WriteGoals writes different goals: " + samples.Describe(same_rows[i]);
+      return "WriteGoals writes different goals: " + samples.NameOf(same_rows[i]);
     }
   }
   if (!samples.spec().per_problem_goals && drawn != same) {
@@ -480,22 +204,148 @@ std::string CheckGoals(const Samples& samples) {
   return "";
 }
 
+// The results of every batch method for all samples.
+struct Outcome {
+  StateBytes applied, children, inputs;
+  std::vector<std::uint8_t> applies, is_goal;
+  bool margins_untouched = true;
+};
+
+Outcome RunAll(const Samples& samples) {
+  const Domain& domain = samples.domain();
+  const std::size_t count = samples.size();
+  const std::size_t actions = samples.num_actions();
+  std::vector<Action> chosen(count);
+  for (std::size_t i = 0; i < count; ++i) chosen[i] = samples.ActionFor(i);
+  GuardedRows applied(count, samples.row_size());
+  GuardedRows children(count * actions, samples.row_size());
+  GuardedRows inputs(count, static_cast<std::size_t>(samples.spec().input.positions));
+  GuardedRows applies(count, actions);
+  GuardedRows is_goal(count, 1);
+  std::ranges::copy(samples.states().bytes(), applied.rows().data());
+  domain.Apply(applied.rows(), chosen);
+  domain.Expand(samples.states(), children.rows());
+  domain.Encode(samples.states(), inputs.rows());
+  domain.Mask(samples.states(), applies.rows().bytes());
+  domain.IsGoal(samples.states(), is_goal.rows().bytes());
+  return {.applied = applied.Contents(),
+          .children = children.Contents(),
+          .inputs = inputs.Contents(),
+          .applies = applies.Contents(),
+          .is_goal = is_goal.Contents(),
+          .margins_untouched =
+              std::ranges::all_of(std::array{&applied, &children, &inputs, &applies, &is_goal},
+                                  &GuardedRows::margins_are_untouched)};
+}
+
+// Says in which row two results of `method` first differ; "" if they are equal.
+std::string Difference(const Samples& samples, const char* method, const StateBytes& a,
+                       const StateBytes& b, const char* complaint) {
+  const auto [at, other] = std::ranges::mismatch(a, b);
+  if (at == a.end()) return "";
+  const std::size_t per_state = a.size() / samples.size();
+  const auto row = static_cast<std::size_t>(at - a.begin()) / per_state;
+  const State state = samples.states()[row];
+  const bool of_actions = std::string_view(method) == "Apply";
+  return fmt::format(
+      "{} of {} {}", method,
+      of_actions ? samples.NameOf(state, samples.ActionFor(row)) : samples.NameOf(state),
+      complaint);
+}
+
+std::string AnyDifference(const Samples& samples, const Outcome& a, const Outcome& b,
+                          const char* complaint) {
+  for (const auto& [method, first, second] : {std::tuple{"Apply", &a.applied, &b.applied},
+                                              {"Expand", &a.children, &b.children},
+                                              {"Encode", &a.inputs, &b.inputs},
+                                              {"Mask", &a.applies, &b.applies},
+                                              {"IsGoal", &a.is_goal, &b.is_goal}}) {
+    std::string found = Difference(samples, method, *first, *second, complaint);
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
+std::string CheckDeterminism(const Samples& samples) {
+  return AnyDifference(samples, RunAll(samples), RunAll(samples), "differs from call to call");
+}
+
+std::string CheckBatches(const Samples& samples) {
+  const Outcome batch = RunAll(samples);
+  Outcome single;
+  const auto append = [](StateBytes& to, const StateBytes& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const State state = samples.states()[i];
+    append(single.applied, samples.After(state, samples.ActionFor(i)));
+    append(single.inputs, samples.InputOf(state));
+    append(single.applies, samples.MaskOf(state));
+    single.is_goal.push_back(samples.IsGoal(state) ? 1 : 0);
+  }
+  single.children = batch.children;  // CheckExpand checks these
+  return AnyDifference(samples, batch, single, "differs between a batch and a single row");
+}
+
+std::string CheckExpand(const Samples& samples) {
+  const std::size_t actions = samples.num_actions();
+  const Outcome batch = RunAll(samples);
+  const ConstRows children(batch.children.data(), samples.size() * actions, samples.row_size());
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const State state = samples.states()[i / actions];
+    const auto action = static_cast<Action>(i % actions);
+    const StateBytes applied = samples.After(state, action);
+    if (std::ranges::equal(applied, children[i])) continue;
+    return fmt::format("{}: Expand gives {}, Apply gives {}", samples.NameOf(state, action),
+                       samples.NameOf(children[i]), samples.NameOf(applied));
+  }
+  return "";
+}
+
+std::string CheckMargins(const Samples& samples) {
+  return RunAll(samples).margins_untouched
+             ? ""
+             : "a method writes before the first row or after the last row of a batch";
+}
+
+// Calls all batch methods from `workers` threads at once, and compares the results with those of a
+// single thread.
+std::string CheckThreads(const Samples& samples, int workers) {
+  constexpr int kRepeats = 5;
+  const Outcome alone = RunAll(samples);
+  const auto compare = [&]() -> std::string {
+    std::string found;
+    for (int i = 0; i < kRepeats && found.empty(); ++i) {
+      found =
+          AnyDifference(samples, alone, RunAll(samples), "differs if several threads call at once");
+    }
+    return found;
+  };
+  std::vector<std::string> found(static_cast<std::size_t>(workers));
+  std::vector<std::thread> threads;
+  threads.reserve(found.size());
+  for (std::string& each : found) threads.emplace_back([&] { each = ResultOf(compare); });
+  for (std::thread& thread : threads) thread.join();
+  const auto first = std::ranges::find_if(found, [](const auto& text) { return !text.empty(); });
+  return first == found.end() ? "" : *first;
+}
+
 std::string CheckMasks(const Samples& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     const std::vector<std::uint8_t> applies = samples.MaskOf(state);
     for (std::size_t a = 0; a < applies.size(); ++a) {
       const auto action = static_cast<Action>(a);
       const bool changes = !std::ranges::equal(samples.After(state, action), state);
-      const std::string told = samples.Describe(state, action);
-      if (applies[a] > 1) return fmt::format("{}: Mask says {}, expected 0 or 1", told, applies[a]);
+      const std::string name = samples.NameOf(state, action);
+      if (applies[a] > 1) return fmt::format("{}: Mask says {}, expected 0 or 1", name, applies[a]);
       if (applies[a] == 0 && !samples.spec().masks_actions) {
-        return told + ": Mask says that it does not apply, yet masks_actions is false";
+        return name + ": Mask says that it does not apply, yet masks_actions is false";
       }
       if (applies[a] == 0 && changes) {
-        return told + ": Mask says that it does not apply, yet Apply changes the state";
+        return name + ": Mask says that it does not apply, yet Apply changes the state";
       }
       if (applies[a] == 1 && !changes && samples.spec().masks_actions) {
-        return told + ": Mask says that it applies, yet Apply leaves the state unchanged";
+        return name + ": Mask says that it applies, yet Apply leaves the state unchanged";
       }
     }
     return "";
@@ -511,12 +361,105 @@ std::string CheckInverses(const Samples& samples) {
     const StateBytes child = samples.After(state, action);
     if (samples.MaskOf(child)[inverse] == 0) {
       return fmt::format("{}: its inverse {} does not apply after it",
-                         samples.Describe(state, action), name);
+                         samples.NameOf(state, action), name);
     }
     const StateBytes back = samples.After(child, inverse);
     if (std::ranges::equal(back, state)) return "";
-    return fmt::format("{}: {} does not undo it, but leads to {}", samples.Describe(state, action),
-                       name, samples.Describe(back));
+    return fmt::format("{}: {} does not undo it, but leads to {}", samples.NameOf(state, action),
+                       name, samples.NameOf(back));
+  });
+}
+
+std::string CheckStepsBack(const Samples& samples) {
+  if (!samples.spec().inverse_actions.empty()) return "";
+  std::uint64_t random = 0;
+  return samples.FirstOfStates([&](State state) -> std::string {
+    random = Random(random, Purpose::kRollout).Next();
+    StateBytes before(state.begin(), state.end());
+    StateBytes again = before;
+    const std::optional<Action> action = samples.domain().StepBack(before, random);
+    const std::string name = "StepBack from " + samples.NameOf(state);
+    if (samples.domain().StepBack(again, random) != action || again != before) {
+      return name + " differs from call to call";
+    }
+    if (!action) {
+      return std::ranges::equal(before, state) ? "" : name + " returns nothing, yet changes it";
+    }
+    if (*action >= samples.num_actions()) return fmt::format("{} returns {}", name, *action);
+    if (std::ranges::equal(samples.After(before, *action), state)) return "";
+    return fmt::format("{} leads to {}, but action {} does not lead back from there", name,
+                       samples.NameOf(before), samples.spec().action_names[*action]);
+  });
+}
+
+// Takes random walks, and walks back by the actions that they report.
+std::string CheckScrambles(const Samples& samples) {
+  StateBytes state(samples.row_size());
+  for (std::size_t steps = 0; steps < kWalks; ++steps) {
+    RandomWalk walk(samples.domain(), Random(3, Purpose::kScramble, 0, steps), state);
+    if (!samples.IsGoal(state)) {
+      return "a walk begins at a state that is not a goal: " + samples.NameOf(state);
+    }
+    std::vector<Action> back;
+    for (std::size_t i = 0; i < steps; ++i) {
+      const StateBytes before(state.begin(), state.end());  // Step writes into `state`
+      walk.Step();
+      if (state != before && walk.back()) back.push_back(*walk.back());
+    }
+    const std::string name = samples.NameOf(state);
+    std::ranges::reverse(back);
+    for (const Action action : back) state = samples.After(state, action);
+    if (!samples.IsGoal(state)) {
+      return fmt::format("{}: {} should undo the {} that led there, but do not lead to a goal",
+                         name, FormatActions(samples.spec(), back),
+                         Counted(static_cast<long long>(steps), "step"));
+    }
+  }
+  return "";
+}
+
+// Finds puzzles in which walks meet goals only, because IsGoal is always true or because no action
+// leaves the goal. Nothing can be learned from either.
+std::string CheckLeaving(const Samples& samples) {
+  StateBytes state(samples.row_size());
+  bool moved = false;
+  for (std::size_t number = 0; number < kWalks; ++number) {
+    RandomWalk walk(samples.domain(), Random(4, Purpose::kScramble, 0, number), state);
+    const StateBytes start = state;
+    for (std::size_t steps = 0; steps < kWalks; ++steps) {
+      walk.Step();
+      if (!samples.IsGoal(state)) return "";
+      moved = moved || state != start;
+    }
+  }
+  const std::string name = samples.NameOf(state);
+  if (moved) return "IsGoal accepts every state of the walks as a goal, for example " + name;
+  if (samples.spec().inverse_actions.empty()) {
+    return "StepBack does not change the goal, so there is no other state: " + name;
+  }
+  return "no action changes the goal, so there is no other state: " + name;
+}
+
+std::string CheckInputs(const Samples& samples) {
+  return samples.FirstOfStates([&](State state) -> std::string {
+    const StateBytes input = samples.InputOf(state);
+    const int depth = samples.spec().input.depth;
+    const auto beyond =
+        std::ranges::find_if(input, [&](std::uint8_t value) { return value >= depth; });
+    if (beyond == input.end()) return "";
+    return fmt::format("{}: position {} of its input is {}, expected below {}",
+                       samples.NameOf(state), beyond - input.begin(), *beyond, depth);
+  });
+}
+
+std::string CheckInjectivity(const Samples& samples) {
+  std::map<std::string, State> seen;
+  return samples.FirstOfStates([&](State state) -> std::string {
+    const StateBytes input = samples.InputOf(state);
+    const auto [at, is_new] = seen.emplace(std::string(input.begin(), input.end()), state);
+    if (is_new || std::ranges::equal(at->second, state)) return "";
+    return fmt::format("{} and {} have the same input", samples.NameOf(at->second),
+                       samples.NameOf(state));
   });
 }
 
@@ -531,19 +474,18 @@ std::string CheckNotation(const Samples& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     const std::string text = domain.FormatState(state);
     if (!samples.spec().multiline_states && text.find('\n') != std::string::npos) {
-      return samples.Describe(state) +
-             ": its text has several lines, yet multiline_states is false";
+      return samples.NameOf(state) + ": its text has several lines, yet multiline_states is false";
     }
     StateBytes again(samples.row_size(), 0xEE);
     try {
       domain.ParseState(text, again);
     } catch (const InputError& error) {
-      return fmt::format("{}: ParseState rejects its text: {}", samples.Describe(state),
+      return fmt::format("{}: ParseState rejects its text: {}", samples.NameOf(state),
                          error.what());
     }
     if (std::ranges::equal(again, state)) return "";
-    return fmt::format("{}: its bytes are {}, but its text is parsed as {}",
-                       samples.Describe(state), fmt::join(state, " "), fmt::join(again, " "));
+    return fmt::format("{}: its bytes are {}, but its text is parsed as {}", samples.NameOf(state),
+                       fmt::join(state, " "), fmt::join(again, " "));
   });
 }
 
@@ -569,7 +511,7 @@ std::string CheckRefusals(const Samples& samples) {
 std::string CheckPicture(const Samples& samples) {
   return samples.FirstOfStates([&](State state) -> std::string {
     if (!samples.domain().Draw(state).cells.empty()) return "";
-    return samples.Describe(state) + ": the picture has no cells";
+    return samples.NameOf(state) + ": the picture has no cells";
   });
 }
 
@@ -597,17 +539,6 @@ constexpr auto kPromises = std::to_array<Promise>({
     {"every state has a picture", CheckPicture},
 });
 
-template <class Check>
-DomainCheck Try(const char* promise, const Check& check) {
-  try {
-    return {.promise = promise, .broken = check()};
-  } catch (const std::exception& error) {
-    return {.promise = promise, .broken = fmt::format("exception: {}", error.what())};
-  } catch (...) {
-    return {.promise = promise, .broken = kUnknownException};
-  }
-}
-
 double CallsPerSecond(double seconds, const auto& call) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
@@ -625,17 +556,20 @@ double CallsPerSecond(double seconds, const auto& call) {
 
 std::vector<DomainCheck> CheckDomain(const Domain& domain, const CheckDomainOptions& options) {
   std::vector<DomainCheck> checks;
+  const auto check = [&](const char* promise, const auto& run) {
+    checks.push_back({.promise = promise, .broken = ResultOf(run)});
+  };
   std::optional<Samples> samples;
-  checks.push_back(Try("random walks can be taken", [&]() -> std::string {
+  check("random walks can be taken", [&] {
     samples.emplace(domain, options.states);
     return "";
-  }));
+  });
   if (!samples) return checks;
   for (const Promise& promise : kPromises) {
-    checks.push_back(Try(promise.text, [&] { return promise.check(*samples); }));
+    check(promise.text, [&] { return promise.check(*samples); });
   }
-  checks.push_back(Try("several threads may call it at once",
-                       [&] { return CheckThreads(*samples, options.workers); }));
+  check("several threads may call it at once",
+        [&] { return CheckThreads(*samples, options.workers); });
   return checks;
 }
 

@@ -1,7 +1,6 @@
 #include "tandem/permutation.h"
 
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include <algorithm>
 #include <array>
@@ -12,9 +11,8 @@
 #include "tandem/error.h"
 
 #if defined(__x86_64__)
+#include <immintrin.h>
 #define TANDEM_TARGET(features) __attribute__((target(features)))
-#else
-#define TANDEM_TARGET(features)
 #endif
 
 namespace tandem {
@@ -68,50 +66,7 @@ DomainSpec CompleteSpec(DomainSpec spec, const std::vector<std::uint8_t>& goal,
   return spec;
 }
 
-}  // namespace
-
-Permutation Compose(const Permutation& first, const Permutation& second) {
-  Permutation both(first.size());
-  for (std::size_t i = 0; i < both.size(); ++i) both[i] = first[second[i]];
-  return both;
-}
-
-Permutation Inverse(const Permutation& permutation) {
-  Permutation inverse(permutation.size());
-  for (std::size_t i = 0; i < inverse.size(); ++i) {
-    inverse[permutation[i]] = static_cast<std::uint8_t>(i);
-  }
-  return inverse;
-}
-
-PermutationDomain::PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
-                                     const std::vector<Permutation>& permutations)
-    : Domain(CompleteSpec(std::move(spec), goal, permutations)),
-      goal_(std::move(goal)),
-      table_(std::make_unique<const PermutationTable>(permutations)) {}
-
-PermutationDomain::~PermutationDomain() = default;
-
-void PermutationDomain::WriteGoals(Rows states) const {
-  for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal_, states[i].begin());
-}
-
-void PermutationDomain::Apply(Rows states, std::span<const Action> actions) const {
-  table_->Apply(states, actions);
-}
-
-void PermutationDomain::Expand(ConstRows states, Rows children) const {
-  table_->Expand(states, children);
-}
-
-void PermutationDomain::IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const {
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    is_goal[i] = std::memcmp(states[i].data(), goal_.data(), goal_.size()) == 0 ? 1 : 0;
-  }
-}
-
-namespace {
-
+// The bytes that one instruction reads and writes: AVX2 shuffles, and an AVX-512 register.
 constexpr std::size_t kIn = 16;
 constexpr std::size_t kOut = 32;
 constexpr std::size_t kBlock = 64;
@@ -126,92 +81,7 @@ std::vector<std::size_t> Cover(std::size_t positions, std::size_t length) {
   return begins;
 }
 
-}  // namespace
-
-std::vector<PermuteWith> PermutationTable::Available([[maybe_unused]] std::size_t positions) {
-  std::vector<PermuteWith> available = {PermuteWith::kBytes};
 #if defined(__x86_64__)
-  if (positions >= kOut && __builtin_cpu_supports("avx2")) {
-    available.push_back(PermuteWith::kAvx2);
-  }
-  if (positions >= kIn && __builtin_cpu_supports("avx512vbmi") &&
-      __builtin_cpu_supports("avx512bw")) {
-    available.push_back(PermuteWith::kAvx512);
-  }
-#endif
-  return available;
-}
-
-PermutationTable::PermutationTable(const std::vector<Permutation>& permutations, PermuteWith with)
-    : positions_(permutations.front().size()),
-      num_actions_(permutations.size()),
-      with_(with),
-      first_shuffle_{0},
-      stride_((positions_ + kBlock - 1) / kBlock * kBlock),
-      indices_(num_actions_ * stride_ + kBlock) {
-  for (std::size_t a = 0; a < num_actions_; ++a) {
-    const Permutation& permutation = permutations[a];
-    std::vector<ByteMove>& moves = moves_.emplace_back();
-    for (std::size_t i = 0; i < positions_; ++i) {
-      if (permutation[i] != i) moves.push_back({static_cast<std::uint8_t>(i), permutation[i]});
-    }
-    std::ranges::copy(permutation, indices_.begin() + static_cast<std::ptrdiff_t>(a * stride_));
-    if (with == PermuteWith::kAvx2) MakeShuffles(permutation);
-  }
-}
-
-void PermutationTable::MakeShuffles(const Permutation& permutation) {
-  for (const std::size_t out : Cover(positions_, kOut)) {
-    const std::size_t first = shuffles_.size();
-    std::array<bool, kOut> done{};
-    for (const std::size_t in : Cover(positions_, kIn)) {
-      Shuffle shuffle{.in = static_cast<std::uint8_t>(in),
-                      .out = static_cast<std::uint8_t>(out),
-                      .first = false,
-                      .last = false,
-                      .source = {}};
-      bool used = false;
-      for (std::size_t i = 0; i < kOut; ++i) {
-        const std::size_t from = permutation[out + i];
-        const bool here = !done[i] && from >= in && from < in + kIn;
-        shuffle.source[i] = here ? static_cast<std::uint8_t>(from - in) : 0x80;
-        done[i] = done[i] || here;
-        used = used || here;
-      }
-      if (used) shuffles_.push_back(shuffle);
-    }
-    shuffles_[first].first = true;
-    shuffles_.back().last = true;
-  }
-  first_shuffle_.push_back(shuffles_.size());
-}
-
-void PermutationTable::ApplyBytes(std::uint8_t* row, Action action) const {
-  const std::vector<ByteMove>& moves = moves_[action];
-  std::array<std::uint8_t, kMaxPositions> moved;  // NOLINT: written before it is read
-  for (std::size_t j = 0; j < moves.size(); ++j) moved[j] = row[moves[j].from];
-  for (std::size_t j = 0; j < moves.size(); ++j) row[moves[j].to] = moved[j];
-}
-
-#if defined(__x86_64__)
-
-// `from` and `to` must be different rows.
-TANDEM_TARGET("avx2")
-void PermutationTable::ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Action action) const {
-  __m256i sum = _mm256_setzero_si256();
-  for (std::size_t i = first_shuffle_[action]; i < first_shuffle_[action + 1]; ++i) {
-    const Shuffle& shuffle = shuffles_[i];
-    const __m256i bytes = _mm256_broadcastsi128_si256(
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + shuffle.in)));
-    const __m256i source =
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(shuffle.source.data()));
-    const __m256i part = _mm256_shuffle_epi8(bytes, source);
-    sum = shuffle.first ? part : _mm256_or_si256(sum, part);
-    if (shuffle.last) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + shuffle.out), sum);
-  }
-}
-
-namespace {
 
 // A row in registers. Bytes after its end are not read.
 template <int kBlocks>
@@ -317,7 +187,132 @@ void WithBlocks(std::size_t positions, const Work& work) {
   return work.template operator()<4, 64>();
 }
 
+#endif
+
 }  // namespace
+
+Permutation Compose(const Permutation& first, const Permutation& second) {
+  Permutation both(first.size());
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] = first[second[i]];
+  return both;
+}
+
+Permutation Inverse(const Permutation& permutation) {
+  Permutation inverse(permutation.size());
+  for (std::size_t i = 0; i < inverse.size(); ++i) {
+    inverse[permutation[i]] = static_cast<std::uint8_t>(i);
+  }
+  return inverse;
+}
+
+PermutationDomain::PermutationDomain(DomainSpec spec, std::vector<std::uint8_t> goal,
+                                     const std::vector<Permutation>& permutations)
+    : Domain(CompleteSpec(std::move(spec), goal, permutations)),
+      goal_(std::move(goal)),
+      table_(std::make_unique<const PermutationTable>(permutations)) {}
+
+PermutationDomain::~PermutationDomain() = default;
+
+void PermutationDomain::WriteGoals(Rows states) const {
+  for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal_, states[i].begin());
+}
+
+void PermutationDomain::Apply(Rows states, std::span<const Action> actions) const {
+  table_->Apply(states, actions);
+}
+
+void PermutationDomain::Expand(ConstRows states, Rows children) const {
+  table_->Expand(states, children);
+}
+
+void PermutationDomain::IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    is_goal[i] = std::memcmp(states[i].data(), goal_.data(), goal_.size()) == 0 ? 1 : 0;
+  }
+}
+
+std::vector<PermuteWith> PermutationTable::Available([[maybe_unused]] std::size_t positions) {
+  std::vector<PermuteWith> available = {PermuteWith::kBytes};
+#if defined(__x86_64__)
+  if (positions >= kOut && __builtin_cpu_supports("avx2")) {
+    available.push_back(PermuteWith::kAvx2);
+  }
+  if (positions >= kIn && __builtin_cpu_supports("avx512vbmi") &&
+      __builtin_cpu_supports("avx512bw")) {
+    available.push_back(PermuteWith::kAvx512);
+  }
+#endif
+  return available;
+}
+
+PermutationTable::PermutationTable(const std::vector<Permutation>& permutations, PermuteWith with)
+    : positions_(permutations.front().size()),
+      num_actions_(permutations.size()),
+      with_(with),
+      first_shuffle_{0},
+      stride_((positions_ + kBlock - 1) / kBlock * kBlock),
+      indices_(num_actions_ * stride_ + kBlock) {
+  for (std::size_t a = 0; a < num_actions_; ++a) {
+    const Permutation& permutation = permutations[a];
+    std::vector<ByteMove>& moves = moves_.emplace_back();
+    for (std::size_t i = 0; i < positions_; ++i) {
+      if (permutation[i] != i) moves.push_back({static_cast<std::uint8_t>(i), permutation[i]});
+    }
+    std::ranges::copy(permutation, indices_.begin() + static_cast<std::ptrdiff_t>(a * stride_));
+    if (with == PermuteWith::kAvx2) MakeShuffles(permutation);
+  }
+}
+
+void PermutationTable::MakeShuffles(const Permutation& permutation) {
+  for (const std::size_t out : Cover(positions_, kOut)) {
+    const std::size_t first = shuffles_.size();
+    std::array<bool, kOut> done{};
+    for (const std::size_t in : Cover(positions_, kIn)) {
+      Shuffle shuffle{.in = static_cast<std::uint8_t>(in),
+                      .out = static_cast<std::uint8_t>(out),
+                      .first = false,
+                      .last = false,
+                      .source = {}};
+      bool used = false;
+      for (std::size_t i = 0; i < kOut; ++i) {
+        const std::size_t from = permutation[out + i];
+        const bool here = !done[i] && from >= in && from < in + kIn;
+        shuffle.source[i] = here ? static_cast<std::uint8_t>(from - in) : 0x80;
+        done[i] = done[i] || here;
+        used = used || here;
+      }
+      if (used) shuffles_.push_back(shuffle);
+    }
+    shuffles_[first].first = true;
+    shuffles_.back().last = true;
+  }
+  first_shuffle_.push_back(shuffles_.size());
+}
+
+void PermutationTable::ApplyBytes(std::uint8_t* row, Action action) const {
+  const std::vector<ByteMove>& moves = moves_[action];
+  std::array<std::uint8_t, kMaxPositions> moved;  // NOLINT: written before it is read
+  for (std::size_t j = 0; j < moves.size(); ++j) moved[j] = row[moves[j].from];
+  for (std::size_t j = 0; j < moves.size(); ++j) row[moves[j].to] = moved[j];
+}
+
+#if defined(__x86_64__)
+
+// `from` and `to` must be different rows.
+TANDEM_TARGET("avx2")
+void PermutationTable::ShuffleRow(const std::uint8_t* from, std::uint8_t* to, Action action) const {
+  __m256i sum = _mm256_setzero_si256();
+  for (std::size_t i = first_shuffle_[action]; i < first_shuffle_[action + 1]; ++i) {
+    const Shuffle& shuffle = shuffles_[i];
+    const __m256i bytes = _mm256_broadcastsi128_si256(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + shuffle.in)));
+    const __m256i source =
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(shuffle.source.data()));
+    const __m256i part = _mm256_shuffle_epi8(bytes, source);
+    sum = shuffle.first ? part : _mm256_or_si256(sum, part);
+    if (shuffle.last) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + shuffle.out), sum);
+  }
+}
 
 #endif
 

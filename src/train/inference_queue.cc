@@ -6,7 +6,7 @@
 namespace tandem {
 
 void InferenceQueue::Evaluate(ConstRows inputs, std::span<float> values) {
-  const Span span(Phase::kWaitForAnswer);
+  const Span span(Phase::kWaitForInference);
   messages_.Push(Request{.inputs = inputs, .values = values});
   if (const std::exception_ptr error = results_.Pop()) std::rethrow_exception(error);
 }
@@ -36,7 +36,7 @@ void InferenceQueue::Handle(const Message& message) {
   std::exception_ptr error;
   try {
     const ScopedTimer timer(seconds_);
-    const Span span(Phase::kAnswer);
+    const Span span(Phase::kServe);
     network_.Evaluate(message->inputs, message->values);
   } catch (...) {
     error = std::current_exception();

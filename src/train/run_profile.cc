@@ -57,7 +57,7 @@ double TrainingIn(const PhaseTimes& main) {
 // Returns the time that generation worked. The generator thread's waits for workers count as work.
 double GeneratingIn(const PhaseTimes& generator) {
   return generator.Sum() - generator[Phase::kIdle] - generator[Phase::kWaitForFreeSlot] -
-         generator[Phase::kWaitForAnswer];
+         generator[Phase::kWaitForInference];
 }
 
 constexpr const char* kMainThread = "main";

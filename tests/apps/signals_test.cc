@@ -6,13 +6,14 @@
 
 #include <chrono>
 #include <csignal>
-#include <thread>
+
+#include "support/wait.h"
 
 namespace tandem {
 namespace {
 
 // Longer than two copies of one request are apart.
-void WaitAsAPersonDoes() { std::this_thread::sleep_for(std::chrono::milliseconds(300)); }
+void WaitAsAPersonDoes() { TakeTime(std::chrono::milliseconds(300)); }
 
 TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";

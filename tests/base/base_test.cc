@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/random.h"
 #include "base/stop_signal.h"
@@ -264,6 +265,26 @@ TEST_F(Files, ErrorsNameThePath) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("folder: No such file"), std::string::npos);
   }
+}
+
+TEST(Log, MessagesAppearAboveTheStatusLine) {
+  constexpr const char* kErase = "\r\x1b[K";
+  testing::internal::CaptureStderr();
+  ShowStatus("50 %");
+  LogInfo("one");
+  ShowStatus("60 %");
+  LeaveStatus();
+  LogWarning("two");
+  const std::string erase = kErase;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            erase + "50 %" + erase + "one\n" + erase + "50 %" + erase + "60 %\nwarning: two\n");
+}
+
+TEST(Log, NothingIsErasedWithoutAStatusLine) {
+  testing::internal::CaptureStderr();
+  LeaveStatus();
+  LogInfo("one");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "one\n");
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -129,16 +128,13 @@ class Suite(CliTest):
 
     def assert_ended(self, pid_file):
         pid = int((self.folder / pid_file).read_text())
-        for _ in range(200):  # until init has taken leave of it
+
+        def ended():  # init may not have taken leave of it yet
             try:
-                os.kill(pid, 0)
-                with open(f"/proc/{pid}/stat") as stat:
-                    if stat.read().split()[2] == "Z":
-                        return
-            except (ProcessLookupError, FileNotFoundError):
-                return
-            time.sleep(0.02)
-        self.fail(f"process {pid} lives on")
+                return pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
+            except (FileNotFoundError, ProcessLookupError):
+                return True
+        self.wait_until(ended)
 
     def test_runs_only_what_is_asked_for(self):
         self.program("tandem", "exit 0")
@@ -195,10 +191,12 @@ class Suite(CliTest):
         self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
         with self.start("overlap", "--device", "cpu") as suite:
             figures = {}
-            while not figures and suite.poll() is None:
-                time.sleep(0.05)
+
+            def has_figures():
                 if (self.folder / "suite.json").exists():
-                    figures = self.steps()["overlap"].get("figures", {})
+                    figures.update(self.steps()["overlap"].get("figures", {}))
+                return figures
+            self.wait_until(has_figures, suite)
             self.assertEqual(list(figures["runs"]), ["async-seed1"])
             self.assertEqual(figures["runs"]["async-seed1"]["summary"]["updates"], 7)
             runs = pathlib.Path((self.folder / "out").read_text().strip())
@@ -226,8 +224,8 @@ class Suite(CliTest):
     def test_keeps_results_and_leaves_no_process_if_terminated(self):
         self.program("tandem", self.COMPARE.replace("FOLDER", str(self.folder)))
         with self.start("modes,overlap") as suite:
-            while not (self.folder / "child").exists() or not (self.folder / "child").read_text():
-                time.sleep(0.02)
+            child = self.folder / "child"
+            self.wait_until(lambda: child.exists() and child.read_text(), suite)
             suite.send_signal(signal.SIGTERM)
             suite.communicate(timeout=60)
         self.assertEqual(suite.returncode, 1)

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -138,17 +137,11 @@ class Compare(CliTest):
         program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
                                    stderr=subprocess.DEVNULL)
         run = self.folder / "all/sequential-seed1"
-        self.wait_for(run / "metrics.jsonl")
+        self.wait_until((run / "metrics.jsonl").exists, program)
         program.kill()
         program.wait()
-        self.wait_for(run / "summary.json")  # its own child has saved what it learned
+        self.wait_until((run / "summary.json").exists)  # its own child has saved what it learned
         self.assertEqual(json.loads((run / "summary.json").read_text())["ended_by"], "stopped")
-
-    def wait_for(self, path):
-        deadline = time.monotonic() + 60
-        while not path.exists():
-            self.assertLess(time.monotonic(), deadline, path)
-            time.sleep(0.05)
 
 
 if __name__ == "__main__":

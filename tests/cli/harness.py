@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -38,6 +39,16 @@ class CliTest(unittest.TestCase):
         if code is not None:
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout, result.stderr
+
+    def wait_until(self, condition, program=None):
+        """Waits until condition() is true: another process makes it so, by its files or the CPU time
+        that it takes. Fails after a minute, or when `program` has ended without it."""
+        deadline = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "the condition is still false")
+            if program is not None and program.poll() is not None:
+                self.assertTrue(condition(), f"the program has ended: {program.returncode}")
+            time.sleep(0.01)
 
     def python_with_torch(self):
         """Returns a Python that has torch: that of the set-up, or this one. Skips the test if

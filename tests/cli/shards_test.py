@@ -6,7 +6,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from harness import TANDEM, CliTest
@@ -75,14 +74,12 @@ class Generating(Shards):
         args = [TANDEM, "generate", self.config, "--examples", "30000000", "--chunk-rows", "20000",
                 "--shard-chunks", "5", "--out", self.shards]
         process = subprocess.Popen(args, stderr=subprocess.DEVNULL)
-        while len(list(self.shards.glob("*.tandem"))) < 3:
-            time.sleep(0.01)
+        self.wait_until(lambda: len(list(self.shards.glob("*.tandem"))) >= 3, process)
         process.kill()
         process.wait()
         before = self.contents(self.shards)
         process = subprocess.Popen(args, stderr=subprocess.PIPE, text=True)
-        while len(list(self.shards.glob("*.tandem"))) < len(before) + 3:
-            time.sleep(0.01)
+        self.wait_until(lambda: len(list(self.shards.glob("*.tandem"))) >= len(before) + 3, process)
         process.send_signal(signal.SIGINT)
         _, messages = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
@@ -285,8 +282,7 @@ class Training(Shards):
             [TANDEM, "train", self.config, "--out", self.folder / "killed",
              *map(str, self.from_shards("train.max_updates=400", "checkpoint.every_updates=7"))],
             stderr=subprocess.DEVNULL)
-        while not (self.folder / "killed" / "checkpoint.pt").exists():
-            time.sleep(0.01)
+        self.wait_until((self.folder / "killed" / "checkpoint.pt").exists, process)
         process.kill()
         process.wait()
         self.run_tandem("train", "--resume", self.folder / "killed")

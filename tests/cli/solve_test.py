@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import resource
 import signal
 import subprocess
@@ -147,6 +148,11 @@ class Solve(CliTest):
                                   "search.max_seconds=0.05", code=1)
         self.assertEqual(json.loads(text)["ended"], "time limit")
 
+    def cpu_seconds(self, program):
+        """The CPU time that all threads of a running program have taken."""
+        fields = pathlib.Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def test_ctrl_c_ends_a_wide_beam_soon_and_keeps_what_was_solved(self):
         run = self.train_small()
         ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
@@ -156,7 +162,8 @@ class Solve(CliTest):
              "--set", "search.max_length=100000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         first = program.stdout.readline()  # by now it heeds signals
-        time.sleep(2)
+        start = self.cpu_seconds(program)
+        self.wait_until(lambda: self.cpu_seconds(program) > start + 2, program)  # the beam is wide
         asked = time.monotonic()
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)

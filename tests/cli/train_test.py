@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from harness import SMALL, SOLVED, TANDEM, CliTest
@@ -288,10 +287,7 @@ class Signals(CliTest):
         program = subprocess.Popen(
             [TANDEM, "train", config, "--out", run, "--set", "train.max_updates=1000000"],
             stderr=subprocess.PIPE, text=True)
-        metrics = run / "metrics.jsonl"
-        deadline = time.monotonic() + 60
-        while not metrics.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        self.wait_until((run / "metrics.jsonl").exists, program)
         program.send_signal(number)
         _, error = program.communicate(timeout=60)
         self.assertEqual(program.returncode, code, error)

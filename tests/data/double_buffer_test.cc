@@ -2,80 +2,98 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <latch>
 #include <numeric>
 #include <optional>
 #include <thread>
 
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-using std::chrono::milliseconds;
-
 const Schema kNumbers{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
 constexpr std::size_t kRows = 64;
 
-// Buffer k holds the numbers k * kRows, k * kRows + 1, ...
-void WriteBuffers(DoubleBuffer& buffers, int count, milliseconds delay) {
+// Buffer k holds the numbers k * kRows, k * kRows + 1, ... Calls before(k) while it holds the slot
+// of buffer k, before it writes.
+void WriteBuffers(
+    DoubleBuffer& buffers, int count, const std::function<void(int)>& before = [](int) {}) {
   for (int k = 0; k < count; ++k) {
     DoubleBuffer::WriteSlot lease = buffers.AcquireWrite();
-    std::this_thread::sleep_for(delay);
+    before(k);
     const std::span<float> numbers = lease.rows().floats(0);
     std::iota(numbers.begin(), numbers.end(), static_cast<float>(k * kRows));
     lease.Publish();
   }
 }
 
-// Every row is read once, in order, and never half-written, whichever side is slower.
-void CountEveryRow(milliseconds write_delay, milliseconds read_delay) {
+enum class Slower { kNone, kReader, kWriter };
+
+// Every row is read once, in order, and never half-written, whichever side is slower. A slow side
+// waits until the other side can do no more.
+void CountEveryRow(Slower slower) {
   constexpr int kBuffers = 40;
   DoubleBuffer buffers(kNumbers, kRows);
-  std::thread writer([&] { WriteBuffers(buffers, kBuffers, write_delay); });
+  std::atomic<int> writing{-1};  // the last buffer that the writer has begun
+  std::atomic<int> read{0};
+  std::thread writer([&] {
+    WriteBuffers(buffers, kBuffers, [&](int k) {
+      writing = k;
+      if (slower == Slower::kWriter) WaitUntil([&] { return read == k; });
+    });
+  });
   float expected = 0;
   for (int k = 0; k < kBuffers; ++k) {
-    const DoubleBuffer::ReadSlot lease = buffers.AcquireRead();
-    std::this_thread::sleep_for(read_delay);
-    for (const float number : lease.rows().floats(0)) ASSERT_EQ(number, expected++);
+    {
+      const DoubleBuffer::ReadSlot lease = buffers.AcquireRead();
+      if (slower == Slower::kReader) {
+        WaitUntil([&] { return writing == std::min(k + 1, kBuffers - 1); });
+      }
+      for (const float number : lease.rows().floats(0)) ASSERT_EQ(number, expected++);
+    }
+    ++read;
   }
   writer.join();
   EXPECT_EQ(expected, kBuffers * kRows);
 }
 
-TEST(DoubleBuffer, CountsEveryRowWithASlowReader) {
-  CountEveryRow(milliseconds(0), milliseconds(2));
-}
-TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) {
-  CountEveryRow(milliseconds(2), milliseconds(0));
-}
-TEST(DoubleBuffer, CountsEveryRowAtFullSpeed) { CountEveryRow(milliseconds(0), milliseconds(0)); }
+TEST(DoubleBuffer, CountsEveryRowWithASlowReader) { CountEveryRow(Slower::kReader); }
+TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) { CountEveryRow(Slower::kWriter); }
+TEST(DoubleBuffer, CountsEveryRowAtFullSpeed) { CountEveryRow(Slower::kNone); }
 
 TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
   DoubleBuffer buffers(kNumbers, kRows);
-  WriteBuffers(buffers, 2, milliseconds(0));
-  std::atomic<bool> third_written{false};
+  WriteBuffers(buffers, 2);
+  std::latch started(1);
+  std::atomic<bool> released{false};
+  std::optional<DoubleBuffer::ReadSlot> first(buffers.AcquireRead());
+  // One slot is full and one is being read, so the writer gets none until the reader returns one.
   std::thread writer([&] {
-    WriteBuffers(buffers, 1, milliseconds(0));
-    third_written = true;
+    started.count_down();
+    WriteBuffers(buffers, 1, [&](int) { EXPECT_TRUE(released); });
   });
-  {
-    const DoubleBuffer::ReadSlot lease = buffers.AcquireRead();
-    std::this_thread::sleep_for(milliseconds(30));
-    EXPECT_FALSE(third_written);  // one slot is full and one is being read
-  }
+  started.wait();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // time for a writer that does not wait
+  released = true;
+  first.reset();
   writer.join();
-  EXPECT_TRUE(third_written);
 }
 
 TEST(DoubleBuffer, CloseWakesAWaitingReaderWithTheReason) {
   DoubleBuffer buffers(kNumbers, kRows);
+  std::latch waiting(1);
   std::thread closer([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    waiting.wait();
     buffers.Close(std::make_exception_ptr(Error("the simulator broke")));
     buffers.Close(std::make_exception_ptr(Error("a second reason does not count")));
   });
   try {
+    waiting.count_down();
     buffers.AcquireRead();
     ADD_FAILURE();
   } catch (const Error& error) {
@@ -87,12 +105,14 @@ TEST(DoubleBuffer, CloseWakesAWaitingReaderWithTheReason) {
 
 TEST(DoubleBuffer, CloseWakesAWaitingWriterWithTheReason) {
   DoubleBuffer buffers(kNumbers, kRows);
-  WriteBuffers(buffers, 2, milliseconds(0));
+  WriteBuffers(buffers, 2);
+  std::latch waiting(1);
   std::thread closer([&] {
-    std::this_thread::sleep_for(milliseconds(10));
+    waiting.wait();
     buffers.Close(std::make_exception_ptr(Error("the loss is not finite")));
   });
   try {
+    waiting.count_down();
     buffers.AcquireWrite();
     ADD_FAILURE();
   } catch (const Error& error) {
@@ -119,10 +139,10 @@ TEST(DoubleBuffer, AMovedWriteSlotIsNotDroppedTwice) {
 
 TEST(DoubleBuffer, AMovedReadSlotIsNotReleasedTwice) {
   DoubleBuffer buffers(kNumbers, kRows);
-  WriteBuffers(buffers, 2, milliseconds(0));
+  WriteBuffers(buffers, 2);
   std::optional<DoubleBuffer::ReadSlot> first(buffers.AcquireRead());
   { const DoubleBuffer::ReadSlot moved = std::move(*first); }
-  WriteBuffers(buffers, 1, milliseconds(0));  // into the slot that was read
+  WriteBuffers(buffers, 1);  // into the slot that was read
   first.reset();
   buffers.AcquireRead();
   EXPECT_EQ(buffers.AcquireRead().rows().rows(), kRows);  // it is still full
@@ -130,13 +150,15 @@ TEST(DoubleBuffer, AMovedReadSlotIsNotReleasedTwice) {
 
 TEST(DoubleBuffer, NoBufferIsReadTwiceAtATime) {
   DoubleBuffer buffers(kNumbers, kRows);
-  WriteBuffers(buffers, 2, milliseconds(0));
+  WriteBuffers(buffers, 2);
   const DoubleBuffer::ReadSlot first = buffers.AcquireRead();
   const DoubleBuffer::ReadSlot second = buffers.AcquireRead();
+  std::latch waiting(1);
   std::thread closer([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    waiting.wait();
     buffers.Close(std::make_exception_ptr(Error("enough")));
   });
+  waiting.count_down();
   EXPECT_THROW(buffers.AcquireRead(), Error);  // waits for a third, and not for one of these
   closer.join();
 }

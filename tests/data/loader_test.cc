@@ -9,6 +9,7 @@
 
 #include "data/examples.h"
 #include "support/recording_device.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -92,8 +93,12 @@ TEST_P(Prefetch, KeepsABatchUntilTheOneAfterTheNextIsRequested) {
   std::vector<float> expected = Targets(last);
   for (int n = 1; n < 30; ++n) {
     const Batch batch = source->Next();
-    std::this_thread::sleep_for(
-        std::chrono::milliseconds(1));  // lets the ring get as far ahead as it can
+    // Waits until the ring is as far ahead as it can be.
+    WaitUntil([&] {
+      const std::vector<SlotEvent> events = device.recorder.events();
+      return std::ranges::count(events, "enqueue", &SlotEvent::what) ==
+             std::min<std::int64_t>(n + 1 + GetParam(), 30);
+    });
     EXPECT_EQ(Targets(last), expected);
     last = batch;
     expected = Targets(batch);

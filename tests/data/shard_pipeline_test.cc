@@ -3,10 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <barrier>
 #include <functional>
-#include <map>
 
-#include "support/timed_stages.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -20,7 +21,7 @@ class Marking final : public ChunkStages {
   bool Load(std::int64_t step, std::size_t slot) override {
     if (skip(step)) return false;
     loaded[slot] = step;
-    ++loads;
+    EXPECT_LE(++loads, most_loads);
     if (step == fail_load_at) throw Error("the disk is gone");
     return true;
   }
@@ -29,23 +30,16 @@ class Marking final : public ChunkStages {
     while (hold_transfers) std::this_thread::yield();
     if (step == fail_transfer_at) throw Error("the device is gone");
     transferred[slot] = step;
-    ++transfers;
+    EXPECT_LE(++transfers, most_transfers);
   }
 
   std::vector<std::int64_t> loaded, transferred;  // by slot
   std::function<bool(std::int64_t)> skip = [](std::int64_t) { return false; };
   std::int64_t fail_load_at = -1, fail_transfer_at = -1;
   std::atomic<int> loads{0}, transfers{0};
+  std::atomic<int> most_loads{1'000'000}, most_transfers{1'000'000};  // more fail the test
   std::atomic<bool> hold_transfers{false};
 };
-
-// Waits for what threads do in their own time.
-void Settle(const std::function<bool()>& settled) {
-  const Stopwatch watch;
-  while (!settled() && watch.Seconds() < 20) std::this_thread::yield();
-  EXPECT_TRUE(settled());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // and no more comes
-}
 
 TEST(ShardPipeline, HandsOutEveryChunkInOrder) {
   const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 2};
@@ -70,28 +64,32 @@ TEST(ShardPipeline, LeavesOutWhatTheDiskSkips) {
   }
 }
 
-TEST(ShardPipeline, GoNoFurtherAheadThanTheirQueues) {
+TEST(ShardPipeline, StagesGoNoFurtherAheadThanTheirQueues) {
   const DataConfig config{.cpu_prefetch = 3, .gpu_prefetch = 2};
   Marking work(NumChunkSlots(config));
+  // One is trained on, two wait on the device and three on the host.
+  work.most_loads = 6;
+  work.most_transfers = 3;
   ShardPipeline pipeline(work, config, 0, 1000);
   pipeline.Take();
-  // One is trained on, two wait on the device and three on the host.
-  Settle([&] { return work.loads == 6 && work.transfers == 3; });
-  EXPECT_EQ(work.loads, 6);
-  EXPECT_EQ(work.transfers, 3);
-  pipeline.Release();
-  pipeline.Take();
-  Settle([&] { return work.loads == 7 && work.transfers == 4; });
-  EXPECT_EQ(work.loads, 7);
+  WaitUntil([&] { return work.loads == 6 && work.transfers == 3; });
+  for (int released = 1; released < 20; ++released) {
+    work.most_loads = 6 + released;
+    work.most_transfers = 3 + released;
+    pipeline.Release();
+    pipeline.Take();
+    WaitUntil([&] { return work.loads == 6 + released && work.transfers == 3 + released; });
+  }
 }
 
 TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
   const DataConfig config{.cpu_prefetch = 2, .gpu_prefetch = 3};
   Marking work(NumChunkSlots(config));
   work.hold_transfers = true;
+  work.most_loads = 3;  // one is on its way, and two wait
   ShardPipeline pipeline(work, config, 0, 1000);
-  Settle([&] { return work.loads == 3; });  // one is on its way, and two wait
-  EXPECT_EQ(work.loads, 3);
+  WaitUntil([&] { return work.loads == 3; });
+  work.most_loads = 1000;
   work.hold_transfers = false;
   EXPECT_EQ(pipeline.Take().step, 0);
 }
@@ -103,7 +101,7 @@ TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
   work.fail_load_at = 1;
   work.fail_transfer_at = 0;
   ShardPipeline pipeline(work, config, 0, 1000);
-  Settle([&] { return work.loads == 2; });  // the second has failed
+  WaitUntil([&] { return work.loads == 2; });  // the second has failed
   work.hold_transfers = false;
   try {
     pipeline.Take();
@@ -136,26 +134,53 @@ TEST(ShardPipeline, AFailedTransferShows) {
   EXPECT_THROW(pipeline.Take(), Error);
 }
 
-TEST(ShardPipeline, CanBeGivenUpAtAnyTime) {
+TEST(ShardPipeline, DestructorEndsTheStagesWhateverWasTaken) {
   for (int taken = 0; taken < 4; ++taken) {
     const DataConfig config;
     Marking work(NumChunkSlots(config));
-    ShardPipeline pipeline(work, config, 0, 3);
-    for (int i = 0; i < taken; ++i) {
-      pipeline.Take();
-      pipeline.Release();
+    {
+      ShardPipeline pipeline(work, config, 0, 3);
+      for (int i = 0; i < taken; ++i) {
+        pipeline.Take();
+        pipeline.Release();
+      }
     }
+    work.most_loads = 0;  // a stage that has not ended fails the test
+    work.most_transfers = 0;
+    EXPECT_GE(work.transfers, taken);
+    EXPECT_GE(work.loads, work.transfers);
   }
 }
 
-// tests/long/shard_pipeline_test.cc holds all three to 5 %, over more chunks.
-TEST(ShardPipeline, OverlapSimulatedTimes) {
-  TimedStages stages({.disk_s = 0.01, .transfer_s = 0.005, .train_s = 0.008});
-  constexpr int kChunks = 40;
-  const StageMeasured measured = stages.Run(kChunks);
-  const auto [disk_s, transfer_s, train_s] = measured.means;
-  EXPECT_LT(measured.wall_s, 1.2 * kChunks * measured.means.Slowest());
-  EXPECT_LT(measured.wall_s, 0.7 * kChunks * (disk_s + transfer_s + train_s));
+// In each round, one chunk is loaded, one is copied and one is trained on. Each stage waits for the
+// other two, so the test ends only if all three work at the same time.
+class MeetingStages final : public ChunkStages {
+ public:
+  static constexpr int kRounds = 50;
+
+  bool Load(std::int64_t step, std::size_t /*slot*/) override {
+    Meet(step - 2);
+    return true;
+  }
+  void Transfer(std::int64_t step, std::size_t /*slot*/) override { Meet(step - 1); }
+  void Train(std::int64_t step) { Meet(step); }
+
+ private:
+  void Meet(std::int64_t round) {
+    if (0 <= round && round < kRounds) stages_.arrive_and_wait();
+  }
+
+  std::barrier<> stages_{3};
+};
+
+TEST(ShardPipeline, AllStagesWorkAtTheSameTime) {
+  MeetingStages stages;
+  ShardPipeline pipeline(stages, {.cpu = 1, .gpu = 1}, 0, 1000);
+  for (int step = 0; step < MeetingStages::kRounds; ++step) {
+    ASSERT_EQ(pipeline.Take().step, step);
+    stages.Train(step);
+    pipeline.Release();
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "domain/identity.h"
 #include "support/path_domain.h"
 #include "tandem/error.h"
 
@@ -89,6 +90,27 @@ TEST(Registry, ParameterOfReturnsTheDeclaredParameter) {
   EXPECT_EQ(ParameterOf("no such"), nullptr);
   EXPECT_TRUE(AcceptsArgument("npuzzle", "7"));
   EXPECT_FALSE(AcceptsArgument("npuzzle", "8"));
+}
+
+// Networks and examples of one puzzle must not be used for another.
+TEST(Identity, DifferentNamesAreDifferentPuzzles) {
+  EXPECT_TRUE(IsSameDomain("npuzzle:3", "npuzzle:3"));
+  EXPECT_FALSE(IsSameDomain("npuzzle:3", "npuzzle:4"));
+  EXPECT_FALSE(IsSameDomain("cube3", "cube3:pieces"));
+  EXPECT_EQ(DescribeOtherDomain("npuzzle:3", "npuzzle:4"),
+            "made for npuzzle:3, expected npuzzle:4");
+}
+
+TEST(Identity, RulesFromAFileDecideWhateverItsPath) {
+  EXPECT_TRUE(IsSameDomain("permutation:my.yaml@1", "permutation:/home/me/my.yaml@1"));
+  EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "permutation:my.yaml@2"));
+  EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "other:my.yaml@1"));
+  EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "permutation:my.yaml"));
+  EXPECT_FALSE(IsSameDomain("npuzzle:3@1", "npuzzle:4@1"));  // sizes, not files
+  EXPECT_EQ(DescribeOtherDomain("permutation:my.yaml@1", "permutation:/home/me/my.yaml@2"),
+            "made for permutation:my.yaml with other rules (moves, costs or goal)");
+  EXPECT_EQ(DescribeOtherDomain("permutation:a.yaml@1", "permutation:b.yaml@2"),
+            "made for permutation:a.yaml, expected permutation:b.yaml");
 }
 
 }  // namespace

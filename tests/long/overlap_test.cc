@@ -1,10 +1,15 @@
-// Measures the effect of overlap with simulated stage times, over 50 updates.
+// Measures the effect of overlap with stages that take given times: fills and training over 50
+// updates, and the three stages from disk to training over 400 chunks. Throughput is a matter of
+// time, so these stages wait for a clock; tests of order and of simultaneity do not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "base/stopwatch.h"
+#include "data/shard_pipeline.h"
+#include "support/wait.h"
 #include "train/modes.h"
 
 namespace tandem {
@@ -13,19 +18,15 @@ namespace {
 constexpr int kUpdates = 50;
 const Schema kSchema{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1}}};
 
-void SleepFor(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
 class SlowGenerator final : public Generator {
  public:
   explicit SlowGenerator(double seconds) : seconds_(seconds) {}
   bool needs_network() const override { return true; }
   const Schema& schema() const override { return kSchema; }
-  void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { SleepFor(seconds_); }
+  void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override { TakeTime(seconds_); }
 
  private:
-  const double seconds_;
+  const std::chrono::duration<double> seconds_;
 };
 
 class SlowTrainer final : public Trainer {
@@ -39,10 +40,10 @@ class SlowTrainer final : public Trainer {
  private:
   class Pass final : public TrainPass {
    public:
-    explicit Pass(double seconds) : seconds_(seconds) {}
+    explicit Pass(std::chrono::duration<double> seconds) : seconds_(seconds) {}
     bool Step() override {
       if (done_ == 1) return false;
-      SleepFor(seconds_);
+      TakeTime(seconds_);
       ++done_;
       return true;
     }
@@ -50,11 +51,11 @@ class SlowTrainer final : public Trainer {
     TrainStats Finish() override { return {.iterations = done_}; }
 
    private:
-    const double seconds_;
+    const std::chrono::duration<double> seconds_;
     std::int64_t done_ = 0;
   };
 
-  const double seconds_;
+  const std::chrono::duration<double> seconds_;
 };
 
 class NoProgress final : public ProgressListener {
@@ -106,6 +107,93 @@ TEST_P(Overlap, AsyncTakesTheLongerStageAndSequentialBoth) {
 INSTANTIATE_TEST_SUITE_P(Ratios, Overlap,
                          testing::Values(Stages{0.03, 0.09}, Stages{0.06, 0.06},
                                          Stages{0.09, 0.03}));
+
+// The stages from disk to training. Each one is the slowest once.
+
+// Seconds per chunk.
+struct StageTimes {
+  double disk_s = 0, transfer_s = 0, train_s = 0;
+
+  double Slowest() const { return std::max({disk_s, transfer_s, train_s}); }
+};
+
+// The measured times of a run. `wall_s` starts when the first chunk is ready, because nothing can
+// overlap with its loading. `means` are the average times of the stages: the requested times plus
+// the overhead of the machine.
+struct StageMeasured {
+  double wall_s = 0;
+  StageTimes means;
+};
+
+// Each chunk takes the given time in each stage.
+class TimedStages final : public ChunkStages {
+ public:
+  explicit TimedStages(StageTimes times) : times_(times) {}
+
+  // Trains on `chunks` chunks.
+  StageMeasured Run(int chunks, const DataConfig& config = {}) {
+    StageMeasured measured;
+    {
+      ShardPipeline pipeline(*this, config, /*first=*/0, /*epoch_steps=*/chunks);
+      pipeline.Take();
+      const Stopwatch watch;
+      for (int i = 1; i <= chunks; ++i) {
+        train_.Work(times_.train_s);
+        pipeline.Release();
+        if (i < chunks) pipeline.Take();
+      }
+      measured.wall_s = watch.Seconds();
+    }
+    measured.means = {disk_.Mean(), transfer_.Mean(), train_.Mean()};
+    return measured;
+  }
+
+  bool Load(std::int64_t /*step*/, std::size_t /*slot*/) override {
+    disk_.Work(times_.disk_s);
+    return true;
+  }
+  void Transfer(std::int64_t /*step*/, std::size_t /*slot*/) override {
+    transfer_.Work(times_.transfer_s);
+  }
+
+ private:
+  // Written by its stage's thread, and read after that thread has ended.
+  struct Stage {
+    double seconds = 0;
+    int chunks = 0;
+
+    void Work(double s) {
+      const ScopedTimer timer(seconds);
+      TakeTime(std::chrono::duration<double>(s));
+      ++chunks;
+    }
+    double Mean() const { return seconds / chunks; }
+  };
+
+  const StageTimes times_;
+  Stage disk_, transfer_, train_;
+};
+
+constexpr int kChunks = 400;
+
+class StageThroughput : public testing::TestWithParam<StageTimes> {};
+
+// Each case takes ten seconds.
+TEST_P(StageThroughput, EqualsThatOfTheSlowestStage) {
+  TimedStages stages(GetParam());
+  const StageMeasured measured = stages.Run(kChunks);
+  const double ideal_s = kChunks * measured.means.Slowest();
+  RecordProperty("share_of_slowest", std::to_string(ideal_s / measured.wall_s));
+  EXPECT_GT(ideal_s / measured.wall_s, 0.95);
+  EXPECT_LT(ideal_s / measured.wall_s, 1.05);
+  EXPECT_LT(measured.means.Slowest(), 1.1 * GetParam().Slowest());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SlowestInTurn, StageThroughput,
+    testing::Values(StageTimes{.disk_s = 0.024, .transfer_s = 0.01, .train_s = 0.015},
+                    StageTimes{.disk_s = 0.015, .transfer_s = 0.024, .train_s = 0.01},
+                    StageTimes{.disk_s = 0.01, .transfer_s = 0.015, .train_s = 0.024}));
 
 }  // namespace
 }  // namespace tandem

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "search/astar.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -86,7 +86,7 @@ TEST(AStarLimits, TimeLimitReportsTheBestPath) {
   const RingDomain ring(200);
   int calls = 0;
   StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
-    if (++calls == 10) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (++calls == 10) TakeTime(std::chrono::milliseconds(100));
     return float(RingDomain::Distance(state));
   });
   AStar search(ring, slow, {.search = {.weight = 1, .batch = 1, .max_seconds = 0.1}});
@@ -106,7 +106,7 @@ TEST(AStarLimits, EachPuzzleHasItsOwnTimeLimit) {
   const RingDomain ring(200);
   int calls = 0;
   StandInEvaluator slow([&](std::span<const std::uint8_t> state) {
-    if (++calls == 3) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (++calls == 3) TakeTime(std::chrono::milliseconds(500));
     return float(RingDomain::Distance(state));
   });
   AStar search(ring, slow, {.search = {.weight = 1, .batch = 1, .max_seconds = 0.5}});

@@ -19,9 +19,8 @@ struct PublishedState {
   bool optimal;  ///< no shorter solution exists
 };
 
-/// Reads a file of JSON lines. Returns nothing if there is no such file.
+/// Reads a file of JSON lines. Throws InputError if there is no such file.
 inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) return {};
   std::istringstream lines(ReadFile(file));
   std::vector<PublishedState> states;
   for (std::string line; std::getline(lines, line);) {
@@ -34,7 +33,7 @@ inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& fi
   return states;
 }
 
-/// A few states of a test set, such as "puzzle15". Always available.
+/// A few states of a test set, such as "puzzle15".
 inline std::vector<PublishedState> FewPublished(const std::string& name) {
   const std::string file = name == "cube3" ? "cube3_ten" : "published/" + name;
   return ReadPublished(SourceFolder() / "data" / (file + ".jsonl"));
@@ -42,7 +41,9 @@ inline std::vector<PublishedState> FewPublished(const std::string& name) {
 
 /// All states of a test set; empty if the complete sets are not available.
 inline std::vector<PublishedState> AllPublished(const std::string& name) {
-  return ReadPublished(SourceFolder() / "../shared/testsets" / (name + ".jsonl"));
+  const auto file = SourceFolder() / "../shared/testsets" / (name + ".jsonl");
+  if (!std::filesystem::exists(file)) return {};
+  return ReadPublished(file);
 }
 
 }  // namespace tandem

@@ -36,6 +36,7 @@ inline void CheckParity(const PublishedState& state, int length) {
 }
 
 inline void CheckTiles(const std::vector<PublishedState>& states, int size, int weight) {
+  ASSERT_FALSE(states.empty());
   const auto domain = MakeDomain("npuzzle:" + std::to_string(size));
   const TileSolver solver(size, weight);
   for (const PublishedState& state : states) {
@@ -45,6 +46,7 @@ inline void CheckTiles(const std::vector<PublishedState>& states, int size, int 
 
 /// Solves cubes. Also checks the known sizes of the solver's groups.
 inline void CheckCubes(const std::vector<PublishedState>& states) {
+  ASSERT_FALSE(states.empty());
   const auto domain = MakeDomain("cube3");
   const CubeSolver solver;
   EXPECT_EQ(solver.phases()[0].NumCosets(), 2'048U);
@@ -58,6 +60,7 @@ inline void CheckCubes(const std::vector<PublishedState>& states) {
 
 /// Solves Sokoban levels. The solver's solutions are optimal, so no published one may be shorter.
 inline void CheckSokoban(const std::vector<PublishedState>& states) {
+  ASSERT_FALSE(states.empty());
   constexpr std::size_t kMaxPositions = 50'000'000;
   const auto domain = MakeDomain("sokoban:10");
   for (const PublishedState& state : states) {

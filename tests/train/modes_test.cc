@@ -287,7 +287,7 @@ TEST(Modes, AStopDuringTheColdStartEndsTheWait) {
   Pipeline pipeline(config, {.trainer = trainer, .progress = progress, .generator = &generator},
                     /*first_update=*/0, /*end_update=*/2, {}, stop);
   std::thread user([&] {
-    while (shared.log.Count("fill 0") == 0) std::this_thread::yield();
+    WaitUntil([&] { return !shared.log.events().empty(); });  // the fill has begun
     stop.Request();
   });
   EXPECT_THROW(pipeline.RunUpdate(), Stopped);

@@ -10,11 +10,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/stopwatch.h"
 #include "data/replay_buffer.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "train/modes.h"
 
@@ -81,7 +81,7 @@ class StandInGenerator final : public Generator {
     const double target = shared_.target;
     for (auto left = shared_.fill_time; left.count() > 0; left -= milliseconds(1)) {
       if (stop.Reached()) throw Stopped();
-      std::this_thread::sleep_for(milliseconds(1));
+      TakeTime(milliseconds(1));
     }
     if (request.update == shared_.fill_fails_at) throw Error("the simulator broke");
     for (std::int64_t i = 0; i < request.rows; ++i) {
@@ -118,7 +118,7 @@ class StandInTrainer final : public Trainer {
 
     bool Step() override {
       if (done_) return false;
-      std::this_thread::sleep_for(shared_.train_time);
+      TakeTime(shared_.train_time);
       if (update_ == shared_.train_fails_at) throw Error("the loss is not finite");
       for (const float row : rows_.floats(0)) shared_.weights += 0.1 * (row - shared_.weights);
       done_ = true;

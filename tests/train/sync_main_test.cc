@@ -10,6 +10,7 @@
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
 #include "support/ring_domain.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
@@ -88,7 +89,7 @@ class Network final : public Evaluator {
     EXPECT_EQ(std::this_thread::get_id(), main_);
     EXPECT_FALSE(world_.training);
     if (asked_++ == world_.network_fails_at) throw Error("the network broke");
-    std::this_thread::sleep_for(world_.serve_time);
+    TakeTime(world_.serve_time);
     values[0] = static_cast<float>(world_.weights);
   }
 
@@ -140,7 +141,7 @@ class CountingTrainer final : public Trainer {
     bool Step() override {
       if (done_ == kIterations) return false;
       world_.training = true;
-      std::this_thread::sleep_for(world_.iteration_time);
+      TakeTime(world_.iteration_time);
       ++world_.weights;
       ++done_;
       world_.training = false;
@@ -222,7 +223,7 @@ struct SyncMainRun {
 void AwaitFills(SyncMainRun& run, World& world, std::vector<int> by_update) {
   run.progress.on_iteration = [&world, by_update](std::int64_t iterations) {
     const int fills = by_update[world.trained.size() - 1];
-    while (iterations % kIterations == 1 && world.fills < fills) std::this_thread::yield();
+    if (iterations % kIterations == 1) WaitUntil([&] { return world.fills >= fills; });
   };
 }
 
@@ -247,7 +248,7 @@ TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
   {
     SyncMainRun run(world, 2);
     run.progress.on_iteration = [&](std::int64_t /*iterations*/) {
-      while (world.asked <= kIterations) std::this_thread::yield();  // until buffer 1 is filled
+      WaitUntil([&] { return world.asked > kIterations; });  // the fill of buffer 1 runs
     };
     run.pipeline->RunUpdate();
     run.pipeline->RunUpdate();
@@ -330,7 +331,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
   World world{.asks = 1'000'000'000};
   SyncMainRun run(world, 3);
   std::thread user([&] {
-    while (world.asked < 10) std::this_thread::yield();
+    WaitUntil([&] { return world.asked > 10; });
     run.stop.Request();
   });
   EXPECT_THROW(run.pipeline->RunUpdate(), Stopped);

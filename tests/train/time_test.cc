@@ -9,6 +9,7 @@
 #include "base/worker.h"
 #include "config/load.h"
 #include "support/temp_folder.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "train/resume.h"
 #include "train/run_profile.h"
@@ -149,12 +150,12 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   profile.TrainingStarts();
   {
     const Span span(Phase::kForward);
-    std::this_thread::sleep_for(milliseconds(5));
+    TakeTime(milliseconds(5));
   }
   profile.TrainingEnds();
   {
     const Span span(Phase::kCheckpoint);
-    std::this_thread::sleep_for(milliseconds(30));
+    TakeTime(milliseconds(30));
   }
   const TimeReport report = profile.Report();
   EXPECT_GE(report.threads.main[Phase::kCheckpoint], 0.03);

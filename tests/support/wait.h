@@ -1,0 +1,29 @@
+// Waits in tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace tandem {
+
+/// Waits until `condition` is true, which another thread makes it. Fails the test if it is still
+/// false after a minute.
+template <class Condition>
+void WaitUntil(const Condition& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << "the condition was still false after a minute";
+      return;
+    }
+    std::this_thread::yield();
+  }
+}
+
+/// Takes up this much time without using a core. It stands for work in tests of code that measures
+/// time or stops at a time. To wait for another thread, use WaitUntil: no time is surely enough.
+inline void TakeTime(std::chrono::duration<double> time) { std::this_thread::sleep_for(time); }
+
+}  // namespace tandem
