@@ -175,7 +175,7 @@ class MeetingStages final : public ChunkStages {
 
 TEST(ShardPipeline, AllStagesWorkAtTheSameTime) {
   MeetingStages stages;
-  ShardPipeline pipeline(stages, {.cpu = 1, .gpu = 1}, 0, 1000);
+  ShardPipeline pipeline(stages, {.cpu_prefetch = 1, .gpu_prefetch = 1}, 0, 1000);
   for (int step = 0; step < MeetingStages::kRounds; ++step) {
     ASSERT_EQ(pipeline.Take().step, step);
     stages.Train(step);
