@@ -150,8 +150,10 @@ bool TrainRun::RunUpdate() {
     KeepState();
     RevisePlan();
     components_->UseBatchSizeOf(so_far_.updates);
-    const Section section("update", so_far_.updates);
-    RunPipelineUpdate();
+    {
+      const Section section("update", so_far_.updates);
+      RunPipelineUpdate();
+    }
     DecideWhetherEnded();
     if (tracer_ && !ended_) tracer_->UpdateEnds(so_far_.updates);  // otherwise Finish does
   });

@@ -124,7 +124,7 @@ class Compare(CliTest):
         program = subprocess.Popen([TANDEM, "compare", config, "--out", self.folder / "all"],
                                    stderr=subprocess.PIPE, text=True)
         metrics = self.folder / "all/sequential-seed1/metrics.jsonl"
-        self.wait_for(metrics)
+        self.wait_until(metrics.exists, program)
         program.send_signal(signal.SIGINT)
         _, error = program.communicate(timeout=60)
         self.assertEqual(program.returncode, 130, error)
