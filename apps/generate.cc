@@ -24,22 +24,12 @@ namespace {
 struct GenerateArgs {
   std::string config;
   std::string out;
-  Share share;
+  ProcessRank process;
   ShardingOptions sharding;
   std::vector<Override> overrides;
 };
 
 constexpr double kReportInterval = 10;  // seconds
-
-// Parses "0/4", which means the first of four processes.
-Share ParseShare(const std::string& text) {
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const auto index = ParseNumber<std::int64_t>(text.substr(0, slash));
-  const auto count = ParseNumber<std::int64_t>(text.substr(std::min(slash + 1, text.size())));
-  if (index && count && *index >= 0 && *index < *count) return {.index = *index, .count = *count};
-  throw InputError(fmt::format(
-      "--share {}: expected I/N, which means process I of N, counted from 0, such as 0/4", text));
-}
 
 Compression ParseCompression(const std::string& text) {
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
@@ -69,9 +59,8 @@ void Announce(const ShardSetSpec& set, const GenerateArgs& args) {
   LogInfo(fmt::format("  columns   {}; target {}", DescribeSchema(set.schema), set.target));
   LogInfo(fmt::format("  memory    {} for two chunks of {} rows", size(2 * chunk),
                       WithThousands(set.chunk_rows)));
-  if (args.share.count > 1) {
-    LogInfo(fmt::format("  share     process {} of {}, counted from 0", args.share.index,
-                        args.share.count));
+  if (args.process.world_size > 1) {
+    LogInfo(fmt::format("  process   rank {} of {}", args.process.rank, args.process.world_size));
   }
 }
 
@@ -126,7 +115,7 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
   const StopOnSignals signals(ClosedPipe::kStops);
   Reporter reporter;
   try {
-    GenerateShards(*generator, set, args.out, args.share, signals.stop(),
+    GenerateShards(*generator, set, args.out, args.process, signals.stop(),
                    [&](const GenerateProgress& progress) { reporter.Report(progress); });
   } catch (const Stopped&) {
     LogWarning("stopped; run the same command again to write the remaining shards");
@@ -138,6 +127,10 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
 }
 
 int RunGenerate(const GenerateArgs& args) {
+  if (args.process.rank >= args.process.world_size) {
+    throw InputError(fmt::format("--rank {}: expected less than --world-size, {}",
+                                 args.process.rank, args.process.world_size));
+  }
   Config config = LoadConfig(args.config, args.overrides);
   if (!NeedsNetwork(config.generate.target)) {
     config.generate.workers = config.generate.workers.value_or(NumCores());
@@ -169,11 +162,19 @@ void AddGenerate(CommandLine& line) {
   generate.add_option("--out", args->out, "Folder for the shards; complete shards in it are kept")
       ->required()
       ->type_name("DIR");
+  CLI::Option* world_size = generate
+                                .add_option("--world-size", args->process.world_size,
+                                            "Number of processes that write the set together")
+                                ->type_name("N")
+                                ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+                                ->capture_default_str();
   generate
-      .add_option_function<std::string>(
-          "--share", [args](const std::string& text) { args->share = ParseShare(text); },
-          "Write only the shards of process I of N, counted from 0 (default: 0/1)")
-      ->type_name("I/N");
+      .add_option("--rank", args->process.rank,
+                  "Write only the shards of this process; counted from 0")
+      ->type_name("R")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(world_size)
+      ->capture_default_str();
   generate
       .add_option_function<std::string>(
           "--compression",

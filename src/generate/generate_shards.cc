@@ -98,10 +98,10 @@ std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
 }
 
 // Returns the shards of the share that must be generated, and counts the rows in `progress`.
-std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set, Share share,
-                                       GenerateProgress& progress) {
+std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set,
+                                       ProcessRank process, GenerateProgress& progress) {
   std::vector<std::int64_t> missing;
-  for (std::int64_t i = share.index; i < set.num_shards(); i += share.count) {
+  for (std::int64_t i = process.rank; i < set.num_shards(); i += process.world_size) {
     progress.rows += RowsOf(set, i);
     if (IsComplete(folder, set, i)) {
       progress.rows_found += RowsOf(set, i);
@@ -147,7 +147,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
 }
 
 void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::path& folder,
-                    Share share, const StopSignal& stop,
+                    ProcessRank process, const StopSignal& stop,
                     const std::function<void(const GenerateProgress&)>& progress) {
   if (set.num_shards() > kMaxShards) {
     throw InputError(
@@ -161,7 +161,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
     throw InputError(fmt::format("cannot create {}: {}", folder.string(), error.message()));
   }
   GenerateProgress done;
-  const std::vector<std::int64_t> shards = ShardsToMake(folder, set, share, done);
+  const std::vector<std::int64_t> shards = ShardsToMake(folder, set, process, done);
   RemoveLeftovers(folder, shards);
   WarnOfStrays(folder, set.num_shards());
   CheckRoom(folder, set, shards);

@@ -29,22 +29,22 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                        const ShardingOptions& options, const std::string& weights_sha256,
                        const std::string& instruction_set = "");
 
-/// Share is the part of a set that one process generates. Process `index` of `count` generates the
-/// shards whose number is `index` modulo `count`.
-struct Share {
-  std::int64_t index = 0;
-  std::int64_t count = 1;
+/// ProcessRank says which of several processes this one is. The process with rank r generates the
+/// shards whose number is r modulo `world_size`.
+struct ProcessRank {
+  std::int64_t rank = 0;
+  std::int64_t world_size = 1;
 };
 
-/// GenerateProgress says how far GenerateShards has come with its share.
+/// GenerateProgress says how far a process has come with its shards.
 struct GenerateProgress {
   std::int64_t rows_made = 0;
   std::int64_t rows_found = 0;  ///< rows of shards that existed already
-  std::int64_t rows = 0;        ///< all rows of the share
+  std::int64_t rows = 0;        ///< all rows of the process
   std::int64_t bytes = 0;       ///< bytes of the shards that were generated
 };
 
-/// Generates the missing shards of a share. Each chunk is one request for its global rows, so the
+/// Generates the missing shards of a process. Each chunk is one request for its global rows, so the
 /// files are byte-identical no matter which process generates them and how often it is interrupted.
 /// One chunk is filled while a background thread compresses and writes another.
 ///
@@ -53,7 +53,8 @@ struct GenerateProgress {
 /// the disk has too little free space. Throws Stopped once `stop` is reached, and whatever
 /// generating and writing throw. An unfinished shard leaves no file behind.
 void GenerateShards(Generator& generator, const ShardSetSpec& set,
-                    const std::filesystem::path& folder, Share share, const StopSignal& stop,
+                    const std::filesystem::path& folder, ProcessRank process,
+                    const StopSignal& stop,
                     const std::function<void(const GenerateProgress&)>& progress);
 
 }  // namespace tandem

@@ -64,7 +64,8 @@ class Generating(Shards):
         self.generate()
         processes = [
             subprocess.Popen([TANDEM, "generate", self.config, "--examples", "2000", "--chunk-rows",
-                              "256", "--shard-chunks", "3", "--share", f"{i}/2", "--out", together],
+                              "256", "--shard-chunks", "3", "--rank", str(i), "--world-size", "2", "--out",
+                              together],
                              stderr=subprocess.DEVNULL) for i in range(2)]
         self.assertEqual([process.wait(timeout=60) for process in processes], [0, 0])
         self.assertEqual(self.contents(together), self.contents(self.shards))
@@ -91,7 +92,8 @@ class Generating(Shards):
                 self.assertEqual(after[name], content)
 
     def test_bad_input_is_exit_code_2(self):
-        self.assertIn("expected I/N", self.generate("--share", "2/2", code=2)[1])
+        _, error = self.generate("--rank", "2", "--world-size", "2", code=2)
+        self.assertIn("--rank 2: expected less than --world-size, 2", error)
         self.assertIn("expected none or zstd", self.generate("--compression", "zip", code=2)[1])
         self.generate()
         _, error = self.generate("--seed", "5", code=2)
@@ -108,7 +110,7 @@ class Generating(Shards):
         self.generate(*labels)
         together = self.folder / "together"
         for i in (1, 0):
-            self.generate(*labels, "--share", f"{i}/2", out=together)
+            self.generate(*labels, "--rank", str(i), "--world-size", "2", out=together)
         self.assertEqual(self.contents(together), self.contents(self.shards))
 
 

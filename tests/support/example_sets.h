@@ -27,12 +27,12 @@ inline ShardingOptions SmallShards(Compression compression = Compression::kNone)
 
 /// Generates the shards of a share and returns the spec of the set.
 inline ShardSetSpec MakeShards(const std::filesystem::path& folder,
-                               const ShardingOptions& options = SmallShards(), Share share = {},
-                               const Config& config = Puzzle8Config()) {
+                               const ShardingOptions& options = SmallShards(),
+                               ProcessRank process = {}, const Config& config = Puzzle8Config()) {
   const auto domain = MakeDomain(config.domain.full_name());
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), options, "");
   const StopSignal stop;
-  GenerateShards(*MakeGenerator(*domain, config, nullptr), set, folder, share, stop,
+  GenerateShards(*MakeGenerator(*domain, config, nullptr), set, folder, process, stop,
                  [](const GenerateProgress&) {});
   return set;
 }
