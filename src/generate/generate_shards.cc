@@ -97,7 +97,7 @@ std::int64_t RowsOf(const ShardSetSpec& set, std::int64_t shard) {
          set.FirstChunk(shard) * set.chunk_rows;
 }
 
-// Returns the shards of the share that must be generated, and counts the rows in `progress`.
+// Returns the shards of the process that must be generated, and counts the rows in `progress`.
 std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpec& set,
                                        ProcessRank process, GenerateProgress& progress) {
   std::vector<std::int64_t> missing;

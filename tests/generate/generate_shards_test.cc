@@ -55,9 +55,9 @@ class GenerateShardsTest : public testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(GenerateShardsTest, SharesGiveTheSameFilesAsOneProcess) {
+TEST_F(GenerateShardsTest, SeveralProcessesGiveTheSameFilesAsOne) {
   for (const std::int64_t i : {1, 0}) {
-    MakeShards(folder_.path(), SmallShards(), {.index = i, .count = 2});
+    MakeShards(folder_.path(), SmallShards(), {.rank = i, .world_size = 2});
   }
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(whole_.path()));
 }
@@ -118,7 +118,7 @@ TEST_F(GenerateShardsTest, RemovesPartialFilesOfDeadProcesses) {
   const std::string other = ShardPath(folder_.path(), 1).string() + ".999999999.partial";
   WriteFileAtomically(dead, "half");
   WriteFileAtomically(other, "half");
-  MakeShards(folder_.path(), SmallShards(), {.index = 0, .count = 2});
+  MakeShards(folder_.path(), SmallShards(), {.rank = 0, .world_size = 2});
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_TRUE(std::filesystem::exists(other));  // belongs to another share
 }
@@ -163,7 +163,7 @@ TEST_F(GenerateShardsTest, RowsDifferFromARunWithTheSameSeed) {
   EXPECT_FALSE(std::ranges::equal(stored, live.bytes()));
 }
 
-TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
+TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInSeveralProcesses) {
   Config config = Puzzle8Config();
   config.generate.target = Target::kValueIteration;
   const auto domain = MakeDomain(config.domain.full_name());
@@ -177,7 +177,8 @@ TEST_F(GenerateShardsTest, NetworkLabelsAreTheSameInShares) {
   const auto no_progress = [](const GenerateProgress&) {};
   GenerateShards(*generator, set, alone.path(), {}, stop, no_progress);
   for (const std::int64_t i : {0, 1, 2}) {
-    GenerateShards(*generator, set, folder_.path(), {.index = i, .count = 3}, stop, no_progress);
+    GenerateShards(*generator, set, folder_.path(), {.rank = i, .world_size = 3}, stop,
+                   no_progress);
   }
   EXPECT_EQ(FilesIn(folder_.path()), FilesIn(alone.path()));
 }
