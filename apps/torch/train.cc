@@ -184,7 +184,7 @@ class ProgressDisplay final : public TrainObserver {
  public:
   explicit ProgressDisplay(Config config)
       : terminal_(HasCursor(STDERR_FILENO)), config_(std::move(config)) {}
-  ~ProgressDisplay() override { Close(); }
+  ~ProgressDisplay() override { LeaveStatus(); }
 
   void OnIteration(const Progress& progress) override {
     const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
@@ -207,9 +207,6 @@ class ProgressDisplay final : public TrainObserver {
     }
     LogInfo(line);
   }
-
-  // Ends the bar's line, so that other output starts on a new line.
-  void Close() { LeaveStatus(); }
 
  private:
   void Show(const Progress& progress) const {
@@ -237,7 +234,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   run.AddObserver(progress);
   while (run.RunUpdate()) {
   }
-  progress.Close();
+  LeaveStatus();  // the summary starts on a new line
   const RunSummary summary = run.Finish();
   Report(summary, run.config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
