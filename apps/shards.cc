@@ -132,8 +132,7 @@ void PrintEnd(const std::vector<Finding>& all, bool verified, double seconds) {
   if (missing + damaged > 0) {
     fmt::print(
         "`tandem generate` with the same arguments writes missing and truncated shards again. "
-        "Remove "
-        "altered shards first.\n");
+        "Remove altered shards first.\n");
   }
 }
 

@@ -51,8 +51,7 @@ void IgnoreSettingsOfMathLibraries() {
   if (ignored.empty()) return;
   LogWarning(
       fmt::format("{}: ignored, because it could change results. Set the number of threads with "
-                  "train.threads and "
-                  "inference.threads, and the cores with taskset.",
+                  "train.threads and inference.threads, and the cores with taskset.",
                   fmt::join(ignored, ", ")));
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "nn/inference_net.h"
+#include "nn/torch_message.h"
 #include "search/astar.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -49,7 +50,7 @@ void AnnounceAStar(const SearchConfig& config, const DomainSpec& spec) {
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
   if (which == "last") return run.checkpoint();
-  const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
   throw InputError(
       which == "best"

@@ -11,10 +11,8 @@
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
-#include "nn/torch_message.h"
 #include "search/search.h"
 #include "tandem/domain.h"
-#include "tandem/error.h"
 
 namespace tandem {
 
@@ -54,15 +52,5 @@ class LoadedModel {
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
                    const std::vector<Action>& actions);
-
-/// Calls `action` and returns its result. Exceptions of LibTorch become Error.
-template <class Action>
-auto WithPlainErrors(Action action) {
-  try {
-    return action();
-  } catch (const c10::Error& error) {
-    throw Error(MessageFor(error));
-  }
-}
 
 }  // namespace tandem

@@ -24,6 +24,7 @@
 #include "base/machine.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "nn/torch_message.h"
 #include "tandem/error.h"
 #include "train/states_file.h"
 
@@ -53,7 +54,9 @@ ordered_json PartialToJson(const Partial& best, const Domain& domain) {
 }
 
 std::string Memory(const std::vector<SolveResult>& results) {
-  std::int64_t stored = 0, bytes = 0, most = 0;
+  std::int64_t stored = 0;
+  std::int64_t bytes = 0;
+  std::int64_t most = 0;
   for (const SolveResult& result : results) {
     stored += result.search.stored;
     bytes += result.search.bytes;
@@ -89,8 +92,12 @@ std::string NotSearched(const std::vector<SolveResult>& results) {
 }
 
 std::string Lengths(const std::vector<SolveResult>& results) {
-  std::size_t solved = 0, with_optimal = 0, optimal = 0;
-  double length = 0, length_with_optimal = 0, optimal_length = 0;
+  std::size_t solved = 0;
+  std::size_t with_optimal = 0;
+  std::size_t optimal = 0;
+  double length = 0;
+  double length_with_optimal = 0;
+  double optimal_length = 0;
   for (const SolveResult& result : results) {
     if (!result.search.solved) continue;
     const auto moves = static_cast<double>(result.search.actions.size());
@@ -142,7 +149,7 @@ ordered_json ToJson(const SolveResult& result, const Domain& domain) {
 }
 
 // Describes a result in one line of text.
-std::string Describe(const SolveResult& result, const Domain& domain) {
+std::string DescribeResult(const SolveResult& result, const Domain& domain) {
   const SearchResult& search = result.search;
   const std::string id =
       result.line.id.is_string() ? result.line.id.get<std::string>() : DumpJson(result.line.id);
@@ -161,7 +168,8 @@ std::string Describe(const SolveResult& result, const Domain& domain) {
 
 // Summarises all results in a table of text. `seconds` is their total time.
 std::string Summarise(const std::vector<SolveResult>& results, double seconds) {
-  std::int64_t nodes = 0, expanded = 0;
+  std::int64_t nodes = 0;
+  std::int64_t expanded = 0;
   std::size_t searched = 0;
   for (const SolveResult& result : results) {
     if (result.line.error.empty()) ++searched;
@@ -204,7 +212,7 @@ class ResultWriter {
   // output.
   void Write(const SolveResult& result, const Domain& domain) {
     const std::string line = DumpJson(ToJson(result, domain)) + "\n";
-    Print(for_people_ ? Describe(result, domain) + "\n" : line);
+    Print(for_people_ ? DescribeResult(result, domain) + "\n" : line);
     if (file_) WriteToFile(line);
     ++written_;
   }

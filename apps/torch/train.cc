@@ -5,24 +5,29 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "apps/output.h"
 #include "apps/signals.h"
-#include "apps/torch/model.h"
 #include "apps/torch_library.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/load.h"
 #include "data/shard_set.h"
 #include "domain/plugin.h"
+#include "nn/device.h"
+#include "nn/torch_message.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
+#include "train/checkpoint.h"
 #include "train/memory_plan.h"
 #include "train/report.h"
 #include "train/resume.h"
+#include "train/run_directory.h"
 #include "train/run_profile.h"
 #include "train/train_run.h"
 
@@ -59,7 +64,7 @@ void WarnOfDifferences(const ShardSetSpec& set, const Config& c) {
 
 std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
   const std::int64_t live = c.live_part_of(c.train.batch_size);
-  const double rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
+  const auto rows = static_cast<double>(c.rows_of(0) - c.live_rows_of(0));
   return fmt::format(
       "{}: {} examples, target {}; an update takes {:.3g} epochs of them{}", c.data.path,
       WithThousands(set.examples), set.target, rows / static_cast<double>(set.examples),
@@ -89,7 +94,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
   LogInfo(fmt::format("  updates   {}{} of {} batches of {} rows",
                       c.train.follows_clock ? "about " : "", *c.train.max_updates,
                       c.train.iterations_per_update, c.train.batch_size));
-  LogInfo(fmt::format("  memory    {}", Describe(plan)));
+  LogInfo(fmt::format("  memory    {}", DescribeMemory(plan)));
   if (c.data.source == DataSource::kShards) {
     const ShardSetSpec set = ReadShardSetSpec(c.data.path);
     LogInfo("  data      " + DescribeShards(c, set));
@@ -105,7 +110,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
   CheckLimits(plan, c);
 }
 
-const char* Describe(RunEnd end) {
+const char* DescribeEnd(RunEnd end) {
   switch (end) {
     case RunEnd::kAllUpdates:
       return "all updates done";
@@ -125,7 +130,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
                         HasGrowingTargets(config) ? " against growing targets" : "")
           : "";
   LogInfo(fmt::format("{}: {}, {} examples in {} ({} examples/s){}, peak memory {}",
-                      Describe(summary.end), Counted(summary.updates, "update"),
+                      DescribeEnd(summary.end), Counted(summary.updates, "update"),
                       WithThousands(summary.examples), HumanSeconds(summary.wall_s),
                       WithThousands(static_cast<long long>(rate)), loss,
                       HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
@@ -139,7 +144,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
     LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
                         100 * summary.validation->solve_rate,
                         config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
-                        DescribeError(summary.validation->value_error, config),
+                        DescribeValueError(summary.validation->value_error, config),
                         summary.best_update));
   }
   if (summary.end == RunEnd::kStopped) {
@@ -162,7 +167,7 @@ double DoneShare(const Progress& progress) {
   return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
 }
 
-std::string Describe(const Progress& progress) {
+std::string DescribeProgress(const Progress& progress) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
@@ -177,9 +182,9 @@ std::string Describe(const Progress& progress) {
 // every few seconds elsewhere. If the config has `validation.log`, it also logs each validation.
 class ProgressDisplay final : public TrainObserver {
  public:
-  explicit ProgressDisplay(const Config& config)
-      : terminal_(HasCursor(STDERR_FILENO)), config_(config) {}
-  ~ProgressDisplay() override { Close(); }
+  explicit ProgressDisplay(Config config)
+      : terminal_(HasCursor(STDERR_FILENO)), config_(std::move(config)) {}
+  ~ProgressDisplay() override { LeaveStatus(); }
 
   void OnIteration(const Progress& progress) override {
     const double interval = terminal_ ? kTerminalInterval : kPlainInterval;
@@ -193,7 +198,7 @@ class ProgressDisplay final : public TrainObserver {
     if (!config_.validation.log) return;
     std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
                                    100 * report.solve_rate);
-    if (const std::string error = DescribeError(report.value_error, config_); !error.empty()) {
+    if (const std::string error = DescribeValueError(report.value_error, config_); !error.empty()) {
       const auto& errors = report.by_length;
       const LengthError& middle = errors[errors.size() / 2];
       line += fmt::format("{}; at length {} {:.2f}, at {} {:.2f}, at {} {:.2f}", error,
@@ -203,12 +208,9 @@ class ProgressDisplay final : public TrainObserver {
     LogInfo(line);
   }
 
-  // Ends the bar's line, so that other output starts on a new line.
-  void Close() { LeaveStatus(); }
-
  private:
   void Show(const Progress& progress) const {
-    const std::string text = Describe(progress);
+    const std::string text = DescribeProgress(progress);
     if (!terminal_) {
       std::fputs((text + "\n").c_str(), stderr);
       return;
@@ -232,7 +234,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   run.AddObserver(progress);
   while (run.RunUpdate()) {
   }
-  progress.Close();
+  LeaveStatus();  // the summary starts on a new line
   const RunSummary summary = run.Finish();
   Report(summary, run.config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
@@ -278,7 +280,7 @@ int Resume(const TrainArgs& args) {
   const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const RunCounters done = checkpoint.Counters();
-  CheckSomethingIsLeft(asked, done, directory.path());
+  CheckNotComplete(asked, done, directory.path());
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
   const StopOnSignals signals(ClosedPipe::kStops);

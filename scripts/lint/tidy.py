@@ -127,14 +127,15 @@ def check(build):
             stamps[job].touch()
         return found
 
+    shown = set()  # a finding in a header appears with each file that includes it
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(findings_of, to_check))
+        for found in pool.map(findings_of, to_check):
+            print("".join(text for text in found if text not in shown), end="", flush=True)
+            shown.update(found)
     for stamp in set(clean.iterdir()) - set(stamps.values()):
         stamp.unlink()
-    # A finding in a header appears with each file that includes it.
-    print("".join(dict.fromkeys(sum(found, []))), end="")
     seconds = time.monotonic() - began
-    if any(found):
+    if shown:
         print("tidy: the findings are above; .clang-tidy lists the checks")
         return False
     print(f"tidy: {len(jobs)} files are clean; {len(to_check)} had changed ({seconds:.0f} s)")

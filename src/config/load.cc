@@ -205,7 +205,8 @@ class Reader {
   // Throws InputError if two keys contradict each other.
   void CheckTogether() const {
     Validate(config_, [this](const auto& key, const auto& other, const auto& why) {
-      throw InputError(fmt::format("{} contradicts {}: {}", Describe(key), Describe(other), why));
+      throw InputError(
+          fmt::format("{} contradicts {}: {}", WithOrigin(key), WithOrigin(other), why));
     });
   }
 
@@ -293,7 +294,7 @@ class Reader {
     }
   }
 
-  std::string Describe(const std::string& key) const {
+  std::string WithOrigin(const std::string& key) const {
     const auto field = std::ranges::find(fields_, key, &Field::key);
     const auto origin = origins_.find(key);
     return fmt::format("`{}: {}` ({})", key, FieldText(*field),

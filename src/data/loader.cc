@@ -199,9 +199,8 @@ class InterleavedIterator final : public BatchIterator {
 
 }  // namespace
 
-DataLoader::DataLoader(Device& device, const Schema& schema, const Config& config,
-                       ShardLoader* shards)
-    : device_(device), schema_(schema), config_(config), shards_(shards) {}
+DataLoader::DataLoader(Device& device, Schema schema, Config config, ShardLoader* shards)
+    : device_(device), schema_(std::move(schema)), config_(std::move(config)), shards_(shards) {}
 
 void DataLoader::UseBatchSize(std::int64_t batch_size) {
   live_.reset();

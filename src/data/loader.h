@@ -82,7 +82,7 @@ class DataLoader {
  public:
   /// `shards` is null if no rows come from shards. `device` and `shards` must outlive this object.
   /// `schema` is an ExampleSchema.
-  DataLoader(Device& device, const Schema& schema, const Config& config, ShardLoader* shards);
+  DataLoader(Device& device, Schema schema, Config config, ShardLoader* shards);
 
   /// Sets the size of whole batches. Call it once before the first Open, and again when the batch
   /// size changes; no iterator may exist. Frees the old slots before it allocates new ones.

@@ -16,6 +16,7 @@
 #include "tandem/error.h"
 
 namespace tandem {
+
 ReplayBuffer::ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier,
                            std::uint64_t seed, const std::filesystem::path& map_to)
     : seed_(seed), sample_(schema, rows) {

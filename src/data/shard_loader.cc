@@ -49,7 +49,8 @@ void CheckReadable(const ShardSet& set, ChunkReading reading) {
 
 Batch Joined(const std::vector<Batch>& parts) {
   if (parts.size() == 1) return parts.front();
-  std::vector<at::Tensor> inputs, targets;
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> targets;
   for (const Batch& part : parts) {
     inputs.push_back(part.inputs);
     targets.push_back(part.targets);
@@ -115,8 +116,8 @@ Batch ShardLoader::Gather(std::int64_t most) {
   Current& chunk = *current_;
   const std::int64_t count = std::min(most, chunk.rows - chunk.next);
   const at::Tensor picked = chunk.order.narrow(0, chunk.next, count);
-  const Batch batch{.inputs = chunk.inputs.index_select(0, picked),
-                    .targets = chunk.targets.index_select(0, picked)};
+  Batch batch{.inputs = chunk.inputs.index_select(0, picked),
+              .targets = chunk.targets.index_select(0, picked)};
   chunk.next += count;
   position_.rows += count;
   if (chunk.next == chunk.rows) {

@@ -18,24 +18,6 @@
 
 namespace tandem {
 
-/// ShardPosition says how far training has read a set, so that it can resume from there.
-struct ShardPosition {
-  std::string set;        ///< ShardSetSpec::Identity of the set
-  std::int64_t rows = 0;  ///< rows of the endless sequence (EpochOrder), including skipped ones
-  std::int64_t skipped_chunks = 0;  ///< damaged chunks that were skipped
-  std::int64_t skipped_rows = 0;    ///< rows in those chunks
-};
-
-/// StageFigures is the total work of one stage.
-struct StageFigures {
-  std::int64_t bytes = 0;
-  double seconds = 0;  ///< working time; excludes waiting
-
-  double GbPerSecond() const {
-    return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0;
-  }
-};
-
 /// ShardLoader moves chunks through three stages, each on its own thread (ShardPipeline). The disk
 /// stage reads a chunk into pinned memory, the transfer stage copies it to the device, and the
 /// thread that trains gathers batches from the chunk on the device. The stages keep working between

@@ -15,6 +15,16 @@ namespace tandem {
 inline constexpr const char* kDiskThread = "disk";
 inline constexpr const char* kTransferThread = "transfer";
 
+/// `StageFigures` holds the total work of one stage.
+struct StageFigures {
+  std::int64_t bytes = 0;
+  double seconds = 0;  ///< working time; excludes waiting
+
+  double GbPerSecond() const {
+    return seconds > 0 ? static_cast<double>(bytes) / seconds * 1e-9 : 0;
+  }
+};
+
 /// `ChunkStages` does the work of the stages on a slot of memory. Each method is called only from
 /// its stage's thread, and no two methods run on the same slot at the same time.
 class ChunkStages {

@@ -41,7 +41,7 @@ class CpuStream final : public Stream {
 
 bool CpuHasFastBf16() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16") != 0;
+  return static_cast<bool>(__builtin_cpu_supports("avx512bf16"));  // an int for GCC
 #else
   return false;
 #endif

@@ -2,8 +2,8 @@
 // copies run in the background.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,11 +17,15 @@
 #include "base/timeline.h"
 #include "config/config.h"
 
+namespace at {
+class Tensor;
+}
+
 namespace tandem {
 
 /// TensorSpec is the type and shape of a tensor to allocate.
 struct TensorSpec {
-  at::ScalarType type;
+  c10::ScalarType type;
   std::vector<std::int64_t> sizes;
 };
 

@@ -36,6 +36,8 @@ InferenceNet::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::De
   norm_bias = at::empty({shape.out}, options);
 }
 
+// Not const, because it rewrites the weights, which at::Tensor would allow.
+// NOLINTNEXTLINE(readability-make-member-function-const)
 void InferenceNet::Layer::Load(const Dense& dense) {
   if (dense.norm == Norm::kBatch) {
     // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)

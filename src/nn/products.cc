@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <mutex>
 #include <set>
@@ -67,9 +68,11 @@ double Difference(const at::Tensor& product, const at::Tensor& reference) {
 
 void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads) {
   // The products are at most 128, where neighbouring bf16 values differ by 1/2 or less.
-  constexpr std::pair<at::ScalarType, double> kTypes[] = {{at::kFloat, 0.1}, {at::kBFloat16, 1}};
+  constexpr auto kTypes =
+      std::to_array<std::pair<at::ScalarType, double>>({{at::kFloat, 0.1}, {at::kBFloat16, 1}});
   const c10::NoGradGuard no_grad;
-  const at::Tensor x = Filled(kRows), w = Filled(kColumns);
+  const at::Tensor x = Filled(kRows);
+  const at::Tensor w = Filled(kColumns);
   const at::Tensor reference = Reference(x, w);
   for (const auto& [type, tolerance] : kTypes) {
     const auto on_device = [&](const at::Tensor& matrix) { return matrix.to(device).to(type); };

@@ -110,7 +110,7 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
 }
 
 at::Tensor Dense::operator()(const at::Tensor& x) {
-  const at::Tensor y = at::linear(x, weight, bias);
+  at::Tensor y = at::linear(x, weight, bias);
   switch (norm) {
     case Norm::kNone:
       return y;

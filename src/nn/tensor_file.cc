@@ -116,7 +116,9 @@ at::ScalarType ScalarTypeOf(StoredType type) {
 at::Tensor ToTensor(const StoredTensor& stored) {
   const auto options = at::TensorOptions().dtype(ScalarTypeOf(stored.type));
   if (stored.bytes.empty()) return at::empty(stored.sizes, options);
-  void* data = const_cast<std::byte*>(stored.bytes.data());  // from_blob takes no const memory
+  // from_blob takes no const memory.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+  void* data = const_cast<std::byte*>(stored.bytes.data());
   return at::from_blob(data, stored.sizes, stored.strides, options)
       .clone(at::MemoryFormat::Contiguous);
 }

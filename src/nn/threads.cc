@@ -16,10 +16,9 @@ int SetMklThreads(int threads) {
 
 }  // namespace
 
-ScopedThreads::ScopedThreads(int threads) {
-  // The first call of get_num_threads on a thread makes LibTorch set the thread's number. Call it
-  // now, so that it cannot overwrite ours later.
-  openmp_before_ = at::get_num_threads();
+// The first call of get_num_threads on a thread makes LibTorch set the thread's number. It comes
+// before ours is set, so that it cannot overwrite it later.
+ScopedThreads::ScopedThreads(int threads) : openmp_before_(at::get_num_threads()) {
   // LibTorch's kernels rely on getting as many threads as they request: with fewer, bf16 products
   // are wrong. OMP_DYNAMIC and OMP_MAX_ACTIVE_LEVELS are settings of each thread.
   omp_set_dynamic(0);

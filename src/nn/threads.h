@@ -19,7 +19,7 @@ class ScopedThreads {
 
  private:
   int openmp_before_;
-  int mkl_before_;
+  int mkl_before_ = 0;
 };
 
 /// ScopedAutocast runs the calling thread's matrix products on `device` in bf16 if `enabled`, and

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/error.h"
+
 namespace tandem {
 
 /// Returns LibTorch's message without its stack trace. If memory ran out, returns how much was
@@ -15,5 +17,15 @@ std::string MessageFor(const c10::Error& error);
 
 /// Does this for `what`, the text of a c10::Error.
 std::string MessageFor(std::string_view what);
+
+/// Calls `function` and returns its result. Exceptions of LibTorch become Error.
+template <class Function>
+auto WithPlainErrors(Function function) {
+  try {
+    return function();
+  } catch (const c10::Error& error) {
+    throw Error(MessageFor(error));
+  }
+}
 
 }  // namespace tandem

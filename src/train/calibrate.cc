@@ -161,6 +161,7 @@ Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<
   }
   const std::int64_t threads = FastestThreads(rates);
   std::vector<std::string> measured;
+  measured.reserve(rates.size());
   for (const ThreadRate& rate : rates) {
     measured.push_back(fmt::format("{:.3g} with {}", rate.iterations_per_s, rate.threads));
   }

@@ -8,9 +8,10 @@
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
-#include "nn/device.h"
 
 namespace tandem {
+
+class Device;
 
 /// `ThreadRate` is the speed measured with a number of threads.
 struct ThreadRate {

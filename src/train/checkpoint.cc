@@ -12,8 +12,8 @@ namespace {
 // A dictionary in a file. Its errors name the file, the entry and what was expected.
 class Entries {
  public:
-  Entries(TensorDict dict, std::string file, std::string path = "")
-      : dict_(std::move(dict)), file_(std::move(file)), path_(std::move(path)) {}
+  Entries(const TensorDict& dict, std::string file, std::string path = "")
+      : dict_(dict), file_(std::move(file)), path_(std::move(path)) {}
 
   const TensorDict& dict() const { return dict_; }
   bool Has(const char* name) const { return dict_.contains(name); }

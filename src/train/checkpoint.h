@@ -17,35 +17,15 @@
 #include <optional>
 #include <string>
 
-#include "data/shard_loader.h"
+#include "data/epoch_order.h"
 #include "nn/tensor_file.h"
 #include "train/modes.h"
-#include "train/validation.h"
+#include "train/run_counters.h"
 
 namespace tandem {
 
 /// The layout of checkpoint.pt.
 inline constexpr std::int64_t kCheckpointSchema = 2;
-
-/// `RunCounters` holds what a run has done so far.
-struct RunCounters {
-  std::int64_t updates = 0;     ///< complete updates
-  std::int64_t iterations = 0;  ///< including those of an incomplete update
-  std::int64_t examples = 0;
-  double wall_s = 0;
-  double generate_s = 0;
-  double train_s = 0;
-  double wait_for_rows_s = 0;
-  double validate_s = 0;
-  double final_loss = 0;       ///< of the last update
-  bool follows_clock = false;  ///< train.max_updates was auto, so the run revises its plan
-
-  std::optional<ValidationResult> at_start;    ///< before the first update
-  std::optional<ValidationResult> validation;  ///< the last one
-  std::optional<ValidationResult> best;
-  std::int64_t validated_iterations = 0;  ///< iterations at the last validation
-  std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
-};
 
 /// `RunState` holds everything that a run needs between two updates to continue as if it had never
 /// been interrupted.

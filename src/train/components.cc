@@ -23,10 +23,10 @@ std::size_t MostThreads(const Config& config) {
 
 }  // namespace
 
-Components::Components(const Config& run_config, std::shared_ptr<Device> device_used,
+Components::Components(Config run_config, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
                        const Checkpoint* from)
-    : config(run_config),
+    : config(std::move(run_config)),
       stop(stop_signal),
       device(std::move(device_used)),
       tbb_limit(tbb::global_control::max_allowed_parallelism, MostThreads(config)),

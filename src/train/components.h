@@ -23,7 +23,7 @@ namespace tandem {
 struct Components {
   /// `progress` and `stop` must outlive this object. `from` is the checkpoint to resume from, or
   /// null. Throws the same errors as TrainRun's constructor.
-  Components(const Config& config, std::shared_ptr<Device> device_used, ProgressListener& progress,
+  Components(Config config, std::shared_ptr<Device> device_used, ProgressListener& progress,
              const StopSignal& stop, const Checkpoint* from);
 
   /// Switches to the batch size of `update`, the next update to do. If the size changes, stops

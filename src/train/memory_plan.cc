@@ -59,7 +59,7 @@ class Planner {
   bool validates() const { return config_.validation.every_updates > 0; }
 
   // Returns the number of inference copies of the network.
-  std::int64_t num_evaluated() const {
+  std::int64_t num_inference_nets() const {
     return (needs_network() ? 1 : 0) + (validates() ? 1 : 0) + (sync_main_ ? 1 : 0);
   }
 
@@ -124,8 +124,9 @@ void Planner::PlanBatches() {
   const std::int64_t children =
       validates() ? Expander::BytesFor(spec_, config_.validation.states) : 0;
   plan_.batches = trained_ + validated_ + order_of_rows + children;
-  plan_.evaluated = num_evaluated() * static_cast<std::int64_t>(InferenceNet::kNumSlots) *
-                    config_.inference.batch_size * spec_.input.positions;
+  plan_.inference_inputs = num_inference_nets() *
+                           static_cast<std::int64_t>(InferenceNet::kNumSlots) *
+                           config_.inference.batch_size * spec_.input.positions;
 }
 
 void Planner::PlanShards() {
@@ -141,15 +142,15 @@ void Planner::PlanNetworks() {
   constexpr std::int64_t kWeightsGradientsAndMeans = 4;
   constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
   const std::int64_t copied_target = needs_network() ? 1 : 0;
-  const std::int64_t evaluated_bytes = config_.inference.precision == Precision::kBf16 ? 2 : 4;
+  const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
   const NetworkSpec network = NetworkFor(config_.network, spec_);
   plan_.parameters = NumParameters(network);
   plan_.network = plan_.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
-                                      (num_evaluated() + copied_target) * evaluated_bytes);
+                                      (num_inference_nets() + copied_target) * bytes_per_number);
   plan_.activations =
       NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
-  plan_.evaluations = num_evaluated() * config_.inference.batch_size *
-                      NumActivationsAtOnce(network) * evaluated_bytes;
+  plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *
+                                NumActivationsAtOnce(network) * bytes_per_number;
 }
 
 void Planner::PlanPlaces() {
@@ -157,10 +158,10 @@ void Planner::PlanPlaces() {
   const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
   plan_.mapped += mapped_replay;
   plan_.allocated = plan_.buffers + plan_.replay - mapped_replay + plan_.generation +
-                    plan_.batches + plan_.shards + plan_.evaluated +
-                    (on_gpu ? 0 : plan_.network + plan_.activations + plan_.evaluations);
+                    plan_.batches + plan_.shards + plan_.inference_inputs +
+                    (on_gpu ? 0 : plan_.network + plan_.activations + plan_.inference_activations);
   if (!on_gpu) return;
-  plan_.pinned = plan_.evaluated;
+  plan_.pinned = plan_.inference_inputs;
   if (config_.prefetch.pin_memory) plan_.pinned += trained_ + plan_.shards;
   if (config_.validation.prefetch.pin_memory) plan_.pinned += validated_;
 }
@@ -178,7 +179,8 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
-      {plan.evaluated + (on_gpu ? 0 : plan.evaluations), "lower inference.batch_size"}};
+      {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),
+       "lower inference.batch_size"}};
   if (!on_gpu) {
     parts.push_back({plan.activations, "raise train.accumulation_steps"});
     parts.push_back({plan.network, "lower network.width"});
@@ -201,7 +203,7 @@ void CheckLimits(const MemoryPlan& plan, const Config& config) {
     if (limit_gib == 0 || static_cast<double>(bytes) <= limit_gib * kGib) return;
     throw InputError(fmt::format(
         "`{}: {:g}`: the run would {} {} ({}). To stay below the limit: {}", key, limit_gib, how,
-        HumanBytes(static_cast<double>(bytes)), Describe(plan), advice));
+        HumanBytes(static_cast<double>(bytes)), DescribeMemory(plan), advice));
   };
   check("memory.allocated_limit_gib", config.memory.allocated_limit_gib, plan.allocated, "allocate",
         AdviceFor(plan, config.device != "cpu"));
@@ -213,16 +215,17 @@ void CheckLimits(const MemoryPlan& plan, const Config& config) {
       "prefetch.pin_memory to false");
 }
 
-std::string Describe(const MemoryPlan& plan) {
+std::string DescribeMemory(const MemoryPlan& plan) {
   const auto size = [](std::int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); };
   std::string memory = size(plan.buffers) + " for two buffers";
   if (plan.replay > 0) memory += fmt::format(", {} for replay", size(plan.replay));
-  if (plan.generation > 0)
+  if (plan.generation > 0) {
     memory += fmt::format(", at most {} for generating", size(plan.generation));
+  }
   if (plan.shards > 0) memory += fmt::format(", {} for chunks of shards", size(plan.shards));
   memory += fmt::format(", {} for batches, {} for the network, {} for activations",
-                        size(plan.batches + plan.evaluated), size(plan.network),
-                        size(plan.activations + plan.evaluations));
+                        size(plan.batches + plan.inference_inputs), size(plan.network),
+                        size(plan.activations + plan.inference_activations));
   if (plan.pinned + plan.mapped == 0) return memory;
   return memory + fmt::format("; in total {} allocated, {} of it pinned, and {} mapped",
                               size(plan.allocated), size(plan.pinned), size(plan.mapped));

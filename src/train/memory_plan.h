@@ -21,9 +21,11 @@ struct MemoryPlan {
                                 ///< GPU) and as much again on a GPU; also the order of rows and the
                                 ///< children of the validation states
   std::int64_t shards = 0;      ///< chunks read ahead, on the host and as much again on a GPU
-  std::int64_t evaluated = 0;   ///< inputs of the inference copies, on the host and again on a GPU
+  std::int64_t inference_inputs = 0;  ///< inputs of the inference copies, on the host and as much
+                                      ///< again on a GPU
   std::int64_t activations = 0;  ///< on the device, estimated: of a step, for the backward pass
-  std::int64_t evaluations = 0;  ///< on the device, estimated: of the states evaluated at once
+  std::int64_t inference_activations = 0;  ///< on the device, estimated: of the states that are
+                                           ///< evaluated at once
   std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies
                              ///< kept for interrupted updates, and the inference copies
 
@@ -42,6 +44,6 @@ MemoryPlan PlanMemory(const Config& config);
 void CheckLimits(const MemoryPlan& plan, const Config& config);
 
 /// Describes in one line of text how much memory each purpose takes.
-std::string Describe(const MemoryPlan& plan);
+std::string DescribeMemory(const MemoryPlan& plan);
 
 }  // namespace tandem

@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/shard_loader.h"
 
 namespace tandem {
 namespace {
@@ -222,7 +223,7 @@ std::string ErrorKey(const Config& config) {
   return config.validation.file.empty() ? "walk_length_error" : "value_error";
 }
 
-std::string DescribeError(double error, const Config& config) {
+std::string DescribeValueError(double error, const Config& config) {
   if (!config.validation.file.empty()) {
     return fmt::format(", error against optimal lengths {:.2f}", error);
   }
@@ -257,7 +258,7 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
                        both, config.optimizer.learning_rate);
   }
-  const bool error_counts = !DescribeError(0, config).empty();
+  const bool error_counts = !DescribeValueError(0, config).empty();
   if (error_counts && now.value_error < kLowerError * start.value_error) {
     return fmt::format(
         "the network is learning, but does not solve more states yet: {}; the error against {} "

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "config/config.h"
-#include "data/shard_loader.h"
-#include "train/checkpoint.h"
+#include "data/epoch_order.h"
+#include "data/shard_pipeline.h"
 #include "train/modes.h"
+#include "train/run_counters.h"
 #include "train/run_profile.h"
-#include "train/validation.h"
 
 namespace tandem {
+
+class ShardLoader;
 
 /// `DataReport` says how much a run read from shards and how fast. The position counts from the
 /// start of the run; after --resume, the other figures count from the resumption.
@@ -90,7 +92,7 @@ std::string ErrorKey(const Config& config);
 /// Returns ", error against walk lengths 2.49". Returns "" for value iteration without a validation
 /// file, because walks then overestimate the costs that the network learns and the error says
 /// little.
-std::string DescribeError(double error, const Config& config);
+std::string DescribeValueError(double error, const Config& config);
 
 /// Returns a sentence that says whether the network is learning. Compares the share of validation
 /// states that greedy descent solves with the share before training.

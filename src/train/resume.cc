@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,8 +12,10 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "nn/device.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/checkpoint.h"
 
 namespace tandem {
 namespace {
@@ -61,23 +64,15 @@ Config ResolveAutos(Config config, const Device& device) {
 namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
-constexpr std::string_view kMayChange[] = {"train.max_updates", "train.max_seconds",
-                                           "train.threads",     "generate.workers",
-                                           "inference.threads", "prefetch.",
-                                           "checkpoint.",       "search.",
-                                           "profile.",          "device",
-                                           "data.path",         "data.on_damage",
-                                           "data.reading",      "data.cpu_prefetch",
-                                           "data.gpu_prefetch", "memory.",
-                                           "replay.map_to"};
+constexpr auto kMayChange = std::to_array<std::string_view>(
+    {"train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
+     "inference.threads", "prefetch.", "checkpoint.", "search.", "profile.", "device", "data.path",
+     "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch", "memory.",
+     "replay.map_to"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange,
                              [&](std::string_view may) { return key.starts_with(may); });
-}
-
-bool DecreasesUpToTheLastUpdate(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
 }
 
 // Throws InputError if `asked` differs from the config that the run began with in a key that must
@@ -104,7 +99,7 @@ void CheckConfigStays(const Config& began, const Config& asked,
 void CheckScheduleStays(const Config& before, const Config& asked,
                         const std::filesystem::path& folder) {
   if (asked.train.max_updates == before.train.max_updates) return;
-  if (!DecreasesUpToTheLastUpdate(asked.optimizer.schedule)) return;
+  if (!DependsOnLength(asked.optimizer.schedule)) return;
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
       "rate up to the last update. To train further, start a new run from its weights with `--set "
@@ -152,13 +147,13 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   return asked;
 }
 
-void CheckSomethingIsLeft(const Config& config, const RunCounters& done,
-                          const std::filesystem::path& folder) {
+void CheckNotComplete(const Config& config, const RunCounters& done,
+                      const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / "summary.json")) return;
   if (done.updates >= *config.train.max_updates) {
     throw InputError(fmt::format(
         "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-        DecreasesUpToTheLastUpdate(config.optimizer.schedule)
+        DependsOnLength(config.optimizer.schedule)
             ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
                           folder.string())
             : "Add `--set train.max_updates=N` to do more."));

@@ -1,4 +1,5 @@
-// Replaces values of a config that depend on the machine or the folder.
+// Configs of runs: values that depend on the machine or the folder, and what may change when a run
+// is resumed.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +7,13 @@
 
 #include "config/config.h"
 #include "config/load.h"
-#include "nn/device.h"
-#include "train/checkpoint.h"
+#include "train/run_counters.h"
 #include "train/run_directory.h"
 
 namespace tandem {
+
+class Checkpoint;
+class Device;
 
 /// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
 Config ResolveAutos(Config config, const Device& device);
@@ -34,7 +37,7 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
 /// Throws InputError if the run is complete: it has done all updates or used all the time of
 /// `config`, and has a summary.json. A run that was killed before it wrote that file still has to
 /// finish.
-void CheckSomethingIsLeft(const Config& config, const RunCounters& done,
-                          const std::filesystem::path& folder);
+void CheckNotComplete(const Config& config, const RunCounters& done,
+                      const std::filesystem::path& folder);
 
 }  // namespace tandem

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -33,8 +34,7 @@ bool IsBestAside(std::string_view name) {
 }
 
 // Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
-// and
-// "" for other names.
+// and "" for other names.
 std::string_view NameOfPartial(std::string_view name) {
   constexpr std::string_view kSuffix = ".partial";
   if (!name.ends_with(kSuffix)) return "";
@@ -109,8 +109,9 @@ void RunDirectory::Abandon() const {
 RunDirectory RunDirectory::Open(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
   const RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()})
+  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) {
     RequireNoPipe(file);
+  }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
     RequireNoPipe(file);
     if (!fs::exists(file)) {
@@ -131,7 +132,7 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
 // The program that wrote these files was killed, because no other program writes while this one
 // holds the lock.
 void RunDirectory::RemovePartialFiles() const {
-  const fs::path own[] = {config(), metrics(), checkpoint(), best(), trace(), summary()};
+  const std::array own = {config(), metrics(), checkpoint(), best(), trace(), summary()};
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string file = entry.path().filename().string();
     const std::string_view name = NameOfPartial(file);
@@ -143,7 +144,8 @@ void RunDirectory::RemovePartialFiles() const {
 void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
   if (!fs::exists(metrics())) return;
   std::istringstream old(ReadFile(metrics()));
-  std::string kept, text;
+  std::string kept;
+  std::string text;
   for (int number = 1; std::getline(old, text); ++number) {
     const nlohmann::json line = ParseJsonOrDiscard(text);
     const auto update = line.is_object() ? line.find("update") : line.end();

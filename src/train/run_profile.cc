@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -69,13 +70,13 @@ struct NamedThread {
   bool always_there = false;  // reported even if the run did not start it
   bool in_metrics = true;
 };
-constexpr NamedThread kThreads[] = {
-    {kMainThread, &ThreadTimes::main, /*always_there=*/true},
-    {kGeneratorThread, &ThreadTimes::generator, /*always_there=*/true},
-    {kPrefetchThread, &ThreadTimes::prefetch},
-    {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
-    {kDiskThread, &ThreadTimes::disk},
-    {kTransferThread, &ThreadTimes::transfer}};
+constexpr auto kThreads = std::to_array<NamedThread>(
+    {{kMainThread, &ThreadTimes::main, /*always_there=*/true},
+     {kGeneratorThread, &ThreadTimes::generator, /*always_there=*/true},
+     {kPrefetchThread, &ThreadTimes::prefetch},
+     {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
+     {kDiskThread, &ThreadTimes::disk},
+     {kTransferThread, &ThreadTimes::transfer}});
 
 ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
   for (const NamedThread& thread : kThreads) times.*thread.times -= earlier.*thread.times;
@@ -85,7 +86,7 @@ ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
 
 PhaseTimes& TimesOf(const std::string& name, ThreadTimes& all) {
   const auto* const found = std::ranges::find(kThreads, name, &NamedThread::name);
-  if (found != std::ranges::end(kThreads)) return all.*found->times;
+  if (found != kThreads.end()) return all.*found->times;
   throw Error(fmt::format("the thread '{}' has no entry in ThreadTimes", name));
 }
 
@@ -194,11 +195,13 @@ std::string DescribeThread(std::string_view name, const PhaseTimes& times) {
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     const double share = times[phase] / times.wall_s;
-    if (phase != Phase::kUnnamed && share >= kNegligible)
+    if (phase != Phase::kUnnamed && share >= kNegligible) {
       shares.emplace_back(share, PhaseName(phase));
+    }
   }
   std::ranges::sort(shares, std::greater());
   std::vector<std::string> parts;
+  parts.reserve(shares.size());
   for (const auto& [share, phase] : shares) {
     parts.push_back(fmt::format("{} {:.0f} %", phase, 100 * share));
   }
@@ -240,7 +243,7 @@ bool HasIdleCore(const TimeReport& report, std::int64_t cores) {
 // most of the time.
 std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::int64_t cores) {
   const ThreadTimes& times = report.threads;
-  if (const std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+  if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
     return advice;
   }
   if (times.generator[Phase::kEvaluate] > 0.5 * times.generator.Work()) {
@@ -281,7 +284,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
   if (main[Phase::kWaitForBatch] > 0.1 * main.Work() && !ring_was_full) {
     return fmt::format("it waits for batches: raise prefetch.depth (now {})", c.prefetch.depth);
   }
-  if (const std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
+  if (std::string advice = AdviceForSharedCores(report, c, cores); !advice.empty()) {
     return advice;
   }
   if (c.device == "cpu" && *c.train.threads < cores && HasIdleCore(report, cores)) {
@@ -297,7 +300,7 @@ std::string AdviceForTraining(const TimeReport& report, const Config& c, std::in
     return fmt::format("raise train.batch_size (now {}) if the GPU is not full, or {}",
                        c.train.batch_size, SmallerNetwork(c.network));
   }
-  const std::string smaller = SmallerNetwork(c.network);
+  std::string smaller = SmallerNetwork(c.network);
   if (c.live_rows_of(0) == 0) return smaller;
   return fmt::format("{}, or, because both sides share the cores, lower generate.workers (now {})",
                      smaller, *c.generate.workers);

@@ -106,9 +106,10 @@ std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain&
   std::vector<Problem> lines = domain.spec().multiline_states
                                    ? ReadBlocks(in, domain, path.string(), limit)
                                    : ReadLines(in, domain, path.string(), limit);
-  if (lines.empty())
+  if (lines.empty()) {
     throw InputError(fmt::format(
         "{}: no state found; expected JSON lines with `state`, or plain states", path.string()));
+  }
   return lines;
 }
 

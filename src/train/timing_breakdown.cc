@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/log.h"
+#include "nn/device.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::int64_t kFirstIterations = 10;  // logged one by one
 
-constexpr Phase kPhases[] = {Phase::kWaitForBatch,  Phase::kShuffle,   Phase::kGather,
-                             Phase::kHostToDevice,  Phase::kForward,   Phase::kBackward,
-                             Phase::kClipGradients, Phase::kOptimizer, Phase::kWaitForDevice};
+constexpr std::array kPhases = {Phase::kWaitForBatch,  Phase::kShuffle,   Phase::kGather,
+                                Phase::kHostToDevice,  Phase::kForward,   Phase::kBackward,
+                                Phase::kClipGradients, Phase::kOptimizer, Phase::kWaitForDevice};
 
 bool IsOfMicroStep(Phase phase) { return phase == Phase::kForward || phase == Phase::kBackward; }
 

@@ -6,9 +6,10 @@
 
 #include "base/timeline.h"
 #include "config/config.h"
-#include "nn/device.h"
 
 namespace tandem {
+
+class Device;
 
 /// Returns the config from which the components of a run are built. With profile.timing_breakdown,
 /// nothing is generated, prefetched or copied during training. The policy lag stays the same, and

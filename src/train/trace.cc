@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "nn/device.h"
 
 namespace tandem {
 namespace {
@@ -186,7 +187,7 @@ void Tracer::Finish() {
 
 void Tracer::Start() {
   try {
-    if (device_.torch().is_cuda()) kernels_.emplace();
+    if (device_.torch().is_cuda()) kernels_ = std::make_unique<KernelTrace>();
   } catch (const std::exception& error) {
     GiveUp(error);
     return;

@@ -5,15 +5,18 @@
 #include <chrono>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "base/timeline.h"
 #include "config/config.h"
-#include "nn/device.h"
 #include "train/run_profile.h"
 
 namespace tandem {
+
+class Device;
+class KernelTrace;
 
 /// `Tracer` records updates [trace_from, trace_from + trace_updates), for profile.trace, and writes
 /// the file when they are done. If the trace cannot be recorded or written, it logs a warning and
@@ -59,7 +62,7 @@ class Tracer {
   const std::int64_t first_;  // first update to trace
   std::int64_t end_;          // update after the last one to trace
   const std::filesystem::path path_;
-  std::optional<KernelTrace> kernels_;  // while recording on a GPU
+  std::unique_ptr<KernelTrace> kernels_;  // while recording on a GPU
   Track::Clock::time_point recording_since_;
   std::optional<GpuTimes> gpu_;
 };

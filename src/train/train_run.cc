@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -10,10 +11,11 @@
 #include "base/timeline.h"
 #include "config/load.h"
 #include "data/replay_buffer.h"
+#include "nn/device.h"
 #include "nn/products.h"
 #include "nn/tensor_file.h"
+#include "train/checkpoint.h"
 #include "train/components.h"
-#include "train/report.h"
 #include "train/resume.h"
 
 namespace tandem {
@@ -27,12 +29,17 @@ RunState CopyOf(const RunState& state) {
   return copy;
 }
 
+// Returns the number of updates that the network of best.pt was trained for, if there is one.
+std::optional<std::int64_t> BestUpdateOf(const RunCounters& counters) {
+  return counters.best ? std::optional(counters.best_update) : std::nullopt;
+}
+
 }  // namespace
 
-TrainRun::TrainRun(const Config& config, std::shared_ptr<Device> device,
+TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
                    const Checkpoint* from)
-    : config_(config),
+    : config_(std::move(config)),
       directory_(std::move(directory)),
       began_(began),
       device_(std::move(device)),
@@ -108,7 +115,7 @@ void TrainRun::ForgetPlanFrom(std::int64_t update) {
 
 // Removes or restores files in the folder so that none is newer than `so_far_`.
 void TrainRun::DropLaterFiles() {
-  directory_->GoBackTo(so_far_.updates, BestUpdate());
+  directory_->GoBackTo(so_far_.updates, BestUpdateOf(so_far_));
   if (!so_far_.best) return;
   const std::int64_t iterations = so_far_.best_update * config_.train.iterations_per_update;
   try {
@@ -192,7 +199,7 @@ void TrainRun::RunPipelineUpdate() {
     if (!stop_.Reached()) throw;
     return;  // the stop came while the main thread waited for a buffer
   }
-  if (record.train.iterations > 0) Count(record);
+  if (record.train.iterations > 0) EndUpdate(record);
   if (record.train.iterations == config_.train.iterations_per_update) unfinished_.reset();
 }
 
@@ -219,7 +226,7 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
 }
 
 // Counts and reports an update, validates the network, and writes a checkpoint, if they are due.
-void TrainRun::Count(const UpdateRecord& record) {
+void TrainRun::EndUpdate(const UpdateRecord& record) {
   const TrainStats& train = record.train;
   const Span span(Phase::kReport);
   const bool whole = train.iterations == config_.train.iterations_per_update;
@@ -309,10 +316,6 @@ RunState TrainRun::State() const {
   return state;
 }
 
-std::optional<std::int64_t> TrainRun::BestUpdate() const {
-  return so_far_.best ? std::optional(so_far_.best_update) : std::nullopt;
-}
-
 void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
@@ -320,7 +323,7 @@ void TrainRun::SaveConfig() const {
 void TrainRun::KeepState() {
   if (!directory_) return;
   const Span span(Phase::kKeepState);
-  unfinished_ = CopyOf(State());
+  unfinished_ = std::make_unique<const RunState>(CopyOf(State()));
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.
@@ -332,31 +335,33 @@ bool TrainRun::CheckpointIsDue(double update_s) const {
 
 void TrainRun::SaveCheckpoint() {
   const Span span(Phase::kCheckpoint);
-  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(*components_->net));
+  const RunState current = State();
+  Save(unfinished_ ? *unfinished_ : current, current);
 }
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
   if (!unfinished_) return;
   try {
-    Save(*unfinished_, unfinished_->counters, unfinished_->model);
+    Save(*unfinished_, *unfinished_);
   } catch (const std::exception& error) {
     LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
   }
 }
 
-// Writes the metrics and the replay rows before the checkpoint, which relies on both. Removes the
-// files of earlier checkpoints only after it.
-void TrainRun::Save(const RunState& state, const RunCounters& counters, const StateDict& model) {
-  const std::int64_t next = state.counters.updates;
+// Saves the network of `current`, and `resume`, the state from which the run can be resumed. Writes
+// the metrics and the replay rows before the checkpoint, which relies on both. Removes the files of
+// earlier checkpoints only after it.
+void TrainRun::Save(const RunState& resume, const RunState& current) {
+  const std::int64_t next = resume.counters.updates;
   directory_->SyncMetrics();
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next);
   }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, &state);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), current.counters, current.model,
+                  &resume);
   since_saved_ = Stopwatch();
-  directory_->RemoveFilesBefore(
-      next, state.counters.best ? std::optional(state.counters.best_update) : std::nullopt);
+  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
 }
 
 TrainingMark TrainRun::Mark() const {

@@ -13,8 +13,6 @@
 #include "base/stopwatch.h"
 #include "config/config.h"
 #include "config/update_plan.h"
-#include "nn/device.h"
-#include "train/checkpoint.h"
 #include "train/modes.h"
 #include "train/report.h"
 #include "train/run_directory.h"
@@ -24,7 +22,11 @@
 
 namespace tandem {
 
+class Checkpoint;
+class Device;
+class Stream;
 struct Components;
+struct RunState;
 
 /// `Progress` says how far a run is. TrainObserver receives it after every iteration.
 struct Progress {
@@ -59,9 +61,8 @@ class TrainRun final : private ProgressListener {
   /// config, including the time spent. The checkpoint and the replay file that belongs to it must
   /// be in `directory`; files and metrics of later updates are removed. Throws InputError if the
   /// checkpoint does not match.
-  TrainRun(const Config& config, std::shared_ptr<Device> device,
-           std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began = {},
-           const Checkpoint* from = nullptr);
+  TrainRun(Config config, std::shared_ptr<Device> device, std::optional<RunDirectory> directory,
+           const StopSignal& stop, Stopwatch began = {}, const Checkpoint* from = nullptr);
   ~TrainRun() override;
   TrainRun(const TrainRun&) = delete;
   TrainRun& operator=(const TrainRun&) = delete;
@@ -109,7 +110,7 @@ class TrainRun final : private ProgressListener {
   void RunPipelineUpdate();
   void TrainingStarts() override;
   void IterationEnds(std::int64_t iterations) override;
-  void Count(const UpdateRecord& record);
+  void EndUpdate(const UpdateRecord& record);
   void ValidateAtStart();
   void ValidateIfDue();
   void Validate();
@@ -118,13 +119,12 @@ class TrainRun final : private ProgressListener {
   // Saving.
   RunCounters Counters() const;
   RunState State() const;
-  std::optional<std::int64_t> BestUpdate() const;
   void SaveConfig() const;
   void KeepState();
   bool CheckpointIsDue(double update_s) const;
   void SaveCheckpoint();
   void SaveUnfinished();
-  void Save(const RunState& state, const RunCounters& counters, const StateDict& model);
+  void Save(const RunState& resume, const RunState& current);
 
   // Measuring.
   TrainingMark Mark() const;
@@ -156,7 +156,7 @@ class TrainRun final : private ProgressListener {
   std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
-  std::optional<RunState> unfinished_;  // state before the current update
+  std::unique_ptr<const RunState> unfinished_;  // state before the current update
 
   std::unique_ptr<Components> components_;  // last, because its threads use the members above
 };

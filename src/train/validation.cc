@@ -84,8 +84,8 @@ class OnCpu final : public SquaredErrors {
   void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
     const at::Tensor values = estimates.cpu();
     const at::Tensor of = groups.cpu().contiguous();
-    const float* value = values.const_data_ptr<float>();
-    const float* group = of.const_data_ptr<float>();
+    const auto* value = values.const_data_ptr<float>();
+    const auto* group = of.const_data_ptr<float>();
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const auto g = static_cast<std::size_t>(group[i]);
       const double error = static_cast<double>(value[i]) - costs_[g];

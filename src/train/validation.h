@@ -14,6 +14,7 @@
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "tandem/domain.h"
+#include "train/run_counters.h"
 
 namespace tandem {
 
@@ -54,25 +55,6 @@ class SquaredErrors {
 std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
                                                  const std::vector<float>& costs,
                                                  c10::Device device);
-
-/// `ValidationResult` says how good a network is on the validation states.
-struct ValidationResult {
-  double solve_rate = 0;   ///< share of the states that greedy descent solves
-  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
-                           ///< scramble's length is an upper bound of the true cost-to-go, so
-                           ///< even a perfect network has an error
-};
-
-/// `LengthError` is the value error of the states of one length.
-struct LengthError {
-  std::int64_t length = 0;
-  double value_error = 0;
-};
-
-/// `ValidationReport` adds the value error by length.
-struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;  ///< sorted by length
-};
 
 /// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
 /// the other measure.

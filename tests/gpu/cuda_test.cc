@@ -13,6 +13,7 @@
 #include "data/examples.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
+#include "nn/device.h"
 #include "nn/inference_net.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"

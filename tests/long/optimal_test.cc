@@ -11,6 +11,7 @@
 #include "base/stopwatch.h"
 #include "config/load.h"
 #include "domain/random_walk.h"
+#include "nn/device.h"
 #include "search/astar.h"
 #include "search/expander.h"
 #include "support/source_folder.h"

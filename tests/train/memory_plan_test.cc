@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "nn/device.h"
 #include "nn/resnet_fc.h"
 #include "tandem/registry.h"
 #include "train/resume.h"
@@ -30,7 +31,7 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   const std::int64_t order = 2 * 128 * 4;
   EXPECT_EQ(plan.buffers, 2 * 2 * 128 * (54 + 4));
   EXPECT_EQ(plan.batches, 5 * 128 * (54 + 4) + order);
-  EXPECT_EQ(plan.evaluated, 0);
+  EXPECT_EQ(plan.inference_inputs, 0);
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
 }
 
@@ -40,14 +41,15 @@ TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
   const std::int64_t children = 200 * 12 * (54 + 2 + 8);  // of the states, all at a time
   EXPECT_EQ(PlanFor(yaml).batches - PlanFor(neither).batches, 3 * 64 * (54 + 4) + children);
   const std::string evaluate = "inference: {batch_size: 100}\n";
-  EXPECT_EQ(PlanFor(yaml + evaluate).evaluated, 2 * 100 * 54);
-  EXPECT_EQ(PlanFor(yaml + evaluate + "generate: {target: value_iteration}").evaluated,
+  EXPECT_EQ(PlanFor(yaml + evaluate).inference_inputs, 2 * 100 * 54);
+  EXPECT_EQ(PlanFor(yaml + evaluate + "generate: {target: value_iteration}").inference_inputs,
             2 * 2 * 100 * 54);
-  EXPECT_EQ(PlanFor(neither).evaluations, 0);
+  EXPECT_EQ(PlanFor(neither).inference_activations, 0);
   const std::string net = "network: {width: 300, stem_width: 10}\n";
   const std::int64_t fp32 = 100 * (54 * 6 + 4 * 300) * 4;
-  EXPECT_EQ(PlanFor(yaml + "inference: {batch_size: 100, precision: fp32}\n" + net).evaluations,
-            fp32);
+  EXPECT_EQ(
+      PlanFor(yaml + "inference: {batch_size: 100, precision: fp32}\n" + net).inference_activations,
+      fp32);
 }
 
 TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
@@ -57,9 +59,9 @@ TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   config.device = "cuda:0";
   const MemoryPlan all = PlanMemory(config);
   config.prefetch.pin_memory = config.validation.prefetch.pin_memory = false;
-  EXPECT_EQ(PlanMemory(config).pinned, all.evaluated);
-  EXPECT_GT(all.pinned, all.evaluated);
-  EXPECT_LT(all.pinned, all.evaluated + all.batches);  // the order of rows is not copied
+  EXPECT_EQ(PlanMemory(config).pinned, all.inference_inputs);
+  EXPECT_GT(all.pinned, all.inference_inputs);
+  EXPECT_LT(all.pinned, all.inference_inputs + all.batches);  // the order of rows is not copied
 }
 
 TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {

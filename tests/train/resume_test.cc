@@ -17,10 +17,12 @@
 #include "apps/torch/model.h"
 #include "base/file.h"
 #include "config/load.h"
+#include "nn/device.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "train/checkpoint.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/checkpoint.h"
 #include "train/memory_plan.h"
 #include "train/resume.h"
 #include "train/run_directory.h"

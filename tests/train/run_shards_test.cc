@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/example_sets.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"

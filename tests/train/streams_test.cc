@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/recorded_ops.h"
 #include "support/temp_folder.h"
 #include "train/resume.h"

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/worker.h"
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/temp_folder.h"
 #include "support/wait.h"
 #include "tandem/error.h"

@@ -11,10 +11,12 @@
 #include "apps/torch/model.h"
 #include "base/file.h"
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/calibrate.h"
+#include "train/checkpoint.h"
 #include "train/resume.h"
 
 namespace tandem {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "config/load.h"
+#include "nn/device.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

@@ -55,10 +55,10 @@ TEST(Verdict, SaysThatLearningIsUnknownWithoutValidation) {
 }
 
 TEST(Verdict, NameOfTheErrorDependsOnTheReference) {
-  EXPECT_EQ(DescribeError(2.488, MakeConfig()), ", error against walk lengths 2.49");
-  EXPECT_EQ(DescribeError(2.488, MakeConfig("generate: {target: value_iteration}\n")), "");
+  EXPECT_EQ(DescribeValueError(2.488, MakeConfig()), ", error against walk lengths 2.49");
+  EXPECT_EQ(DescribeValueError(2.488, MakeConfig("generate: {target: value_iteration}\n")), "");
   const Config file = MakeConfig("validation: {file: states.jsonl}\n");
-  EXPECT_EQ(DescribeError(2.488, file), ", error against optimal lengths 2.49");
+  EXPECT_EQ(DescribeValueError(2.488, file), ", error against optimal lengths 2.49");
   EXPECT_EQ(ErrorKey(file), "value_error");
   EXPECT_EQ(ErrorKey(MakeConfig()), "walk_length_error");
 }

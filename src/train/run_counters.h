@@ -1,0 +1,49 @@
+// What a run has done so far, and how good its network is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tandem {
+
+/// `ValidationResult` says how good a network is on the validation states.
+struct ValidationResult {
+  double solve_rate = 0;   ///< share of the states that greedy descent solves
+  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
+                           ///< scramble's length is an upper bound of the true cost-to-go, so
+                           ///< even a perfect network has an error
+};
+
+/// `LengthError` is the value error of the states of one length.
+struct LengthError {
+  std::int64_t length = 0;
+  double value_error = 0;
+};
+
+/// `ValidationReport` adds the value error by length.
+struct ValidationReport : ValidationResult {
+  std::vector<LengthError> by_length;  ///< sorted by length
+};
+
+/// `RunCounters` holds what a run has done so far.
+struct RunCounters {
+  std::int64_t updates = 0;     ///< complete updates
+  std::int64_t iterations = 0;  ///< including those of an incomplete update
+  std::int64_t examples = 0;
+  double wall_s = 0;
+  double generate_s = 0;
+  double train_s = 0;
+  double wait_for_rows_s = 0;
+  double validate_s = 0;
+  double final_loss = 0;       ///< of the last update
+  bool follows_clock = false;  ///< train.max_updates was auto, so the run revises its plan
+
+  std::optional<ValidationResult> at_start;    ///< before the first update
+  std::optional<ValidationResult> validation;  ///< the last one
+  std::optional<ValidationResult> best;
+  std::int64_t validated_iterations = 0;  ///< iterations at the last validation
+  std::int64_t best_update = 0;           ///< updates that the network of best.pt was trained for
+};
+
+}  // namespace tandem
