@@ -76,10 +76,6 @@ bool MayChange(std::string_view key) {
                              [&](std::string_view may) { return key.starts_with(may); });
 }
 
-bool DecreasesUpToTheLastUpdate(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
-}
-
 // Throws InputError if `asked` differs from the config that the run began with in a key that must
 // not change.
 void CheckConfigStays(const Config& began, const Config& asked,
@@ -104,11 +100,12 @@ void CheckConfigStays(const Config& began, const Config& asked,
 void CheckScheduleStays(const Config& before, const Config& asked,
                         const std::filesystem::path& folder) {
   if (asked.train.max_updates == before.train.max_updates) return;
-  if (!DecreasesUpToTheLastUpdate(asked.optimizer.schedule)) return;
+  if (!DependsOnLength(asked.optimizer.schedule)) return;
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
       "rate up to the last update. To train further, start a new run from its weights with `--set "
-      "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
+      "network.init_from={}`. Runs with the constant, exponential and step schedules can be "
+      "extended.",
       *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
 }
 
@@ -158,7 +155,7 @@ void CheckSomethingIsLeft(const Config& config, const RunCounters& done,
   if (done.updates >= *config.train.max_updates) {
     throw InputError(fmt::format(
         "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-        DecreasesUpToTheLastUpdate(config.optimizer.schedule)
+        DependsOnLength(config.optimizer.schedule)
             ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
                           folder.string())
             : "Add `--set train.max_updates=N` to do more."));

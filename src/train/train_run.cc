@@ -21,7 +21,7 @@ namespace {
 
 RunState CopyOf(const RunState& state) {
   RunState copy = state;
-  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network}) {
+  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network, &copy.average}) {
     *tensors = CloneOf(*tensors);
   }
   return copy;
@@ -260,14 +260,20 @@ void TrainRun::ValidateAtStart() {
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kSetUp);
   try {
-    so_far_.at_start = components_->validator->Validate(*components_->net, requests_);
+    so_far_.at_start =
+        components_->validator->Validate(components_->trainer.saved_net(), requests_);
+    components_->pipeline->Validated(so_far_.at_start->solve_rate);
   } catch (const Stopped&) {
   }
 }
 
 void TrainRun::ValidateIfDue() {
   const std::int64_t every = config_.validation.every_updates;
-  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
+  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
+  Validate();
+  if (so_far_.validated_iterations == so_far_.iterations) {
+    components_->pipeline->Validated(so_far_.validation->solve_rate);
+  }
 }
 
 // A stop request interrupts a validation; the time limit does not.
@@ -277,15 +283,15 @@ void TrainRun::Validate() {
   const Span span(Phase::kValidation);
   ValidationReport report;
   try {
-    report = components_->validator->Validate(*components_->net, requests_);
+    report = components_->validator->Validate(components_->trainer.saved_net(), requests_);
   } catch (const Stopped&) {
     return;
   }
   if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
     if (directory_) {
       if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-      WriteCheckpoint(directory_->best(), domain_identity(), Counters(),
-                      StateDictOf(*components_->net), /*resume=*/nullptr);
+      WriteCheckpoint(directory_->best(), domain_identity(), config_.network.activation, Counters(),
+                      StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
     }
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
@@ -332,14 +338,16 @@ bool TrainRun::CheckpointIsDue(double update_s) const {
 
 void TrainRun::SaveCheckpoint() {
   const Span span(Phase::kCheckpoint);
-  Save(unfinished_ ? *unfinished_ : State(), Counters(), StateDictOf(*components_->net));
+  Save(unfinished_ ? *unfinished_ : State(), Counters(),
+       StateDictOf(components_->trainer.saved_net()));
 }
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
   if (!unfinished_) return;
   try {
-    Save(*unfinished_, unfinished_->counters, unfinished_->model);
+    Save(*unfinished_, unfinished_->counters,
+         config_.train.saves_average() ? unfinished_->average : unfinished_->model);
   } catch (const std::exception& error) {
     LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
   }
@@ -353,7 +361,8 @@ void TrainRun::Save(const RunState& state, const RunCounters& counters, const St
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next);
   }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), counters, model, &state);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation, counters,
+                  model, &state);
   since_saved_ = Stopwatch();
   directory_->RemoveFilesBefore(
       next, state.counters.best ? std::optional(state.counters.best_update) : std::nullopt);
@@ -410,7 +419,7 @@ RunSummary TrainRun::Finish() {
   });
   if (breakdown_) breakdown_->Finish();
   const Span span(Phase::kCheckpoint);
-  summary.weights_sha256 = WeightsSha256(StateDictOf(*components_->net));
+  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->trainer.saved_net()));
   if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
