@@ -28,6 +28,17 @@ inline constexpr auto kModes = std::to_array<Choice<Mode>>({
      "trained on"},
 });
 
+/// pipeline.refresh
+enum class Refresh { kLoss, kEvery, kSolveRate };
+inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
+    {Refresh::kLoss, "loss",
+     "every refresh_every updates, if the mean loss of the latest update is at most loss_thresh"},
+    {Refresh::kEvery, "every", "every refresh_every updates"},
+    {Refresh::kSolveRate, "solve_rate",
+     "when the solve rate of a validation exceeds that at the last refresh by more than "
+     "refresh_margin"},
+});
+
 /// generate.target
 enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
@@ -59,33 +70,51 @@ inline constexpr auto kHeads = std::to_array<Choice<Head>>({
 });
 
 /// network.norm
-enum class Norm { kNone, kBatch, kLayer };
+enum class Norm { kNone, kBatch, kLayer, kRms };
 inline constexpr auto kNorms = std::to_array<Choice<Norm>>({
     {Norm::kNone, "none"},
     {Norm::kBatch, "batch"},
     {Norm::kLayer, "layer"},
+    {Norm::kRms, "rms", "layer normalisation that does not subtract the mean (RMSNorm)"},
+});
+
+/// network.activation
+enum class Activation { kRelu, kLeakyRelu, kSilu };
+inline constexpr auto kActivations = std::to_array<Choice<Activation>>({
+    {Activation::kRelu, "relu"},
+    {Activation::kLeakyRelu, "leaky_relu", "x, or 0.01 x if x is negative"},
+    {Activation::kSilu, "silu", "x times its logistic sigmoid"},
 });
 
 /// optimizer.name
-enum class OptimizerKind { kAdam, kAdamW };
+enum class OptimizerKind { kAdam, kAdamW, kSgd, kMuon };
 inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({
     {OptimizerKind::kAdam, "adam", "Adam, with weight decay added to the gradient"},
     {OptimizerKind::kAdamW, "adamw", "Adam with decoupled weight decay"},
+    {OptimizerKind::kSgd, "sgd", "stochastic gradient descent with momentum"},
+    {OptimizerKind::kMuon, "muon",
+     "orthogonalised momentum for the weights of all linear layers except the first and the last, "
+     "AdamW for all other parameters"},
 });
 
 /// optimizer.schedule
-enum class Schedule { kConstant, kLinear, kCosine, kExponential };
+enum class Schedule { kConstant, kLinear, kCosine, kExponential, kStep, kWsd };
 inline constexpr auto kSchedules = std::to_array<Choice<Schedule>>({
     {Schedule::kConstant, "constant", "no change"},
     {Schedule::kLinear, "linear", "decrease to final_learning_rate at the last iteration"},
     {Schedule::kCosine, "cosine", "decrease to final_learning_rate at the last iteration"},
     {Schedule::kExponential, "exponential", "multiply by decay after every iteration"},
+    {Schedule::kStep, "step", "multiply by step_factor after every step_every updates"},
+    {Schedule::kWsd, "wsd",
+     "no change, then a linear decrease to final_learning_rate over the last decay_share of the "
+     "run"},
 });
 
 /// Returns whether the learning rate ends at optimizer.final_learning_rate, so that it depends on
 /// the number of updates.
 constexpr bool DependsOnLength(Schedule schedule) {
-  return schedule == Schedule::kLinear || schedule == Schedule::kCosine;
+  return schedule == Schedule::kLinear || schedule == Schedule::kCosine ||
+         schedule == Schedule::kWsd;
 }
 
 /// train.loss
@@ -93,6 +122,14 @@ enum class Loss { kSquared, kHuber };
 inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kSquared, "squared", "squared error"},
     {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
+});
+
+/// train.ema_use
+enum class EmaUse { kSaved, kTarget, kBoth };
+inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({
+    {EmaUse::kSaved, "saved", "validate and save the averaged network"},
+    {EmaUse::kTarget, "target", "copy the averaged network to the target network"},
+    {EmaUse::kBoth, "both", "do both"},
 });
 
 /// train.precision, inference.precision

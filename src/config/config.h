@@ -32,7 +32,10 @@ struct PipelineConfig {
   Mode mode = Mode::kAsync;
   bool overlap = true;
   AutoInt policy_lag;
+  Refresh refresh = Refresh::kLoss;
   std::optional<double> loss_thresh;
+  std::int64_t refresh_every = 1;
+  double refresh_margin = 0.02;
 };
 
 struct GenerateConfig {
@@ -68,23 +71,30 @@ struct MemoryConfig {
 };
 
 struct NetworkConfig {
+  std::string name;  ///< empty in a config that was read: ParseConfig sets the keys it stands for
   Head head = Head::kV;
   std::int64_t stem_width = 0;
   std::int64_t width = 256;
   std::int64_t blocks = 2;
   Norm norm = Norm::kLayer;
+  Activation activation = Activation::kRelu;
   std::string init_from;
 };
 
 struct OptimizerConfig {
   OptimizerKind name = OptimizerKind::kAdamW;
   double learning_rate = 1e-3;
+  double muon_learning_rate = 0.02;
   Schedule schedule = Schedule::kConstant;
   double final_learning_rate = 2e-5;
   double decay = 0.9999993;
+  std::int64_t step_every = 100;
+  double step_factor = 0.1;
+  double decay_share = 0.2;
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
+  double momentum = 0.95;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -102,8 +112,14 @@ struct TrainingConfig {
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
   std::int64_t accumulation_steps = 1;
+  double ema_decay = 0;
+  EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+
+  bool averages() const { return ema_decay > 0; }
+  bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
+  bool labels_with_average() const { return averages() && ema_use != EmaUse::kSaved; }
 };
 
 struct PrefetchConfig {

@@ -85,10 +85,20 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of updates by which the target network lags behind the network being trained. auto: "
        "1 in async mode, otherwise 0.",
        AutoIntField{&c.pipeline.policy_lag, 0, 1}},
+      ChoiceKey("pipeline.refresh", "When the target network is refreshed.", c.pipeline.refresh,
+                kRefreshes),
       {"pipeline.loss_thresh",
        "Refresh the target network only after an update whose mean loss is at most this. null: "
-       "refresh it after every update.",
+       "whatever the loss.",
        NullRealField{&c.pipeline.loss_thresh, 0, 1e9}},
+      {"pipeline.refresh_every",
+       "Number of updates between two refreshes of the target network or, with loss_thresh, "
+       "between two comparisons of the loss with it.",
+       IntField{&c.pipeline.refresh_every, 1, kMany}},
+      {"pipeline.refresh_margin",
+       "By how much the solve rate must grow until `refresh: solve_rate` refreshes the target "
+       "network again.",
+       RealField{&c.pipeline.refresh_margin, 0, 1}},
 
       ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
       ChoiceKey("generate.search", "States that become examples.", c.generate.search,
@@ -137,6 +147,12 @@ std::vector<Field> FieldsOf(Config& c) {
        "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
        NullTextField{&c.replay.map_to}},
 
+      {"network.name",
+       "DeepXube's name of a network. 5000H_4B_bn or resnet_fc.5000H_4B_bn stands for stem_width "
+       "0, width 5000, blocks 4 and norm batch; ln stands for norm layer, and neither for norm "
+       "none. Without H the width is 1000, and without B there are 4 blocks. A run saves the keys "
+       "that the name stands for.",
+       NullTextField{&c.network.name, "a name such as 1000H_4B_bn, or null"}},
       ChoiceKey("network.head", "", c.network.head, kHeads),
       {"network.stem_width",
        "Width of an extra first layer before the residual blocks. 0: no extra layer.",
@@ -147,6 +163,8 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
       ChoiceKey("network.norm", "Normalisation after each hidden linear layer.", c.network.norm,
                 kNorms),
+      ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
+                kActivations),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
@@ -155,14 +173,25 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("optimizer.name", "", c.optimizer.name, kOptimizers),
       {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
        RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
+      {"optimizer.muon_learning_rate",
+       "Learning rate of the weights that muon orthogonalises. The schedule scales it by the same "
+       "factor as learning_rate.",
+       RealField{&c.optimizer.muon_learning_rate, 0, 10}},
       ChoiceKey("optimizer.schedule", "Learning-rate schedule.", c.optimizer.schedule, kSchedules),
       {"optimizer.final_learning_rate",
-       "Learning rate at which the linear and cosine schedules end.",
+       "Learning rate at which the linear, cosine and wsd schedules end.",
        RealField{&c.optimizer.final_learning_rate, 0, 10}},
       {"optimizer.decay",
        "Factor by which the exponential schedule multiplies the learning rate after every "
        "iteration.",
        RealField{&c.optimizer.decay, 0, 1}},
+      {"optimizer.step_every", "Number of updates between two steps of the step schedule.",
+       IntField{&c.optimizer.step_every, 1, kMany}},
+      {"optimizer.step_factor", "Factor of each step of the step schedule.",
+       RealField{&c.optimizer.step_factor, 0, 1}},
+      {"optimizer.decay_share",
+       "Share of the run, at its end, in which the wsd schedule decreases.",
+       RealField{&c.optimizer.decay_share, 0.001, 1}},
       {"optimizer.warmup_iterations",
        "Number of iterations in which the learning rate rises linearly to the schedule's value.",
        IntField{&c.optimizer.warmup_iterations, 0, kMany}},
@@ -172,6 +201,8 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
       {"optimizer.weight_decay", "Weight-decay coefficient.",
        RealField{&c.optimizer.weight_decay, 0, 10}},
+      {"optimizer.momentum", "Decay rate of the momentum of sgd and muon.",
+       RealField{&c.optimizer.momentum, 0, 0.999999}},
       {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
        RealField{&c.optimizer.beta1, 0, 0.999999}},
       {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
@@ -207,6 +238,12 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
+      {"train.ema_decay",
+       "Decay per iteration of an exponential moving average of the weights. It is lower in the "
+       "first iterations, so that the average forgets the initial weights. 0: no average.",
+       RealField{&c.train.ema_decay, 0, 0.9999999}},
+      ChoiceKey("train.ema_use", "Use of the moving average, if ema_decay is above 0.",
+                c.train.ema_use, kEmaUses),
       {"train.threads",
        "Number of CPU threads for training. auto: one per core, or fewer if a measurement before a "
        "long run shows that fewer are faster.",

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "config/network_name.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -202,6 +203,25 @@ class Reader {
     }
   }
 
+  // Sets the keys for which network.name stands, and clears it, so that later code and the saved
+  // config know only those keys. Throws InputError if one of them was set to something else.
+  void ExpandNetworkName() {
+    constexpr const char* kName = "network.name";
+    if (config_.network.name.empty()) return;
+    for (const auto& [key, value] : KeysOfNetworkName(config_.network.name, origins_.at(kName))) {
+      const Field& field = Find(key, kName);
+      const std::string before = FieldText(field);
+      if (origins_.contains(key) && before != value) {
+        throw InputError(fmt::format(
+            "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
+            Describe(key), Describe(kName), key, value));
+      }
+      Assign(key, value, origins_.at(kName));
+      if (!origins_.contains(key)) origins_[key] = origins_.at(kName);
+    }
+    config_.network.name.clear();
+  }
+
   // Throws InputError if two keys contradict each other.
   void CheckTogether() const {
     Validate(config_, [this](const auto& key, const auto& other, const auto& why) {
@@ -332,6 +352,7 @@ Config ParseConfig(const std::string& yaml, const std::string& name,
     Reader reader(config, overrides);
     reader.ReadDocument(document, name);
     reader.ReadOverrides();
+    reader.ExpandNetworkName();
     reader.CheckTogether();
   } catch (const YAML::Exception& error) {
     throw InputError(

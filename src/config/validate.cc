@@ -115,7 +115,7 @@ void CheckTraining(const Config& c, const Reject& reject) {
   reject(DependsOnLength(c.optimizer.schedule) &&
              c.optimizer.final_learning_rate > c.optimizer.learning_rate,
          "optimizer.final_learning_rate", "optimizer.learning_rate",
-         "the linear and cosine schedules decrease, so they must end at or below their start. "
+         "the linear, cosine and wsd schedules decrease, so they must end at or below their start. "
          "Lower optimizer.final_learning_rate.");
   reject(c.network.norm == Norm::kBatch && c.train.batch_size == c.train.accumulation_steps,
          "network.norm", "train.batch_size",
@@ -125,6 +125,38 @@ void CheckTraining(const Config& c, const Reject& reject) {
          "train.batch_size",
          "a batch is split into equal parts, so train.batch_size must be a multiple of "
          "train.accumulation_steps");
+}
+
+// Checks when the target network is refreshed, and with which weights.
+void CheckRefresh(const Config& c, const Reject& reject) {
+  const bool has_target = NeedsNetwork(c.generate.target) && c.live_rows_of(0) > 0;
+  reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
+         "this run has no target network. Remove pipeline.refresh, or generate examples with the "
+         "target value_iteration or capped_value_iteration.");
+  reject(c.pipeline.refresh != Refresh::kLoss && c.pipeline.loss_thresh.has_value(),
+         "pipeline.loss_thresh", "pipeline.refresh",
+         "only `refresh: loss` looks at the loss. Set pipeline.refresh to loss, or "
+         "pipeline.loss_thresh to null.");
+  reject(c.pipeline.refresh == Refresh::kSolveRate && c.pipeline.refresh_every != 1,
+         "pipeline.refresh_every", "pipeline.refresh",
+         "with solve_rate, validations decide when the target network is refreshed. Remove "
+         "pipeline.refresh_every, or set pipeline.refresh to loss or every.");
+  reject(c.pipeline.refresh == Refresh::kSolveRate && c.validation.every_updates == 0,
+         "pipeline.refresh", "validation.every_updates",
+         "the solve rate comes from validations. Set validation.every_updates to at least 1.");
+  reject(c.train.labels_with_average() && !has_target, "train.ema_use", "generate.target",
+         "this run has no target network. Set train.ema_use to saved, or generate examples with "
+         "the target value_iteration or capped_value_iteration.");
+}
+
+void CheckMuon(const Config& c, const Reject& reject) {
+  if (c.optimizer.name != OptimizerKind::kMuon) return;
+  reject(c.network.blocks == 0 && c.network.stem_width == 0, "optimizer.name", "network.blocks",
+         "muon works on the linear layers between the first and the last, and this network has "
+         "none. Raise network.blocks, or set optimizer.name to adamw.");
+  reject(c.optimizer.learning_rate == 0, "optimizer.name", "optimizer.learning_rate",
+         "the schedule scales muon_learning_rate by the factor by which it changes learning_rate, "
+         "which must therefore be above 0. Raise optimizer.learning_rate.");
 }
 
 void CheckSchedule(const Config& c, const Reject& reject) {
@@ -160,8 +192,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckData, CheckTraining, CheckSchedule, CheckSizes}) {
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckData, CheckTraining, CheckRefresh,
+                           CheckMuon, CheckSchedule, CheckSizes}) {
     check(config, reject);
   }
 }

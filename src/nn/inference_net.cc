@@ -1,7 +1,6 @@
 #include "nn/inference_net.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -27,13 +26,13 @@ at::ScalarType WeightType(const InferenceConfig& config) {
 }  // namespace
 
 InferenceNet::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
-    : name(shape.name) {
+    : name(shape.name), norm(shape.norm) {
   const auto options = at::TensorOptions().dtype(type).device(device);
   weight = at::empty({shape.out, shape.in}, options);
   bias = at::empty({shape.out}, options);
-  if (shape.norm != Norm::kLayer) return;
+  if (norm == Norm::kNone || norm == Norm::kBatch) return;
   norm_weight = at::empty({shape.out}, options);
-  norm_bias = at::empty({shape.out}, options);
+  if (norm == Norm::kLayer) norm_bias = at::empty({shape.out}, options);
 }
 
 // Not const, because it rewrites the weights, which at::Tensor would allow.
@@ -48,16 +47,12 @@ void InferenceNet::Layer::Load(const Dense& dense) {
   }
   weight.copy_(dense.weight);
   bias.copy_(dense.bias);
-  if (dense.norm == Norm::kLayer) {
-    norm_weight.copy_(dense.norm_weight);
-    norm_bias.copy_(dense.norm_bias);
-  }
+  if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
+  if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
 }
 
 at::Tensor InferenceNet::Layer::operator()(const at::Tensor& x) const {
-  at::Tensor y = at::linear(x, weight, bias);
-  if (!norm_weight.defined()) return y;
-  return at::layer_norm(y, norm_weight.sizes(), norm_weight, norm_bias, Dense::kEpsilon);
+  return NormaliseRows(norm, at::linear(x, weight, bias), norm_weight, norm_bias);
 }
 
 InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& config, Device& device)
@@ -105,9 +100,10 @@ StateDict InferenceNet::State() const {
   for (const Layer& layer : layers_) {
     state.emplace_back(layer.name + ".weight", layer.weight);
     state.emplace_back(layer.name + ".bias", layer.bias);
-    if (!layer.norm_weight.defined()) continue;
-    state.emplace_back(layer.name + ".norm_weight", layer.norm_weight);
-    state.emplace_back(layer.name + ".norm_bias", layer.norm_bias);
+    if (layer.norm_weight.defined()) {
+      state.emplace_back(layer.name + ".norm_weight", layer.norm_weight);
+    }
+    if (layer.norm_bias.defined()) state.emplace_back(layer.name + ".norm_bias", layer.norm_bias);
   }
   return state;
 }

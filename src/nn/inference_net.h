@@ -62,8 +62,9 @@ class InferenceNet final : public QEvaluator {
     at::Tensor operator()(const at::Tensor& x) const;
 
     std::string name;
+    Norm norm;
     at::Tensor weight, bias;
-    at::Tensor norm_weight, norm_bias;  // for layer normalisation, which cannot be folded
+    at::Tensor norm_weight, norm_bias;  // as those of Dense; undefined if the norm can be folded
   };
 
   // Maps the network's outputs (n, outputs) to the m values of each row that the caller gets (n,

@@ -4,12 +4,16 @@
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -29,17 +33,42 @@ void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
   at::_foreach_mul_(gradients, scale);
 }
 
-double Scheduled(const OptimizerConfig& config, std::int64_t iteration, double done) {
+// The numbers of the parameters that are matrices, without the first and the last.
+std::vector<std::size_t> HiddenMatrices(const std::vector<at::Tensor>& parameters) {
+  std::vector<std::size_t> matrices;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].dim() == 2) matrices.push_back(i);
+  }
+  if (matrices.size() < 3) return {};
+  return {matrices.begin() + 1, matrices.end() - 1};
+}
+
+std::vector<at::Tensor> Selected(const std::vector<at::Tensor>& tensors,
+                                 const std::vector<std::size_t>& numbers) {
+  std::vector<at::Tensor> selected;
+  for (const std::size_t number : numbers) selected.push_back(tensors[number]);
+  return selected;
+}
+
+double Scheduled(const OptimizerConfig& config, const SchedulePoint& point) {
   const double fall = config.learning_rate - config.final_learning_rate;
   switch (config.schedule) {
     case Schedule::kConstant:
       return config.learning_rate;
     case Schedule::kLinear:
-      return config.learning_rate - done * fall;
+      return config.learning_rate - point.done * fall;
     case Schedule::kCosine:
-      return config.final_learning_rate + 0.5 * (1 + std::cos(std::numbers::pi * done)) * fall;
+      return config.final_learning_rate +
+             0.5 * (1 + std::cos(std::numbers::pi * point.done)) * fall;
     case Schedule::kExponential:
-      return config.learning_rate * std::pow(config.decay, static_cast<double>(iteration));
+      return config.learning_rate * std::pow(config.decay, static_cast<double>(point.iteration));
+    case Schedule::kStep:
+      return config.learning_rate *
+             std::pow(config.step_factor, static_cast<double>(point.update / config.step_every));
+    case Schedule::kWsd: {  // Hu et al., "MiniCPM", 2024: warm-up, stable, decay
+      const double decayed = (point.done - (1 - config.decay_share)) / config.decay_share;
+      return config.learning_rate - std::clamp(decayed, 0.0, 1.0) * fall;
+    }
   }
   return config.learning_rate;
 }
@@ -48,11 +77,40 @@ double Scheduled(const OptimizerConfig& config, std::int64_t iteration, double d
 
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& config)
     : config_(config), parameters_(std::move(parameters)) {
-  for (const at::Tensor& parameter : parameters_) {
-    mean_.push_back(at::zeros_like(parameter));
-    mean_square_.push_back(at::zeros_like(parameter));
+  const std::vector<std::size_t> hidden = HiddenMatrices(parameters_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    switch (config_.name) {
+      case OptimizerKind::kAdam:
+      case OptimizerKind::kAdamW:
+        AddToAdam(i);
+        break;
+      case OptimizerKind::kSgd:
+        AddToMomentum(i);
+        break;
+      case OptimizerKind::kMuon:
+        if (std::ranges::count(hidden, i) > 0) {
+          AddToMomentum(i);
+        } else {
+          AddToAdam(i);
+        }
+        break;
+    }
   }
-  steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+  adam_.steps = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+}
+
+void Optimizer::AddToAdam(std::size_t number) {
+  const at::Tensor& parameter = parameters_[number];
+  adam_.numbers.push_back(number);
+  adam_.parameters.push_back(parameter);
+  adam_.mean.push_back(at::zeros_like(parameter));
+  adam_.mean_square.push_back(at::zeros_like(parameter));
+}
+
+void Optimizer::AddToMomentum(std::size_t number) {
+  momentum_.numbers.push_back(number);
+  momentum_.parameters.push_back(parameters_[number]);
+  momentum_.momentum.push_back(at::zeros_like(parameters_[number]));
 }
 
 void Optimizer::Step(double learning_rate) {
@@ -67,33 +125,89 @@ void Optimizer::Step(double learning_rate) {
     gradients.push_back(parameter.grad());
   }
   if (config_.max_grad_norm > 0) ClipToNorm(gradients, config_.max_grad_norm);
-  steps_.add_(1);
-  const std::vector<at::Tensor> steps(parameters_.size(), steps_);
-  if (config_.name == OptimizerKind::kAdam) {
-    at::_fused_adam_(parameters_, gradients, mean_, mean_square_, {}, steps, learning_rate,
-                     config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
-                     /*amsgrad=*/false, /*maximize=*/false);
-  } else {
-    at::_fused_adamw_(parameters_, gradients, mean_, mean_square_, {}, steps, learning_rate,
-                      config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
-                      /*amsgrad=*/false, /*maximize=*/false);
+  if (!adam_.numbers.empty()) StepAdam(Selected(gradients, adam_.numbers), learning_rate);
+  if (!momentum_.numbers.empty()) {
+    const std::vector<at::Tensor> selected = Selected(gradients, momentum_.numbers);
+    if (config_.name == OptimizerKind::kMuon) {
+      StepMuon(selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
+    } else {
+      StepSgd(selected, learning_rate);
+    }
   }
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
+void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) {
+  adam_.steps.add_(1);
+  const std::vector<at::Tensor> steps(adam_.parameters.size(), adam_.steps);
+  if (config_.name == OptimizerKind::kAdam) {
+    at::_fused_adam_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
+                     learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
+                     config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  } else {
+    at::_fused_adamw_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
+                      learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
+                      config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  }
+}
+
+void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) {
+  // LibTorch's kernel expects no momentum tensors if there is no momentum.
+  const std::vector<at::Tensor> none;
+  at::_fused_sgd_(momentum_.parameters, gradients, config_.momentum > 0 ? momentum_.momentum : none,
+                  config_.weight_decay, config_.momentum, learning_rate, /*dampening=*/0,
+                  /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+}
+
+// The step of the author's program (https://github.com/KellerJordan/Muon), with Nesterov momentum
+// and decoupled weight decay. A matrix with more rows than columns takes a longer step, so that the
+// root mean square of the layer's outputs changes as much as for a square matrix.
+void Optimizer::StepMuon(const std::vector<at::Tensor>& gradients, double learning_rate) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const at::Tensor& parameter = momentum_.parameters[i];
+    const at::Tensor& momentum = momentum_.momentum[i];
+    momentum.lerp_(gradients[i], 1 - config_.momentum);
+    const at::Tensor direction = Orthogonalised(gradients[i].lerp(momentum, config_.momentum));
+    const double shape =
+        static_cast<double>(parameter.size(0)) / static_cast<double>(parameter.size(1));
+    parameter.mul_(1 - learning_rate * config_.weight_decay);
+    parameter.add_(direction, -learning_rate * std::sqrt(std::max(1.0, shape)));
+  }
+}
+
 StateDict Optimizer::State(const std::vector<std::string>& names) const {
-  StateDict state = {{"steps", steps_}};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    state.emplace_back("mean." + names[i], mean_[i]);
-    state.emplace_back("mean_square." + names[i], mean_square_[i]);
+  StateDict state;
+  if (!adam_.numbers.empty()) state.emplace_back("steps", adam_.steps);
+  for (std::size_t i = 0; i < adam_.numbers.size(); ++i) {
+    const std::string& name = names.at(adam_.numbers[i]);
+    state.emplace_back("mean." + name, adam_.mean[i]);
+    state.emplace_back("mean_square." + name, adam_.mean_square[i]);
+  }
+  for (std::size_t i = 0; i < momentum_.numbers.size(); ++i) {
+    state.emplace_back("momentum." + names.at(momentum_.numbers[i]), momentum_.momentum[i]);
   }
   return state;
 }
 
-double LearningRate(const OptimizerConfig& config, std::int64_t iteration, double done) {
-  const double rate = Scheduled(config, iteration, done);
-  if (iteration >= config.warmup_iterations) return rate;
-  return rate * static_cast<double>(iteration + 1) /
+at::Tensor Orthogonalised(const at::Tensor& matrix) {
+  constexpr int kIterations = 5;
+  constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
+  const c10::NoGradGuard no_grad;
+  const bool is_tall = matrix.size(0) > matrix.size(1);
+  // As the author's program does, use bf16 on a GPU. Many CPUs compute products in bf16 slowly.
+  at::Tensor x = (is_tall ? matrix.t() : matrix).to(matrix.is_cpu() ? at::kFloat : at::kBFloat16);
+  x = x / (at::linalg_vector_norm(x) + 1e-7);  // so that no singular value is above 1
+  for (int i = 0; i < kIterations; ++i) {
+    const at::Tensor square = at::mm(x, x.t());
+    x = at::addmm(x, at::addmm(square, square, square, kB, kC), x, kA);
+  }
+  return (is_tall ? x.t() : x).to(matrix.scalar_type());
+}
+
+double LearningRate(const OptimizerConfig& config, const SchedulePoint& point) {
+  const double rate = Scheduled(config, point);
+  if (point.iteration >= config.warmup_iterations) return rate;
+  return rate * static_cast<double>(point.iteration + 1) /
          static_cast<double>(config.warmup_iterations + 1);
 }
 

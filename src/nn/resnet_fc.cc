@@ -6,8 +6,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/layer_norm.h>
+#include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/rms_norm.h>
+#include <ATen/ops/silu.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -53,10 +56,20 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
   return shapes;
 }
 
+namespace {
+
+// The number of parameters of the normalisation for each unit.
+std::int64_t NormParameters(Norm norm) {
+  if (norm == Norm::kNone) return 0;
+  return norm == Norm::kRms ? 1 : 2;
+}
+
+}  // namespace
+
 std::int64_t NumParameters(const NetworkSpec& spec) {
   std::int64_t count = 0;
   for (const LayerShape& layer : LayerShapes(spec)) {
-    count += layer.out * (layer.in + (layer.norm == Norm::kNone ? 1 : 3));
+    count += layer.out * (layer.in + 1 + NormParameters(layer.norm));
   }
   return count;
 }
@@ -76,10 +89,10 @@ double Weights(const LayerShape& layer) { return static_cast<double>(layer.in * 
 }  // namespace
 
 std::int64_t NumActivations(const NetworkSpec& spec) {
-  constexpr std::int64_t kOfEachUnit = 3;
+  const std::int64_t of_each_unit = spec.layers.norm == Norm::kRms ? 4 : 3;
   const std::vector<std::int64_t> widths = HiddenWidths(spec);
   return spec.features() +
-         kOfEachUnit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
+         of_each_unit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
 }
 
 std::int64_t NumActivationsAtOnce(const NetworkSpec& spec) {
@@ -102,6 +115,7 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
   bias = register_parameter("bias", at::empty({shape.out}));
   if (norm == Norm::kNone) return;
   norm_weight = register_parameter("norm_weight", at::ones({shape.out}));
+  if (norm == Norm::kRms) return;
   norm_bias = register_parameter("norm_bias", at::zeros({shape.out}));
   if (norm == Norm::kBatch) {
     running_mean = register_buffer("running_mean", at::zeros({shape.out}));
@@ -110,17 +124,36 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
 }
 
 at::Tensor Dense::operator()(const at::Tensor& x) {
-  at::Tensor y = at::linear(x, weight, bias);
+  const at::Tensor y = at::linear(x, weight, bias);
+  if (norm != Norm::kBatch) return NormaliseRows(norm, y, norm_weight, norm_bias);
+  return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
+                        kMomentum, kEpsilon, /*cudnn_enabled=*/true);
+}
+
+at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weight,
+                         const at::Tensor& bias) {
   switch (norm) {
     case Norm::kNone:
-      return y;
     case Norm::kBatch:
-      return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
-                            kMomentum, kEpsilon, /*cudnn_enabled=*/true);
+      return x;
     case Norm::kLayer:
-      return at::layer_norm(y, norm_weight.sizes(), norm_weight, norm_bias, kEpsilon);
+      return at::layer_norm(x, weight.sizes(), weight, bias, Dense::kEpsilon);
+    case Norm::kRms:  // Zhang and Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019
+      return at::rms_norm(x, weight.sizes(), weight.to(x.scalar_type()), Dense::kEpsilon);
   }
-  return y;
+  return x;
+}
+
+at::Tensor Activate(Activation activation, const at::Tensor& x) {
+  switch (activation) {
+    case Activation::kRelu:
+      return x.relu();
+    case Activation::kLeakyRelu:
+      return at::leaky_relu(x, 0.01);
+    case Activation::kSilu:
+      return at::silu(x);
+  }
+  return x;
 }
 
 ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {

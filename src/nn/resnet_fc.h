@@ -58,7 +58,8 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 std::int64_t NumParameters(const NetworkSpec& spec);
 
 /// How many numbers per row a forward pass keeps for the backward pass: the features and, for each
-/// unit of a hidden layer, the inputs of the normalisation and of the ReLU, and the ReLU's output.
+/// unit of a hidden layer, the inputs of the normalisation and of the activation, and the
+/// activation's output. RMSNorm keeps its result without the weights too.
 std::int64_t NumActivations(const NetworkSpec& spec);
 
 /// About how many numbers per row a forward pass without a backward pass holds at the same time:
@@ -82,7 +83,7 @@ class Dense final : public torch::nn::Module {
   at::Tensor operator()(const at::Tensor& x);
 
   at::Tensor weight, bias;               ///< (out, in) and (out)
-  at::Tensor norm_weight, norm_bias;     ///< (out), undefined without normalisation
+  at::Tensor norm_weight, norm_bias;     ///< (out), undefined without; RMSNorm has no norm_bias
   at::Tensor running_mean, running_var;  ///< (out), defined for batch normalisation only
 
   Norm norm;
@@ -122,6 +123,14 @@ class ResNetFC final : public torch::nn::Module {
   std::vector<std::shared_ptr<Dense>> layers_;
 };
 
+/// Applies layer normalisation or RMSNorm, which depend on no other row. With other kinds of
+/// normalisation, returns `x`. `weight` and `bias` have shape (width of x); RMSNorm uses no bias.
+at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weight,
+                         const at::Tensor& bias);
+
+/// Applies the activation of the hidden layers.
+at::Tensor Activate(Activation activation, const at::Tensor& x);
+
 /// The forward pass up to the output layer, which ResNetFC and InferenceNet share. `layer(i, x)`
 /// applies layer i of LayerShapes to x.
 template <class Layer>
@@ -129,10 +138,11 @@ at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& 
   std::size_t next = 0;
   for (const std::size_t blocks_begin = config.stem_width > 0 ? 2 : 1; next < blocks_begin;
        ++next) {
-    x = layer(next, x).relu();
+    x = Activate(config.activation, layer(next, x));
   }
   for (std::int64_t block = 0; block < config.blocks; ++block, next += 2) {
-    x = (layer(next + 1, layer(next, x).relu()) + x).relu();
+    const at::Tensor inner = Activate(config.activation, layer(next, x));
+    x = Activate(config.activation, layer(next + 1, inner) + x);
   }
   return x;
 }

@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "domain/identity.h"
 #include "tandem/error.h"
 
@@ -86,6 +88,8 @@ TensorDict ToDict(const TargetState& target) {
   dict.insert("offered", target.offered);
   dict.insert("published", target.published);
   dict.insert("last_loss", target.last_loss);
+  dict.insert("solve_rate", target.solve_rate);
+  dict.insert("rate_at_refresh", target.rate_at_refresh);
   return dict;
 }
 
@@ -134,8 +138,13 @@ TensorDict ToDict(const RunState& state) {
   dict.insert("model", ToTensorDict(state.model));
   dict.insert("optimizer", ToTensorDict(state.optimizer));
   dict.insert("target_network", ToTensorDict(state.target_network));
+  if (!state.average.empty()) dict.insert("average", ToTensorDict(state.average));
   dict.insert(kSha256, Sha256Of(dict));
   return dict;
+}
+
+std::string NameOf(Activation activation) {
+  return std::string(std::ranges::find(kActivations, activation, &Choice<Activation>::value)->name);
 }
 
 std::optional<ValidationResult> ResultIn(const Entries& entries, const char* name) {
@@ -158,10 +167,12 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
 }  // namespace
 
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const RunCounters& counters, const StateDict& model, const RunState* resume) {
+                     Activation activation, const RunCounters& counters, const StateDict& model,
+                     const RunState* resume) {
   TensorDict checkpoint = MakeTensorDict();
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("domain", domain);
+  checkpoint.insert("activation", NameOf(activation));
   checkpoint.insert("updates", counters.updates);
   checkpoint.insert("iterations", counters.iterations);
   checkpoint.insert("weights_sha256", WeightsSha256(model));
@@ -190,6 +201,15 @@ void Checkpoint::CheckDomain(const std::string& domain) const {
 void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
   CheckDomain(domain);
   const Entries entries(content_, file_);
+  const std::string expected = NameOf(net.spec().layers.activation);
+  const std::string trained_with =
+      entries.Has("activation") ? entries.Text("activation") : NameOf(Activation::kRelu);
+  if (trained_with != expected) {
+    throw InputError(
+        fmt::format("{}: the network was trained with `network.activation: {}`, expected {}. Set "
+                    "network.activation to {}, or use another checkpoint.",
+                    file_, trained_with, expected, trained_with));
+  }
   LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
   if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format(
@@ -232,13 +252,16 @@ std::optional<ShardPosition> Checkpoint::Position() const {
 
 TargetState Checkpoint::Target() const {
   const Entries target = RunStateIn(content_, file_).Dict("target");
+  const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };
   return {.offered = target.Count("offered"),
           .published = target.Count("published"),
-          .last_loss = target.Real("last_loss")};
+          .last_loss = target.Real("last_loss"),
+          .solve_rate = rate("solve_rate"),
+          .rate_at_refresh = rate("rate_at_refresh")};
 }
 
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
-                           const StateDict& target_network) const {
+                           const StateDict& target_network, const StateDict& average) const {
   const Entries state = RunStateIn(content_, file_);
   if (Sha256Of(state.dict()) != state.Text(kSha256)) {
     throw InputError(fmt::format(
@@ -252,6 +275,7 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
   load("model", model);
   load("optimizer", optimizer);
   load("target_network", target_network);
+  if (!average.empty()) load("average", average);
 }
 
 }  // namespace tandem

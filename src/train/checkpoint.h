@@ -3,10 +3,12 @@
 //
 //     schema          kCheckpointSchema
 //     domain          DomainSpec::identity: the puzzle and the input of the network
+//     activation      network.activation, which the weights do not show; relu if it is missing
 //     updates         complete updates that the network was trained for
 //     iterations      iterations that it was trained for, with those of an incomplete update
 //     weights_sha256  SHA-256 of `model`
-//     model           the network's state dict
+//     model           the state dict of the network, or of its moving average if train.ema_use
+//                     says so
 //     resume          only in checkpoint.pt: the RunState before the next update to do, and its
 //                     `sha256`. An update that was cut short is the next one to do. `config` is
 //                     the run's whole config as YAML.
@@ -37,12 +39,14 @@ struct RunState {
   StateDict model;
   StateDict optimizer;
   StateDict target_network;  ///< empty if the target needs no network
+  StateDict average;         ///< moving average of the weights; empty without train.ema_decay
 };
 
-/// Writes a checkpoint atomically. `model` is the current network. Without `resume`, the checkpoint
-/// can be used for solving but a run cannot be resumed from it.
+/// Writes a checkpoint atomically. `model` is the network to solve with. Without `resume`, the
+/// checkpoint can be used for solving but a run cannot be resumed from it.
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     const RunCounters& counters, const StateDict& model, const RunState* resume);
+                     Activation activation, const RunCounters& counters, const StateDict& model,
+                     const RunState* resume);
 
 /// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
 /// InputError that names the file, the entry and what was expected.
@@ -58,7 +62,7 @@ class Checkpoint {
   void CheckDomain(const std::string& domain) const;
 
   /// Copies the weights into `net`. Throws InputError if the checkpoint is for another puzzle than
-  /// `domain` or for another network, or if the weights are damaged.
+  /// `domain`, for another network or for another activation, or if the weights are damaged.
   void LoadModel(ResNetFC& net, const std::string& domain) const;
 
   /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
@@ -71,7 +75,7 @@ class Checkpoint {
   /// Copies the state before the next update into these tensors. Throws InputError if the state
   /// does not match them in names, shapes or types, or if it is damaged.
   void LoadState(const StateDict& model, const StateDict& optimizer,
-                 const StateDict& target_network) const;
+                 const StateDict& target_network, const StateDict& average = {}) const;
 
  private:
   std::string file_;

@@ -45,7 +45,7 @@ Components::Components(Config run_config, std::shared_ptr<Device> device_used,
   if (target != nullptr) trainer.RefreshTarget();
   if (from != nullptr) {
     const RunState state = State({});
-    from->LoadState(state.model, state.optimizer, state.target_network);
+    from->LoadState(state.model, state.optimizer, state.target_network, state.average);
     device->Synchronize();  // the target network is read on another stream
   }
   const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
@@ -136,7 +136,9 @@ RunState Components::State(const RunCounters& counters) const {
           .target = pipeline != nullptr ? pipeline->target() : TargetState{},
           .model = StateDictOf(*net),
           .optimizer = trainer.optimizer().State(ParameterNames(*net)),
-          .target_network = target != nullptr ? target->State() : StateDict{}};
+          .target_network = target != nullptr ? target->State() : StateDict{},
+          .average =
+              trainer.average() != nullptr ? StateDictOf(trainer.average()->net()) : StateDict{}};
 }
 
 }  // namespace tandem

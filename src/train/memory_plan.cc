@@ -139,13 +139,18 @@ void Planner::PlanShards() {
 }
 
 void Planner::PlanNetworks() {
-  constexpr std::int64_t kWeightsGradientsAndMeans = 4;
-  constexpr std::int64_t kCopiedBeforeAnUpdate = 3;
+  // Muon keeps one mean of a hidden matrix and AdamW two of any other parameter, so two are an
+  // upper bound.
+  const std::int64_t means = config_.optimizer.name == OptimizerKind::kSgd ? 1 : 2;
+  const std::int64_t average = config_.train.averages() ? 1 : 0;
+  const std::int64_t kept = 1 + means + average;  // weights, means and average, between updates
+  constexpr std::int64_t kGradients = 1;
+  const std::int64_t copied_before_an_update = kept;
   const std::int64_t copied_target = needs_network() ? 1 : 0;
   const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
   const NetworkSpec network = NetworkFor(config_.network, spec_);
   plan_.parameters = NumParameters(network);
-  plan_.network = plan_.parameters * ((kWeightsGradientsAndMeans + kCopiedBeforeAnUpdate) * 4 +
+  plan_.network = plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
                                       (num_inference_nets() + copied_target) * bytes_per_number);
   plan_.activations =
       NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;

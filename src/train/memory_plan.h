@@ -26,8 +26,9 @@ struct MemoryPlan {
   std::int64_t activations = 0;  ///< on the device, estimated: of a step, for the backward pass
   std::int64_t inference_activations = 0;  ///< on the device, estimated: of the states that are
                                            ///< evaluated at once
-  std::int64_t network = 0;  ///< on the device: weights, gradients, Adam's two means, the copies
-                             ///< kept for interrupted updates, and the inference copies
+  std::int64_t network = 0;  ///< on the device: weights, gradients, the optimizer's means, the
+                             ///< moving average, the copies kept for interrupted updates, and the
+                             ///< inference copies
 
   // The same memory by place.
   std::int64_t allocated = 0;  ///< host memory, including pinned memory

@@ -18,9 +18,23 @@ Mode ModeOf(const PipelineConfig& config) {
 void TargetNetworkSchedule::Offer(std::int64_t updates) {
   if (!needs_network_) return;
   state_.offered = updates;
-  if (updates > 0 && loss_thresh_ && state_.last_loss > *loss_thresh_) return;
+  if (updates > 0 && !RefreshIsDue(updates)) return;
   trainer_.RefreshTarget();
   state_.published = updates;
+  state_.rate_at_refresh = state_.solve_rate;
+}
+
+bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
+  const bool is_nth = updates % config_.refresh_every == 0;
+  switch (config_.refresh) {
+    case Refresh::kLoss:
+      return is_nth && (!config_.loss_thresh || state_.last_loss <= *config_.loss_thresh);
+    case Refresh::kEvery:
+      return is_nth;
+    case Refresh::kSolveRate:
+      return state_.solve_rate > state_.rate_at_refresh + config_.refresh_margin;
+  }
+  return true;
 }
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
@@ -33,7 +47,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       end_update_(end_update),
       next_(first_update),
       target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
-              config.pipeline.loss_thresh, target) {
+              config.pipeline, target) {
   const std::int64_t rows = config.live_rows_of(first_update);
   if (parts.bellman != nullptr) {
     labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));

@@ -2,9 +2,9 @@
 //
 // Buffers and updates count from 0, and update k trains on each row of buffer k once. w(0) is the
 // initial network, and w(k + 1) is the network after update k. With policy lag L, the target
-// network that labels buffer k was due for a refresh when the network was w(max(0, k - L)). A
-// refresh is skipped if the mean loss of the latest update was above loss_thresh; the target
-// network then keeps its older weights.
+// network that labels buffer k was due for a refresh when the network was w(max(0, k - L)).
+// `pipeline.refresh` says which refreshes take place; otherwise the target network keeps its older
+// weights.
 #pragma once
 
 #include <array>
@@ -58,7 +58,8 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
 
-  /// Copies the network's weights to the target network. No fill may be using the target network.
+  /// Copies the network's weights, or their moving average, to the target network. No fill may be
+  /// using the target network.
   virtual void RefreshTarget() = 0;
 
   /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the
@@ -81,39 +82,51 @@ class ProgressListener {
 
 /// TargetState is the part of a run's state that concerns the target network's refreshes.
 struct TargetState {
-  std::int64_t offered = 0;    ///< completed updates when a refresh was last due
+  std::int64_t offered = 0;    ///< completed updates when a refresh was last possible
   std::int64_t published = 0;  ///< completed updates when the network was last copied
   double last_loss = 0;        ///< mean loss of the latest update
+  double solve_rate = 0;       ///< in the latest validation that was due
+  double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
 };
 
-/// TargetNetworkSchedule refreshes the target network, unless loss_thresh forbids it, and records
-/// for each buffer which weights labelled it. Not thread-safe.
+/// TargetNetworkSchedule refreshes the target network by the rule that `pipeline.refresh` selects,
+/// and records for each buffer which weights labelled it. Not thread-safe.
+///
+/// - loss: DeepCubeA compares the loss with a threshold every N iterations (Agostinelli et al.,
+///   2019), which loss_thresh and refresh_every give.
+/// - every: the target network of DQN (Mnih et al., 2015).
+/// - solve_rate: DeepXube can test by searching whether to refresh the target network
+///   (targ_up_searches).
 class TargetNetworkSchedule {
  public:
-  /// `trainer` must outlive this object. Without `loss_thresh`, Offer always copies the network.
-  TargetNetworkSchedule(bool needs_network, Trainer& trainer, std::optional<double> loss_thresh,
+  /// `trainer` must outlive this object.
+  TargetNetworkSchedule(bool needs_network, Trainer& trainer, const PipelineConfig& config,
                         const TargetState& state)
-      : needs_network_(needs_network),
-        trainer_(trainer),
-        loss_thresh_(loss_thresh),
-        state_(state) {}
+      : needs_network_(needs_network), trainer_(trainer), config_(config), state_(state) {}
 
-  /// Call when a refresh is due and `updates` updates are complete. Copies the network to the
-  /// target network unless the latest loss was above loss_thresh. No fill may be using the target
-  /// network. Does nothing if no target network is needed.
+  /// Call when the mode allows a refresh and `updates` updates are complete. Copies the network to
+  /// the target network if the rule says so; before the first update it always does. No fill may
+  /// be using the target network. Does nothing if no target network is needed.
   void Offer(std::int64_t updates);
 
   /// Call after each update.
   void Trained(double mean_loss) { state_.last_loss = mean_loss; }
+
+  /// Call after each validation that was due, when `updates` updates are complete. Before the first
+  /// update, the target network has the weights that were validated.
+  void Validated(std::int64_t updates, double solve_rate) {
+    state_.solve_rate = solve_rate;
+    if (updates == 0) state_.rate_at_refresh = solve_rate;
+  }
 
   /// Call before the rows of `update` are labelled: when their fill starts or, in sync_main, just
   /// before training on them.
   void LabellingStarts(std::int64_t update) { labelled_by_[update % 2] = state_; }
 
   /// LagOf is the intended policy lag of buffer `update`, in updates: the age of the last refresh
-  /// that was due. AgeOf is the actual policy lag: the age of the weights that labelled the buffer,
-  /// which is larger if loss_thresh skipped refreshes. Both are 0 if no target network is needed.
-  /// They are known for the last two buffers.
+  /// that the mode allowed. AgeOf is the actual policy lag: the age of the weights that labelled
+  /// the buffer, which is larger if the rule skipped refreshes. Both are 0 if no target network is
+  /// needed. They are known for the last two buffers.
   std::int64_t LagOf(std::int64_t update) const {
     return needs_network_ ? update - labelled_by_[update % 2].offered : 0;
   }
@@ -124,9 +137,11 @@ class TargetNetworkSchedule {
   const TargetState& state() const { return state_; }
 
  private:
+  bool RefreshIsDue(std::int64_t updates) const;
+
   bool needs_network_;
   Trainer& trainer_;
-  std::optional<double> loss_thresh_;
+  const PipelineConfig config_;
   TargetState state_;
   std::array<TargetState, 2> labelled_by_;  // at [update % 2]
 };
@@ -135,7 +150,7 @@ class TargetNetworkSchedule {
 struct UpdateRecord {
   std::int64_t update = 0;
   std::int64_t lag_updates = 0;         ///< intended policy lag, in updates
-  std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if loss_thresh skipped copies
+  std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if refreshes were skipped
   FillStats fill;                       ///< the fill of this update's buffer
   TrainStats train;
   double wait_for_rows_s = 0;  ///< the main thread's wait for the buffer, including served requests
@@ -190,6 +205,9 @@ class Pipeline {
   /// Changes `end_update`. Call it between updates, with a number greater than that of completed
   /// updates.
   void EndAt(std::int64_t end_update) { end_update_ = end_update; }
+
+  /// Reports the solve rate of a validation that was due. Call it between updates.
+  void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }
 
   /// The state of the target network that a pipeline needs to resume from here. Valid between
   /// updates.

@@ -103,7 +103,8 @@ void CheckScheduleStays(const Config& before, const Config& asked,
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
       "rate up to the last update. To train further, start a new run from its weights with `--set "
-      "network.init_from={}`. Runs with the constant and exponential schedules can be extended.",
+      "network.init_from={}`. Runs with the constant, exponential and step schedules can be "
+      "extended.",
       *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 RunState CopyOf(const RunState& state) {
   RunState copy = state;
-  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network}) {
+  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network, &copy.average}) {
     *tensors = CloneOf(*tensors);
   }
   return copy;
@@ -267,14 +267,20 @@ void TrainRun::ValidateAtStart() {
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kSetUp);
   try {
-    so_far_.at_start = components_->validator->Validate(*components_->net, requests_);
+    so_far_.at_start =
+        components_->validator->Validate(components_->trainer.saved_net(), requests_);
+    components_->pipeline->Validated(so_far_.at_start->solve_rate);
   } catch (const Stopped&) {
   }
 }
 
 void TrainRun::ValidateIfDue() {
   const std::int64_t every = config_.validation.every_updates;
-  if (every > 0 && so_far_.updates > 0 && so_far_.updates % every == 0) Validate();
+  if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
+  Validate();
+  if (so_far_.validated_iterations == so_far_.iterations) {
+    components_->pipeline->Validated(so_far_.validation->solve_rate);
+  }
 }
 
 // A stop request interrupts a validation; the time limit does not.
@@ -284,15 +290,15 @@ void TrainRun::Validate() {
   const Span span(Phase::kValidation);
   ValidationReport report;
   try {
-    report = components_->validator->Validate(*components_->net, requests_);
+    report = components_->validator->Validate(components_->trainer.saved_net(), requests_);
   } catch (const Stopped&) {
     return;
   }
   if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
     if (directory_) {
       if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-      WriteCheckpoint(directory_->best(), domain_identity(), Counters(),
-                      StateDictOf(*components_->net), /*resume=*/nullptr);
+      WriteCheckpoint(directory_->best(), domain_identity(), config_.network.activation, Counters(),
+                      StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
     }
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
@@ -358,8 +364,9 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next);
   }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), current.counters, current.model,
-                  &resume);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation,
+                  current.counters,
+                  config_.train.saves_average() ? current.average : current.model, &resume);
   since_saved_ = Stopwatch();
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
 }
@@ -415,7 +422,7 @@ RunSummary TrainRun::Finish() {
   });
   if (breakdown_) breakdown_->Finish();
   const Span span(Phase::kCheckpoint);
-  summary.weights_sha256 = WeightsSha256(StateDictOf(*components_->net));
+  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->trainer.saved_net()));
   if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;

@@ -45,10 +45,16 @@ class TorchTrainer::Pass final : public TrainPass {
     const std::int64_t iteration = iterations_of_run();
     const Section section("iteration", iteration);
     const Batch batch = NextBatch();
-    stats_.learning_rate =
-        LearningRate(trainer_.optimizer_config_, iteration,
-                     trainer_.plan_.Done(iteration, trainer_.config_.iterations_per_update));
+    stats_.learning_rate = LearningRate(
+        trainer_.optimizer_config_,
+        {.iteration = iteration,
+         .update = update_,
+         .done = trainer_.plan_.Done(iteration, trainer_.config_.iterations_per_update)});
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
+    if (trainer_.average_) {
+      const Span span(Phase::kOptimizer);
+      trainer_.average_->Add(trainer_.net_, iteration);
+    }
     const Span span(Phase::kReport);
     loss_sum_ += loss;
     ++stats_.iterations;
@@ -109,11 +115,12 @@ TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& load
                device.torch()),
       optimizer_(net.parameters(), config.optimizer) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
+  if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 
 void TorchTrainer::RefreshTarget() {
   const Span span(Phase::kPublish);
-  target_->Load(net_);
+  target_->Load(config_.labels_with_average() ? average_->net() : net_);
 }
 
 std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBuffer* rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "config/config.h"
 #include "config/update_plan.h"
@@ -10,6 +11,7 @@
 #include "nn/inference_net.h"
 #include "nn/optimizer.h"
 #include "nn/resnet_fc.h"
+#include "nn/weight_average.h"
 #include "train/modes.h"
 
 namespace tandem {
@@ -37,6 +39,12 @@ class TorchTrainer final : public Trainer {
   const Optimizer& optimizer() const { return optimizer_; }
   const ResNetFC& net() const { return net_; }
 
+  /// The moving average of the weights; null if the run keeps none (`train.ema_decay`).
+  const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
+
+  /// The network that the run validates and saves: the trained one or its average.
+  const ResNetFC& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
+
   /// The number of steps that this object has done.
   std::int64_t num_steps() const { return num_steps_; }
 
@@ -56,6 +64,7 @@ class TorchTrainer final : public Trainer {
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;
+  std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;
 };
 

@@ -48,6 +48,29 @@ class Train(CliTest):
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
         self.assertEqual(second["mode"], "sequential")
 
+    def test_a_network_name_becomes_plain_keys(self):
+        config = self.write("named.yaml", SMALL.replace("width: 32, blocks: 1", "name: 24H_1B_bn"))
+        self.run_tandem("train", config, "--out", self.folder / "run", "--set",
+                        "optimizer.name=muon", "--set", "train.ema_decay=0.9")
+        saved = (self.folder / "run" / "config.yaml").read_text()
+        for line in ("name: null", "stem_width: 0", "width: 24", "blocks: 1", "norm: batch"):
+            self.assertIn(f"  {line}\n", saved)
+        again = self.folder / "again"
+        self.run_tandem("train", self.folder / "run" / "config.yaml", "--out", again)
+        first, second = (json.loads((self.folder / run / "summary.json").read_text())
+                         for run in ("run", "again"))
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+        _, error = self.run_tandem("train", config, "--out", self.folder / "other", "--set",
+                                   "network.blocks=2", code=2)
+        self.assertIn("contradicts `network.name: 24H_1B_bn`", error)
+
+    def test_weights_of_another_activation_are_rejected(self):
+        run = self.train_small("--set", "network.activation=silu")
+        _, error = self.run_tandem("train", self.folder / "small.yaml", "--out",
+                                   self.folder / "other", "--set", f"network.init_from={run}",
+                                   code=2)
+        self.assertIn("trained with `network.activation: silu`, expected relu", error)
+
     def test_python_reads_the_checkpoint(self):
         run = self.train_small()
         read = self.run_python_with_torch("""
@@ -252,7 +275,7 @@ class Resume(CliTest):
         self.assertIn("has done all its 4 updates", error)
 
     def test_a_decreasing_schedule_cannot_be_extended(self):
-        for schedule in ("linear", "cosine"):
+        for schedule in ("linear", "cosine", "wsd"):
             config = self.write("small.yaml", SMALL)
             run = self.folder / schedule
             self.run_tandem("train", config, "--out", run, "--set",

@@ -34,8 +34,11 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
   EXPECT_EQ(meaning("optimizer.schedule"),
             "Learning-rate schedule. constant: no change. linear, cosine: decrease to "
             "final_learning_rate at the last iteration. exponential: multiply by decay after every "
-            "iteration.");
-  EXPECT_EQ(meaning("network.norm"), "Normalisation after each hidden linear layer.");
+            "iteration. step: multiply by step_factor after every step_every updates. wsd: no "
+            "change, then a linear decrease to final_learning_rate over the last decay_share of "
+            "the run.");
+  EXPECT_EQ(meaning("train.loss"),
+            "squared: squared error. huber: squared for errors up to huber_delta, linear above.");
   EXPECT_EQ(meaning("search.method"), "beam: beam search. astar: batched weighted A*.");
 }
 

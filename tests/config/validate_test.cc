@@ -40,6 +40,40 @@ const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main",
                                             "generate.target=value_iteration",
                                             "generate.search=greedy", "replay.updates=1"};
 
+const std::vector<std::string> kTarget = {"generate.target=value_iteration"};
+
+TEST(Validate, RulesForTheTargetNetworkNeedOneAndDoNotMix) {
+  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=every", "pipeline.refresh_every=5"})), "");
+  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.refresh=solve_rate"})), "");
+  EXPECT_EQ(ErrorOf(With(kTarget, {"pipeline.loss_thresh=1", "pipeline.refresh_every=5"})), "");
+  ExpectContradiction({"pipeline.refresh=every"}, "pipeline.refresh", "generate.target",
+                      "no target network");
+  ExpectContradiction(With(kTarget, {"pipeline.refresh=every", "pipeline.loss_thresh=1"}),
+                      "pipeline.loss_thresh", "pipeline.refresh", "looks at the loss");
+  ExpectContradiction(With(kTarget, {"pipeline.refresh=solve_rate", "pipeline.refresh_every=2"}),
+                      "pipeline.refresh_every", "pipeline.refresh", "validations decide");
+  ExpectContradiction(With(kTarget, {"pipeline.refresh=solve_rate", "validation.every_updates=0"}),
+                      "pipeline.refresh", "validation.every_updates", "comes from validations");
+}
+
+TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
+  EXPECT_EQ(ErrorOf({"train.ema_decay=0.99"}), "");
+  EXPECT_EQ(ErrorOf({"train.ema_use=both"}), "");
+  EXPECT_EQ(ErrorOf(With(kTarget, {"train.ema_decay=0.99", "train.ema_use=both"})), "");
+  ExpectContradiction({"train.ema_decay=0.99", "train.ema_use=target"}, "train.ema_use",
+                      "generate.target", "no target network");
+}
+
+TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
+  EXPECT_EQ(ErrorOf({"optimizer.name=muon"}), "");
+  EXPECT_EQ(ErrorOf({"optimizer.name=muon", "network.blocks=0", "network.stem_width=8"}), "");
+  ExpectContradiction({"optimizer.name=muon", "network.blocks=0"}, "optimizer.name",
+                      "network.blocks", "between the first and the last");
+  ExpectContradiction(
+      {"optimizer.name=muon", "optimizer.learning_rate=0", "optimizer.final_learning_rate=0"},
+      "optimizer.name", "optimizer.learning_rate", "must therefore be above 0");
+}
+
 TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   EXPECT_EQ(ErrorOf(kShards), "");
   ExpectContradiction({"data.path=set"}, "data.path", "data.source", "only shards are read");

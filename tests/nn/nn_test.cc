@@ -2,9 +2,15 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/full_like.h>
+#include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
@@ -16,6 +22,7 @@
 #include <cmath>
 #include <filesystem>
 #include <thread>
+#include <tuple>
 
 #include "archive/tensor_archive.h"
 #include "base/file.h"
@@ -25,6 +32,7 @@
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
+#include "nn/weight_average.h"
 #include "support/pickles.h"
 #include "support/recorded_ops.h"
 #include "support/temp_folder.h"
@@ -33,16 +41,17 @@
 namespace tandem {
 namespace {
 
-NetworkSpec SmallSpec(Norm norm) {
+NetworkSpec SmallSpec(Norm norm, Activation activation = Activation::kRelu) {
   return {.input = {.positions = 5, .depth = 3},
-          .layers = {.stem_width = 16, .width = 8, .blocks = 2, .norm = norm}};
+          .layers = {
+              .stem_width = 16, .width = 8, .blocks = 2, .norm = norm, .activation = activation}};
 }
 
 at::Tensor RandomRows(std::int64_t n) { return at::randint(0, 3, {n, 5}, at::kByte); }
 
 // A network whose normalisation has seen data, so that folding it has an effect.
-std::unique_ptr<ResNetFC> TrainedALittle(Norm norm) {
-  auto net = std::make_unique<ResNetFC>(SmallSpec(norm), 3);
+std::unique_ptr<ResNetFC> TrainedALittle(const NetworkSpec& spec) {
+  auto net = std::make_unique<ResNetFC>(spec, 3);
   const OneHot one_hot({5, 3}, at::kFloat, c10::kCPU);
   Optimizer optimizer(net->parameters(), {});
   for (int i = 0; i < 20; ++i) {
@@ -143,8 +152,31 @@ TEST(ResNetFC, UnderAutocastTheOutputLayerStaysInFp32) {
   EXPECT_TRUE(at::allclose(outputs, net.Forward(features), 0, 0.05));
 }
 
-class Inference : public testing::TestWithParam<Norm> {
+TEST(ResNetFC, RmsNormDividesByTheRootMeanSquare) {
+  const at::Tensor x = at::tensor({3.0F, -4.0F}).view({1, 2});
+  const at::Tensor y = NormaliseRows(Norm::kRms, x, at::tensor({1.0F, 2.0F}), {});
+  const double rms = std::sqrt((9 + 16) / 2.0);
+  EXPECT_NEAR(y[0][0].item<float>(), 3 / rms, 1e-5);
+  EXPECT_NEAR(y[0][1].item<float>(), 2 * -4 / rms, 1e-5);
+}
+
+TEST(ResNetFC, ActivationsHaveTheValuesComputedByHand) {
+  const auto at_minus_one_and_two = [](Activation activation) {
+    const at::Tensor y = Activate(activation, at::tensor({-1.0F, 2.0F}));
+    return std::pair(y[0].item<float>(), y[1].item<float>());
+  };
+  EXPECT_EQ(at_minus_one_and_two(Activation::kRelu), std::pair(0.0F, 2.0F));
+  EXPECT_EQ(at_minus_one_and_two(Activation::kLeakyRelu), std::pair(-0.01F, 2.0F));
+  EXPECT_NEAR(at_minus_one_and_two(Activation::kSilu).first, -1 / (1 + std::exp(1.0)), 1e-6);
+  EXPECT_NEAR(at_minus_one_and_two(Activation::kSilu).second, 2 / (1 + std::exp(-2.0)), 1e-6);
+}
+
+class Inference : public testing::TestWithParam<std::tuple<Norm, Activation>> {
  protected:
+  static NetworkSpec Spec() {
+    return SmallSpec(std::get<Norm>(GetParam()), std::get<Activation>(GetParam()));
+  }
+
   InferenceNet Make(const NetworkSpec& spec, Precision precision = Precision::kFp32) {
     return {spec, {.batch_size = 16, .threads = 1, .precision = precision}, *device_};
   }
@@ -153,7 +185,7 @@ class Inference : public testing::TestWithParam<Norm> {
 };
 
 TEST_P(Inference, EqualsTheNetworkInEvalMode) {
-  const auto net = TrainedALittle(GetParam());
+  const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec());
   copy.Load(*net);
   net->eval();
@@ -164,7 +196,7 @@ TEST_P(Inference, EqualsTheNetworkInEvalMode) {
 }
 
 TEST_P(Inference, IsCloseToTheNetworkInBf16) {
-  const auto net = TrainedALittle(GetParam());
+  const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec(), Precision::kBf16);
   copy.Load(*net);
   net->eval();
@@ -175,7 +207,7 @@ TEST_P(Inference, IsCloseToTheNetworkInBf16) {
 }
 
 TEST_P(Inference, KeepsItsWeightsWhileTheNetworkTrains) {
-  const auto net = TrainedALittle(GetParam());
+  const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec());
   copy.Load(*net);
   const at::Tensor rows = RandomRows(8);
@@ -191,13 +223,13 @@ TEST_P(Inference, KeepsItsWeightsWhileTheNetworkTrains) {
 
 TEST_P(Inference, IsMadeWithoutARandomNetwork) {
   const RecordedOps ops;
-  const InferenceNet copy = Make(SmallSpec(GetParam()));
+  const InferenceNet copy = Make(Spec());
   EXPECT_EQ(ops.Count("aten::uniform_"), 0);
   EXPECT_GT(ops.Count("aten::empty"), 0);
 }
 
 TEST_P(Inference, EvaluatesInBatchesAndInOrder) {
-  const auto net = TrainedALittle(GetParam());
+  const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec());
   copy.Load(*net);
   const at::Tensor rows = RandomRows(50);
@@ -208,7 +240,7 @@ TEST_P(Inference, EvaluatesInBatchesAndInOrder) {
 }
 
 TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
-  NetworkSpec spec = SmallSpec(GetParam());
+  NetworkSpec spec = Spec();
   spec.outputs = 3;
   const ResNetFC net(spec, 1);
   InferenceNet copy = Make(spec);
@@ -223,8 +255,11 @@ TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
   EXPECT_TRUE(at::allclose(at::tensor(values), expected.amin(1), 1e-5, 1e-6));
 }
 
-INSTANTIATE_TEST_SUITE_P(AllNorms, Inference,
-                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer));
+INSTANTIATE_TEST_SUITE_P(AllNormsAndActivations, Inference,
+                         testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer,
+                                                          Norm::kRms),
+                                          testing::Values(Activation::kRelu, Activation::kLeakyRelu,
+                                                          Activation::kSilu)));
 
 TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
@@ -258,6 +293,71 @@ TEST(Optimizer, AdamAndAdamWDifferInWeightDecay) {
   EXPECT_NEAR(after_one_step(OptimizerKind::kAdam), 2 - 0.01, 1e-6);
 }
 
+TEST(Optimizer, SgdTakesTheStepsComputedByHand) {
+  // Gradients 0.5 and then -1, at rate 0.1, momentum 0.9 and weight decay 0.1:
+  //   m1 = 0.5 + 0.1 * 2 = 0.7, w1 = 2 - 0.07; m2 = 0.9 * 0.7 - 1 + 0.193, w2 = w1 - 0.1 * m2
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .weight_decay = 0.1, .momentum = 0.9});
+  w.mutable_grad() = at::tensor({0.5F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.93, 1e-6);
+  w.mutable_grad() = at::tensor({-1.0F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.93 - 0.1 * (0.63 - 1 + 0.193), 1e-6);
+}
+
+TEST(Optimizer, SgdWithoutMomentumFollowsTheGradient) {
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .momentum = 0});
+  for (int i = 0; i < 2; ++i) {
+    w.mutable_grad() = at::tensor({0.5F});
+    optimizer.Step(0.1);
+  }
+  EXPECT_NEAR(w.item<float>(), 1.9, 1e-6);
+}
+
+TEST(Optimizer, OrthogonalisedMatricesHaveSingularValuesNearOne) {
+  for (const auto& [rows, columns] : {std::pair{8, 8}, {20, 8}, {8, 20}}) {
+    at::Tensor matrix = at::randn({rows, columns});
+    if (rows == columns) matrix += 4 * at::eye(rows);  // no singular value near 0
+    const at::Tensor result = Orthogonalised(1e-3 * matrix);
+    EXPECT_EQ(result.sizes(), matrix.sizes());
+    const at::Tensor values = at::linalg_svdvals(result);
+    EXPECT_GT(values.min().item<float>(), 0.5) << rows << " x " << columns;
+    EXPECT_LT(values.max().item<float>(), 1.3) << rows << " x " << columns;
+  }
+  EXPECT_TRUE(at::equal(Orthogonalised(at::zeros({3, 3})), at::zeros({3, 3})));
+}
+
+TEST(Optimizer, MuonOrthogonalisesOnlyTheHiddenMatrices) {
+  // Gradients of any size lead to the same step: of muon_learning_rate in all singular directions
+  // of a hidden matrix, and of the learning rate for each element of other parameters.
+  std::vector<at::Tensor> parameters;
+  for (const auto& sizes : {std::vector<std::int64_t>{4, 3}, {4}, {4, 4}, {4}, {1, 4}, {1}}) {
+    parameters.push_back(at::zeros(sizes).requires_grad_());
+  }
+  Optimizer optimizer(parameters, {.name = OptimizerKind::kMuon,
+                                   .learning_rate = 0.01,
+                                   .muon_learning_rate = 0.5,
+                                   .epsilon = 0});
+  for (at::Tensor& parameter : parameters) {
+    parameter.mutable_grad() = 1e3 * at::ones_like(parameter);
+  }
+  parameters[2].mutable_grad() = 1e3 * at::eye(4);
+  optimizer.Step(0.005);  // half of the schedule's rate, so half of Muon's
+  const c10::NoGradGuard no_grad;
+  EXPECT_TRUE(at::allclose(at::linalg_svdvals(parameters[2]), at::full({4}, 0.25), 0.3, 0));
+  EXPECT_LT(parameters[2][0][0].item<float>(), 0);
+  for (const int i : {0, 1, 3, 4, 5}) {
+    EXPECT_TRUE(at::allclose(parameters[i], at::full_like(parameters[i], -0.005))) << i;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : optimizer.State({"a", "b", "c", "d", "e", "f"})) {
+    if (name.ends_with("c") || name == "steps") names.push_back(name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"steps", "momentum.c"}));
+}
+
 TEST(Optimizer, RejectsAParameterWithoutAGradient) {
   at::Tensor w = at::tensor({2.0F}).requires_grad_();
   Optimizer optimizer({w}, {});
@@ -285,16 +385,16 @@ TEST(Optimizer, ClipsOnlyGradientsAboveTheMaximumNorm) {
 
 TEST(LearningRate, WarmsUpLinearly) {
   const OptimizerConfig config{.learning_rate = 0.1, .warmup_iterations = 3};
-  EXPECT_DOUBLE_EQ(LearningRate(config, 0, 0), 0.025);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 2, 0.5), 0.075);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 3, 0.75), 0.1);
+  EXPECT_DOUBLE_EQ(LearningRate(config, {.iteration = 0}), 0.025);
+  EXPECT_DOUBLE_EQ(LearningRate(config, {.iteration = 2, .done = 0.5}), 0.075);
+  EXPECT_DOUBLE_EQ(LearningRate(config, {.iteration = 3, .done = 0.75}), 0.1);
 }
 
 TEST(LearningRate, FollowsItsSchedule) {
   const auto rate = [](Schedule schedule, std::int64_t iteration) {
     return LearningRate(
         {.learning_rate = 0.1, .schedule = schedule, .final_learning_rate = 0.02, .decay = 0.5},
-        iteration, static_cast<double>(iteration) / 4);
+        {.iteration = iteration, .done = static_cast<double>(iteration) / 4});
   };
   EXPECT_EQ(rate(Schedule::kConstant, 4), 0.1);
   EXPECT_DOUBLE_EQ(rate(Schedule::kLinear, 0), 0.1);
@@ -305,6 +405,52 @@ TEST(LearningRate, FollowsItsSchedule) {
   EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 2), 0.06);
   EXPECT_DOUBLE_EQ(rate(Schedule::kCosine, 4), 0.02);
   EXPECT_DOUBLE_EQ(rate(Schedule::kExponential, 3), 0.0125);
+}
+
+TEST(LearningRate, StepMultipliesEveryFewUpdates) {
+  const OptimizerConfig config{
+      .learning_rate = 0.1, .schedule = Schedule::kStep, .step_every = 3, .step_factor = 0.5};
+  const auto rate = [&](std::int64_t update) {
+    return LearningRate(config, {.iteration = 100 * update, .update = update});
+  };
+  EXPECT_DOUBLE_EQ(rate(2), 0.1);
+  EXPECT_DOUBLE_EQ(rate(3), 0.05);
+  EXPECT_DOUBLE_EQ(rate(6), 0.025);
+}
+
+TEST(LearningRate, WsdDecreasesOnlyInTheLastShareOfTheRun) {
+  const OptimizerConfig config{.learning_rate = 0.1,
+                               .schedule = Schedule::kWsd,
+                               .final_learning_rate = 0.02,
+                               .decay_share = 0.25};
+  const auto rate = [&](double done) { return LearningRate(config, {.done = done}); };
+  EXPECT_DOUBLE_EQ(rate(0), 0.1);
+  EXPECT_DOUBLE_EQ(rate(0.75), 0.1);
+  EXPECT_DOUBLE_EQ(rate(0.875), 0.06);
+  EXPECT_DOUBLE_EQ(rate(1), 0.02);
+}
+
+TEST(WeightAverage, FollowsTheWeightsWithTheGivenDecay) {
+  for (const Norm norm : {Norm::kNone, Norm::kBatch}) {
+    ResNetFC net(SmallSpec(norm), 1);
+    const c10::NoGradGuard no_grad;
+    const auto fill = [&](double value) {
+      for (const auto& [name, tensor] : StateDictOf(net)) tensor.fill_(value);
+    };
+    const auto expect = [](const WeightAverage& average, double value) {
+      for (const auto& [name, tensor] : StateDictOf(average.net())) {
+        EXPECT_TRUE(at::allclose(tensor, at::full_like(tensor, value))) << name;
+      }
+    };
+    fill(1);
+    WeightAverage average(net, 0.75);
+    expect(average, 1);
+    fill(5);
+    average.Add(net, 0);  // 1/10 of the old average at most
+    expect(average, 0.1 * 1 + 0.9 * 5);
+    average.Add(net, 1000);
+    expect(average, 0.75 * 4.6 + 0.25 * 5);
+  }
 }
 
 TEST(ScopedThreads, SetsTheNumberForTheCallingThreadOnly) {

@@ -18,11 +18,18 @@ MemoryPlan PlanFor(const std::string& yaml) {
 TEST(MemoryPlan, CountsTheParametersOfTheNetwork) {
   for (const char* yaml :
        {"network: {norm: none}", "network: {norm: batch, stem_width: 300, head: q}",
-        "network: {norm: layer, blocks: 0}"}) {
+        "network: {norm: layer, blocks: 0}", "network: {norm: rms}"}) {
     const Config config = ParseConfig(yaml, "my.yaml");
     const ResNetFC net(NetworkFor(config.network, MakeDomain("cube3")->spec()), 1);
     EXPECT_EQ(PlanFor(yaml).parameters, net.NumParameters()) << yaml;
   }
+}
+
+TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
+  const MemoryPlan adam = PlanFor("");
+  const std::int64_t one = 2 * 4 * adam.parameters;  // it exists, and is copied before an update
+  EXPECT_EQ(PlanFor("optimizer: {name: sgd}").network, adam.network - one);
+  EXPECT_EQ(PlanFor("train: {ema_decay: 0.99}").network, adam.network + one);
 }
 
 TEST(MemoryPlan, CountsRowsOfStateAndTarget) {

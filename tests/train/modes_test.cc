@@ -37,7 +37,10 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   StandInProgress progress;
   const StopSignal stop;
   Config config = ConfigFor(async, lag);
-  config.pipeline.loss_thresh = shared.loss_thresh;
+  config.pipeline.refresh = shared.refresh.refresh;
+  config.pipeline.loss_thresh = shared.refresh.loss_thresh;
+  config.pipeline.refresh_every = shared.refresh.refresh_every;
+  config.pipeline.refresh_margin = shared.refresh.refresh_margin;
   Pipeline pipeline(
       config,
       {.trainer = trainer, .progress = progress, .generator = &generator, .replay = shared.replay},
@@ -46,6 +49,8 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   Finished finished;
   for (std::int64_t k = shared.first_update; k < updates; ++k) {
     finished.records.push_back(pipeline.RunUpdate());
+    const auto i = static_cast<std::size_t>(k);
+    pipeline.Validated(i < shared.rates.size() ? shared.rates[i] : 0);
   }
   finished.seconds = watch.Seconds();
   finished.target = pipeline.target();
@@ -69,7 +74,7 @@ std::vector<std::int64_t> Ages(const Finished& finished) {
 TEST(LossThresh, SkipsTheCopyAfterAnUpdateWithHighLoss) {
   // Updates 1 and 2 have a high loss, so w(2) and w(3) are not copied.
   for (const bool async : {true, false}) {
-    StandIns shared{.losses = {0.1, 0.9, 0.9, 0.2}, .loss_thresh = 0.5};
+    StandIns shared{.losses = {0.1, 0.9, 0.9, 0.2}, .refresh = {.loss_thresh = 0.5}};
     const std::int64_t lag = async ? 1 : 0;
     const Finished finished = RunAll(shared, async, lag, 6);
     EXPECT_EQ(Lags(finished), (async ? std::vector<std::int64_t>{0, 1, 1, 1, 1, 1}
@@ -80,8 +85,32 @@ TEST(LossThresh, SkipsTheCopyAfterAnUpdateWithHighLoss) {
 }
 
 TEST(LossThresh, CopiesIfTheLossEqualsTheThreshold) {
-  StandIns shared{.losses = {0.5, 0.5}, .loss_thresh = 0.5};
+  StandIns shared{.losses = {0.5, 0.5}, .refresh = {.loss_thresh = 0.5}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 3)), (std::vector<std::int64_t>{0, 0, 0}));
+}
+
+TEST(Refresh, EveryFewUpdatesWhateverTheLoss) {
+  StandIns shared{.losses = {9, 9, 9}, .refresh = {.refresh = Refresh::kEvery, .refresh_every = 3}};
+  EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 7)),
+            (std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0}));
+}
+
+TEST(Refresh, ComparesTheLossWithTheThresholdEveryFewUpdates) {
+  // The loss is low after updates 0, 2 and 3, but compared only before updates 2 and 4.
+  StandIns shared{.losses = {0.1, 0.9, 0.1, 0.1},
+                  .refresh = {.loss_thresh = 0.5, .refresh_every = 2}};
+  EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
+            (std::vector<std::int64_t>{0, 1, 2, 3, 0, 1}));
+}
+
+TEST(Refresh, CopiesWhenTheSolveRatePassesThatOfTheLastRefreshByTheMargin) {
+  StandIns shared{.rates = {0.05, 0.2, 0.25, 0.15, 0.35},
+                  .refresh = {.refresh = Refresh::kSolveRate, .refresh_margin = 0.1}};
+  EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 6)),
+            (std::vector<std::int64_t>{0, 1, 0, 1, 2, 0}));
+  StandIns async{.rates = shared.rates, .refresh = shared.refresh};
+  EXPECT_EQ(Ages(RunAll(async, /*async=*/true, 1, 6)),
+            (std::vector<std::int64_t>{0, 1, 2, 1, 2, 3}));
 }
 
 // Resumes the run after each update, with only the two "networks" and target().
@@ -92,10 +121,10 @@ TEST(Resume, GivesTheWeightsOfAnUninterruptedRun) {
   };
   for (const Case c : {Case{true, 1}, Case{false, 0}, Case{false, 1}}) {
     const std::vector<double> losses = {0.1, 0.9, 0.9, 0.2, 0.9, 0.1};
-    StandIns whole{.losses = losses, .loss_thresh = 0.5};
+    StandIns whole{.losses = losses, .refresh = {.loss_thresh = 0.5}};
     const Finished all = RunAll(whole, c.async, c.lag, 6);
     for (std::int64_t pause = 1; pause < 6; ++pause) {
-      StandIns shared{.losses = losses, .loss_thresh = 0.5};
+      StandIns shared{.losses = losses, .refresh = {.loss_thresh = 0.5}};
       // A pipeline with more updates to do would have started the next fill, with the current
       // target network.
       shared.from = RunAll(shared, c.async, c.lag, pause).target;

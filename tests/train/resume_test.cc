@@ -192,7 +192,15 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.loss_thresh=0.3",
                                  "network.head=q"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
-                                 "generate.search_iterations=20", "replay.updates=2"}));
+                                 "generate.search_iterations=20", "replay.updates=2"},
+        std::vector<std::string>{"optimizer.name=sgd", "optimizer.learning_rate=0.001",
+                                 "optimizer.schedule=step", "optimizer.step_every=2",
+                                 "train.ema_decay=0.9"},
+        std::vector<std::string>{"optimizer.name=muon", "network.norm=rms",
+                                 "network.activation=silu", "optimizer.schedule=wsd"},
+        std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
+                                 "train.ema_use=both", "pipeline.refresh=solve_rate",
+                                 "pipeline.refresh_margin=0"}));
 
 class InFolder : public Resume {};
 
@@ -316,6 +324,10 @@ TEST_P(InFolder, InitFromStartsARunWithTrainedWeights) {
   warm.RunUpdate();
   EXPECT_EQ(warm.Finish().weights_sha256, first.weights_sha256);
 
+  config.network.activation = Activation::kSilu;
+  EXPECT_THAT([&] { TrainRun(config, device_, std::nullopt, never_); },
+              ThrowsMessage<InputError>(HasSubstr("trained with `network.activation: relu`")));
+  config.network.activation = Activation::kRelu;
   config.network.width = 33;
   EXPECT_THROW(TrainRun(config, device_, std::nullopt, never_), InputError);
   config = MakeConfig();

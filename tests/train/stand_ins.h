@@ -61,8 +61,9 @@ struct StandIns {
   bool needs_network = true;
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
-  std::vector<double> losses;  // by update; 0 for later updates
-  std::optional<double> loss_thresh;
+  std::vector<double> losses;     // by update; 0 for later updates
+  std::vector<double> rates;      // solve rates of validations after each update; 0 for later ones
+  PipelineConfig refresh;         // only its rules for refreshing the target network
   std::int64_t first_update = 0;  // where the run resumes, and with which state
   TargetState from;
   ReplayBuffer* replay = nullptr;
