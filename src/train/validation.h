@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -57,10 +58,11 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
 
 /// `ValidationResult` says how good a network is on the validation states.
 struct ValidationResult {
-  double solve_rate = 0;   ///< share of the states that greedy descent solves
-  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
-                           ///< scramble's length is an upper bound of the true cost-to-go, so
-                           ///< even a perfect network has an error
+  double solve_rate = 0;  ///< share of the states that greedy descent solves
+  /// Root mean square of estimate minus length, in units of cost. A scramble's length is an upper
+  /// bound of the true cost-to-go, so even a perfect network has an error. Nothing with a policy,
+  /// which estimates no costs.
+  std::optional<double> value_error = 0;
 };
 
 /// `LengthError` is the value error of the states of one length.
@@ -71,11 +73,11 @@ struct LengthError {
 
 /// `ValidationReport` adds the value error by length.
 struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;  ///< sorted by length
+  std::vector<LengthError> by_length;  ///< sorted by length; empty with a policy
 };
 
 /// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
-/// the other measure.
+/// the other measure, if there is one.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
 
 /// `Validator` owns the validation states and tests networks on them. Only the main thread uses it.
@@ -85,8 +87,8 @@ class Validator {
   /// same errors as MakeValidationSet.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device, const Config& config);
 
-  /// Validates `net`. Greedy descent gives up on a state after twice its length. Waits for the
-  /// device. Throws Stopped once `stop` is reached.
+  /// Validates `net`. A policy descends by its most probable actions. Greedy descent gives up on a
+  /// state after twice its length. Waits for the device. Throws Stopped once `stop` is reached.
   ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
 
  private:
@@ -103,6 +105,7 @@ class Validator {
   const Domain& domain_;
   Device& device_;
   const ValidationConfig config_;
+  const Head head_;
   const int threads_;
   const std::size_t evaluate_rows_;
   const ValidationSet validation_set_;
