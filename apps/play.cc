@@ -214,7 +214,7 @@ const std::array<Session::Command, 8> Session::kCommands = {{
      &Session::Scramble},
     {"reset", "reset", "go back to the start", &Session::Reset},
     {"hint", "hint",
-     "show the network's best move and, unless it is a policy, its estimated cost to the goal",
+     "show the network's best move, with its estimated cost to the goal or its probability",
      &Session::Hint},
     {"solve", "solve", "show the solution that `tandem solve` finds, without making it",
      &Session::Solve},
