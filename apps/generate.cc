@@ -38,10 +38,10 @@ Compression ParseCompression(const std::string& text) {
   throw InputError(fmt::format("--compression {}: expected none or zstd", text));
 }
 
-// Row r of walk_length is the state after (r mod max_scramble) + 1 actions of its walk.
+// Row r of walk_length and policy is the state after (r mod max_scramble) + 1 actions of its walk.
 void CheckWholeWalk(const GenerateArgs& args, const Config& config) {
   const std::int64_t length = config.generate.max_scramble;
-  if (config.generate.target != Target::kWalkLength || args.sharding.examples >= length) return;
+  if (!LabelsWholeWalks(config.generate.target) || args.sharding.examples >= length) return;
   throw InputError(
       fmt::format("--examples {}: no walk would reach the length of generate.max_scramble, {}. "
                   "Expected at least that many examples. Lower generate.max_scramble, or ask for "

@@ -213,7 +213,8 @@ const std::array<Session::Command, 8> Session::kCommands = {{
     {"scramble", "scramble [N]", "start again, N random steps from a goal (default: 30)",
      &Session::Scramble},
     {"reset", "reset", "go back to the start", &Session::Reset},
-    {"hint", "hint", "show the network's estimated cost to the goal, and its best move",
+    {"hint", "hint",
+     "show the network's best move, with its estimated cost to the goal or its probability",
      &Session::Hint},
     {"solve", "solve", "show the solution that `tandem solve` finds, without making it",
      &Session::Solve},
@@ -332,8 +333,13 @@ void Session::Hint(std::string_view /*nothing*/) {
   } else if (!hint.action) {
     fmt::print("no move applies here\n");
   } else {
+    const std::string& name = domain_.spec().action_names[*hint.action];
+    if (hint.probability) {
+      fmt::print("most probable move {}, {:.0f} %\n", name, 100 * *hint.probability);
+      return;
+    }
     fmt::print("estimated cost to the goal {:.2f}; best move {}, then {:.2f}\n", hint.estimate,
-               domain_.spec().action_names[*hint.action], hint.rest);
+               name, hint.rest);
   }
 }
 

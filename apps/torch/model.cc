@@ -168,8 +168,15 @@ class NetworkHints final : public HintProvider {
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
       InferenceNet& network = model_.net();
-      return model_.config().network.head == Head::kQ ? HintByActions(domain(), network, state)
-                                                      : HintByStates(domain(), network, state);
+      switch (model_.config().network.head) {
+        case Head::kV:
+          return HintByStates(domain(), network, state);
+        case Head::kQ:
+          return HintByActions(domain(), network, state);
+        case Head::kPolicy:
+          return HintByPolicy(domain(), network, state);
+      }
+      return Hint();  // not reached: the compiler warns of a missing case
     });
   }
 

@@ -85,7 +85,10 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
     LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
   }
   LogInfo(fmt::format(
-      "  network   {} net of {}, {}: {} parameters", c.network.head == Head::kV ? "V" : "Q",
+      "  network   {} of {}, {}: {} parameters",
+      c.network.head == Head::kPolicy ? "policy"
+      : c.network.head == Head::kQ    ? "Q net"
+                                      : "V net",
       DescribeNetwork(c.network),
       c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
       WithThousands(plan.parameters)));

@@ -21,12 +21,14 @@ class Evaluator {
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
 };
 
-/// QEvaluator is an Evaluator with one value per action: a Q net. One evaluation of a state gives
-/// the values of all its actions. Evaluate gives the least of them as the estimate of the state.
+/// QEvaluator is an Evaluator with one value per action: a Q net or a policy. One evaluation of a
+/// state gives the values of all its actions. The Evaluate of a Q net gives the least of them as
+/// the estimate of the state. A policy has no estimates, and its Evaluate throws Error.
 class QEvaluator : public Evaluator {
  public:
   /// Sets values[i * num_actions + a] to the Q value of action a in row i: the action's cost plus
-  /// the estimated cost-to-go of its child. Requires values.size() == inputs.size() * num_actions.
+  /// the estimated cost-to-go of its child. For a policy, the value is minus the logarithm of the
+  /// action's probability. Requires values.size() == inputs.size() * num_actions.
   /// Otherwise like Evaluate.
   virtual void EvaluateActions(ConstRows inputs, std::span<float> values) = 0;
 };

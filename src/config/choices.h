@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace tandem {
@@ -17,6 +18,15 @@ struct Choice {
   std::string_view name;
   std::string_view meaning = {};
 };
+
+/// Returns the name of `value` in its table.
+template <class Value, std::size_t kNumber>
+constexpr std::string_view NameOf(const std::array<Choice<Value>, kNumber>& choices, Value value) {
+  for (const Choice<Value>& choice : choices) {
+    if (choice.value == value) return choice.name;
+  }
+  return {};
+}
 
 /// pipeline.mode
 enum class Mode { kAsync, kSequential, kSyncMain };
@@ -40,17 +50,25 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
 });
 
 /// generate.target
-enum class Target { kWalkLength, kValueIteration, kCappedValueIteration };
+enum class Target { kWalkLength, kValueIteration, kCappedValueIteration, kPolicy };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
-    {Target::kWalkLength, "walk_length", "the cost of the random walk that led to the state"},
+    {Target::kWalkLength, "walk_length",
+     "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
+     "that the walk knows, its last step undone and its next step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child"},
     {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
+    {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
 });
 
 /// Returns whether labels of this kind come from a network.
-constexpr bool NeedsNetwork(Target target) { return target != Target::kWalkLength; }
+constexpr bool NeedsNetwork(Target target) {
+  return target == Target::kValueIteration || target == Target::kCappedValueIteration;
+}
+
+/// Returns whether every state of a random walk becomes a row, which the walk itself labels.
+constexpr bool LabelsWholeWalks(Target target) { return !NeedsNetwork(target); }
 
 /// generate.search
 enum class GenerateSearch { kNone, kGreedy, kAStar };
@@ -63,11 +81,19 @@ inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>(
 });
 
 /// network.head
-enum class Head { kV, kQ };
+enum class Head { kV, kQ, kPolicy };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kV, "v", "one output, the cost-to-go of the state"},
     {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
+    {Head::kPolicy, "policy",
+     "one output per action, the probability that the action is the next one of a way to the goal, "
+     "trained with cross-entropy"},
 });
+
+/// Returns whether rows label only some of the outputs, so that each output needs a weight.
+constexpr bool LabelsSomeOutputs(Target target, Head head) {
+  return target == Target::kWalkLength && head == Head::kQ;
+}
 
 /// network.norm
 enum class Norm { kNone, kBatch, kLayer, kRms };

@@ -16,9 +16,10 @@ using Reject =
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (c.pipeline.mode != Mode::kSyncMain) return;
-  reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
-         "sync_main labels rows with the target network, which walk_length does not use. Set "
-         "generate.target to value_iteration or capped_value_iteration.");
+  reject(
+      !NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
+      "sync_main labels rows with the target network, which walk_length and policy do not use. Set "
+      "generate.target to value_iteration or capped_value_iteration.");
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
          "greedy or astar.");
@@ -43,7 +44,7 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "pipeline.policy_lag to 1 or auto, or choose sequential.");
   const bool searches = c.generate.search != GenerateSearch::kNone;
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
-         "a search leaves the random walk, so the walk's length does not label its states. "
+         "a search leaves the random walk, so the walk does not label its states. "
          "Set generate.target to value_iteration or capped_value_iteration.");
   const bool generates = c.live_rows_of(0) > 0;
   reject(searches && generates && c.generate.search_iterations > c.live_rows_of(0),
@@ -52,13 +53,34 @@ void CheckExamples(const Config& c, const Reject& reject) {
                      "generate.search_iterations, or raise train.iterations_per_update.",
                      c.live_rows_of(0)));
   // A walk lies within one buffer, and each of its states is a row.
-  const bool takes_walks = c.generate.target == Target::kWalkLength;
+  const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(takes_walks && generates && c.generate.max_scramble > c.live_rows_of(0),
          "generate.max_scramble", "train.iterations_per_update",
          fmt::format("a walk must end within a buffer, which has {} rows; otherwise no example "
                      "would have the greatest lengths. Lower generate.max_scramble, or "
                      "raise train.iterations_per_update.",
                      c.live_rows_of(0)));
+}
+
+// A policy ranks the actions of a state and estimates no cost-to-go. Its labels come from walks.
+void CheckPolicy(const Config& c, const Reject& reject) {
+  const bool policy = c.network.head == Head::kPolicy;
+  const bool target = c.generate.target == Target::kPolicy;
+  reject(policy && !target && c.live_rows_of(0) > 0, "network.head", "generate.target",
+         "a policy learns which action to take, and this target labels states with costs. Set "
+         "generate.target to policy, or network.head to v or q.");
+  reject(target && !policy, "generate.target", "network.head",
+         "this target labels states with an action, and the head learns costs. Set network.head "
+         "to policy, or generate.target to walk_length.");
+  if (!policy) return;
+  reject(c.search.method != SearchMethod::kBeam, "search.method", "network.head",
+         "this search adds the cost so far to an estimate of the remaining cost, and a policy "
+         "gives only probabilities of actions. Set search.method to beam.");
+  reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
+         "a policy estimates no costs, so its estimates have no error. Set validation.best_by to "
+         "solve_rate.");
+  reject(c.train.loss != Loss::kSquared, "train.loss", "network.head",
+         "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
 }
 
 // Checks where rows come from: shards, generation, or both.
@@ -192,8 +214,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckData, CheckTraining, CheckRefresh,
-                           CheckMuon, CheckSchedule, CheckSizes}) {
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckPolicy, CheckData, CheckTraining,
+                           CheckRefresh, CheckMuon, CheckSchedule, CheckSizes}) {
     check(config, reject);
   }
 }

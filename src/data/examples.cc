@@ -3,15 +3,24 @@
 namespace tandem {
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
-  return head == Head::kQ ? static_cast<std::size_t>(spec.num_actions()) : 1;
+  return head == Head::kV ? 1 : static_cast<std::size_t>(spec.num_actions());
 }
 
-Schema ExampleSchema(const DomainSpec& spec, Head head) {
-  return {.columns = {
-              {.name = "input",
-               .type = ElementType::kUint8,
-               .width = static_cast<std::size_t>(spec.input.positions)},
-              {.name = "target", .type = ElementType::kFloat32, .width = TargetWidth(spec, head)}}};
+Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {
+  const std::size_t outputs = TargetWidth(spec, head);
+  Schema schema{.columns = {{.name = "input",
+                             .type = ElementType::kUint8,
+                             .width = static_cast<std::size_t>(spec.input.positions)},
+                            {.name = "target", .type = ElementType::kFloat32, .width = outputs}}};
+  if (weighted) {
+    schema.columns.push_back({.name = "weight", .type = ElementType::kFloat32, .width = outputs});
+  }
+  return schema;
+}
+
+Schema ExampleSchema(const DomainSpec& spec, const Config& config) {
+  const Head head = config.network.head;
+  return ExampleSchema(spec, head, LabelsSomeOutputs(config.generate.target, head));
 }
 
 Schema StateSchema(const DomainSpec& spec) {

@@ -11,13 +11,21 @@ namespace tandem {
 
 /// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
 /// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
-/// goal.
+/// goal. For a policy it is num_actions: the probability of each action.
 std::size_t TargetWidth(const DomainSpec& spec, Head head);
 
-/// The columns of a training example: the network's input and its target.
+/// The columns of a training example: the network's input, its target and, if rows label only some
+/// of the outputs, the weight of each output in the loss. A weight of 0 masks the output.
 inline constexpr std::size_t kInputColumn = 0;
 inline constexpr std::size_t kTargetColumn = 1;
-Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV);
+inline constexpr std::size_t kWeightColumn = 2;
+Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV, bool weighted = false);
+
+/// The columns of the examples that generate.target makes for network.head.
+Schema ExampleSchema(const DomainSpec& spec, const Config& config);
+
+/// Whether examples of this schema have weights.
+inline bool HasWeights(const Schema& schema) { return schema.columns.size() > kWeightColumn; }
 
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
 /// bytes and an upper bound on its cost-to-go, which is infinite if none is known.

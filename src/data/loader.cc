@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/ones_like.h>
 
 #include <algorithm>
 #include <exception>
@@ -58,11 +59,27 @@ void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, Trans
 std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {
   const auto width = static_cast<std::int64_t>(schema.columns[kInputColumn].width);
   const auto outputs = static_cast<std::int64_t>(schema.columns[kTargetColumn].width);
-  return {{.type = at::kByte, .sizes = {batch_size, width}},
-          {.type = at::kFloat, .sizes = {batch_size, outputs}}};
+  std::vector<TensorSpec> tensors = {{.type = at::kByte, .sizes = {batch_size, width}}};
+  tensors.resize(schema.columns.size(), {.type = at::kFloat, .sizes = {batch_size, outputs}});
+  return tensors;
 }
 
 }  // namespace
+
+Batch Concatenate(const std::vector<Batch>& parts) {
+  const bool weighted =
+      std::ranges::any_of(parts, [](const Batch& part) { return part.weights.defined(); });
+  std::vector<at::Tensor> inputs, targets, weights;
+  for (const Batch& part : parts) {
+    inputs.push_back(part.inputs);
+    targets.push_back(part.targets);
+    if (!weighted) continue;
+    weights.push_back(part.weights.defined() ? part.weights : at::ones_like(part.targets));
+  }
+  return {.inputs = at::cat(inputs),
+          .targets = at::cat(targets),
+          .weights = weighted ? at::cat(weights) : at::Tensor()};
+}
 
 std::int64_t NumSlots(const PrefetchConfig& config) {
   return kHeld + (config.enabled ? config.depth : 0);
@@ -112,8 +129,10 @@ class BufferLoader::Iterator final : public BatchIterator {
     slot.AwaitCopy();
     const std::int64_t size =
         std::min(loader_.batch_size_, num_rows() - batch * loader_.batch_size_);
-    return {.inputs = slot.device(kInputColumn).narrow(0, 0, size),
-            .targets = slot.device(kTargetColumn).narrow(0, 0, size)};
+    Batch result{.inputs = slot.device(kInputColumn).narrow(0, 0, size),
+                 .targets = slot.device(kTargetColumn).narrow(0, 0, size)};
+    if (HasWeights(rows_.schema())) result.weights = slot.device(kWeightColumn).narrow(0, 0, size);
+    return result;
   }
 
  private:
@@ -186,11 +205,10 @@ class InterleavedIterator final : public BatchIterator {
   InterleavedIterator(std::unique_ptr<BatchIterator> first, std::unique_ptr<BatchIterator> second)
       : first_(std::move(first)), second_(std::move(second)) {}
 
-  // at::cat copies, so the result does not refer to the memory of the two batches.
+  // Concatenate copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
-    const Batch a = first_->Next();
-    const Batch b = second_->Next();
-    return {.inputs = at::cat({a.inputs, b.inputs}), .targets = at::cat({a.targets, b.targets})};
+    const Batch first = first_->Next();
+    return Concatenate({first, second_->Next()});
   }
 
  private:

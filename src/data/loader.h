@@ -22,7 +22,11 @@ class ShardLoader;
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
   at::Tensor targets;  ///< (batch_size, outputs) float
+  at::Tensor weights;  ///< like `targets`: of each output in the loss; undefined if all count once
 };
+
+/// Joins the rows of batches, in order. If only some have weights, the weights of the others are 1.
+Batch Concatenate(const std::vector<Batch>& parts);
 
 /// BatchIterator hands out the batches of one update, in shuffled order. Use it from one thread.
 class BatchIterator {

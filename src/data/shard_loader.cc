@@ -1,6 +1,5 @@
 #include "data/shard_loader.h"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/index_select.h>
 #include <fmt/format.h>
 
@@ -47,17 +46,6 @@ void CheckReadable(const ShardSet& set, ChunkReading reading) {
       set.folder().string(), NameOf(set.spec().compression)));
 }
 
-Batch Joined(const std::vector<Batch>& parts) {
-  if (parts.size() == 1) return parts.front();
-  std::vector<at::Tensor> inputs;
-  std::vector<at::Tensor> targets;
-  for (const Batch& part : parts) {
-    inputs.push_back(part.inputs);
-    targets.push_back(part.targets);
-  }
-  return {.inputs = at::cat(inputs), .targets = at::cat(targets)};
-}
-
 }  // namespace
 
 class ShardLoader::Iterator final : public BatchIterator {
@@ -71,7 +59,7 @@ class ShardLoader::Iterator final : public BatchIterator {
       parts.push_back(loader_.Gather(left));
       left -= parts.back().targets.size(0);
     }
-    return Joined(parts);
+    return parts.size() == 1 ? parts.front() : Concatenate(parts);
   }
 
  private:
@@ -118,6 +106,7 @@ Batch ShardLoader::Gather(std::int64_t most) {
   const at::Tensor picked = chunk.order.narrow(0, chunk.next, count);
   Batch batch{.inputs = chunk.inputs.index_select(0, picked),
               .targets = chunk.targets.index_select(0, picked)};
+  if (chunk.weights.defined()) batch.weights = chunk.weights.index_select(0, picked);
   chunk.next += count;
   position_.rows += count;
   if (chunk.next == chunk.rows) {
@@ -140,6 +129,9 @@ void ShardLoader::TakeChunk() {
                      .next = std::exchange(first_row_, 0),
                      .inputs = ColumnIn(slot.device(kChunk), spec.schema, kInputColumn, rows),
                      .targets = ColumnIn(slot.device(kChunk), spec.schema, kTargetColumn, rows),
+                     .weights = HasWeights(spec.schema) ? ColumnIn(slot.device(kChunk), spec.schema,
+                                                                   kWeightColumn, rows)
+                                                        : at::Tensor(),
                      .order = slot.device(kOrder)};
   next_step_ = taken.step + 1;
 }

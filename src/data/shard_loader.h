@@ -66,7 +66,9 @@ class ShardLoader final : private ChunkStages {
     std::size_t slot = 0;
     std::int64_t rows = 0;
     std::int64_t next = 0;  // next row, as an index into `order`
-    at::Tensor inputs, targets, order;
+    at::Tensor inputs, targets;
+    at::Tensor weights;  // undefined if the examples have none
+    at::Tensor order;
   };
 
   bool Load(std::int64_t step, std::size_t slot) override;

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
+#include "data/examples.h"
 #include "data/shard_format.h"
 #include "domain/identity.h"
 
@@ -149,10 +150,21 @@ ShardSet::ShardSet(fs::path folder) : folder_(std::move(folder)) {
   }
 }
 
-void ShardSet::CheckFits(const DomainSpec& domain, const Schema& schema) const {
+void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
   const bool same = IsSameDomain(spec_.domain, domain.identity());
-  if (same && spec_.schema == schema) return;
-  if (!same && spec_.schema == schema) {
+  const Schema schema = ExampleSchema(domain, head, HasWeights(spec_.schema));
+  const bool same_schema = spec_.schema == schema;
+  // The labels of a policy and of a Q net have the same width.
+  const bool of_policy = spec_.target == NameOf(kTargets, Target::kPolicy);
+  if (same && same_schema && of_policy != (head == Head::kPolicy)) {
+    throw InputError(
+        fmt::format("{}: `network.head: {}` cannot learn from examples with generate.target {}; {}",
+                    folder_.string(), NameOf(kHeads, head), spec_.target,
+                    of_policy ? "set network.head to policy"
+                              : "generate them again with generate.target policy"));
+  }
+  if (same && same_schema) return;
+  if (!same && same_schema) {
     throw InputError(fmt::format("{}: {}", folder_.string(),
                                  DescribeOtherDomain(spec_.domain, domain.identity())));
   }

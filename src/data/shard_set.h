@@ -75,8 +75,9 @@ class ShardSet {
   /// All shards of the set, also those that are missing or damaged.
   const std::vector<Shard>& shards() const { return shards_; }
 
-  /// Throws InputError that names both sides if the examples are for another puzzle or schema.
-  void CheckFits(const DomainSpec& domain, const Schema& schema) const;
+  /// Throws InputError that names both sides if the examples are for another puzzle or another
+  /// head. Examples with and without weights both fit.
+  void CheckFits(const DomainSpec& domain, Head head) const;
 
   /// Throws DamagedShard for the first shard that is missing, or whose header is damaged or belongs
   /// to another shard.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "tandem/error.h"
 
@@ -14,14 +15,19 @@ float UndoCost(const DomainSpec& spec, Action action) {
   return spec.action_costs[spec.inverse_actions[action]];
 }
 
-RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state)
-    : domain_(domain), random_(random), state_(state) {
+RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state,
+                       WalkKind kind)
+    : domain_(domain), random_(random), state_(state), kind_(kind) {
   const DomainSpec& spec = domain_.spec();
   if (spec.per_problem_goals) {
     const std::uint64_t seed = random_.Next();
     domain_.DrawGoals(Rows(state_), {&seed, 1});
   } else {
     domain_.WriteGoals(Rows(state_));
+  }
+  if (kind_ == WalkKind::kDistinctActions) {
+    actions_.resize(static_cast<std::size_t>(spec.num_actions()));
+    std::iota(actions_.begin(), actions_.end(), Action{0});
   }
   if (spec.masks_actions) applies_.resize(static_cast<std::size_t>(spec.num_actions()));
 }
@@ -40,11 +46,30 @@ void RandomWalk::Step() {
 }
 
 void RandomWalk::StepByAction() {
-  const std::optional<Action> action = applies_.empty() ? DrawFromAll() : DrawFromApplicable();
+  const std::optional<Action> action = NextAction();
+  drawn_ = false;
   if (!action) return;
+  if (kind_ == WalkKind::kDistinctActions) ++num_taken_;
   domain_.Apply(Rows(state_), {&*action, 1});
   back_ = domain_.spec().inverse_actions[*action];
   cost_back_ += domain_.spec().action_costs[*back_];
+}
+
+std::optional<Action> RandomWalk::NextAction() {
+  if (!drawn_) next_ = Draw();
+  drawn_ = true;
+  return next_;
+}
+
+std::optional<Action> RandomWalk::Draw() {
+  if (kind_ == WalkKind::kDistinctActions) return DrawFromRemaining();
+  return applies_.empty() ? DrawFromAll() : DrawFromApplicable();
+}
+
+std::optional<Action> RandomWalk::DrawFromRemaining() {
+  if (num_taken_ == actions_.size()) return std::nullopt;
+  DrawPlaces(std::span(actions_), num_taken_, num_taken_ + 1, random_);
+  return actions_[num_taken_];
 }
 
 Action RandomWalk::DrawFromAll() {

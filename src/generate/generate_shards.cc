@@ -120,7 +120,7 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
   std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
   ShardSetSpec set{.domain = AsUtf8(domain.identity()),
                    .target = ValueText(config, "generate.target"),
-                   .schema = ExampleSchema(domain, config.network.head),
+                   .schema = ExampleSchema(domain, config),
                    .examples = options.examples,
                    .chunk_rows = options.chunk_rows,
                    .chunks_per_shard = options.chunks_per_shard,

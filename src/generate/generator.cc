@@ -1,5 +1,6 @@
 #include "generate/generator.h"
 
+#include "generate/policy.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 
@@ -13,6 +14,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
       return std::make_unique<ValueIterationGenerator>(domain, *network, config);
+    case Target::kPolicy:
+      return std::make_unique<PolicyGenerator>(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

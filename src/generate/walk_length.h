@@ -1,51 +1,32 @@
 // Examples labelled by the length of a random walk, without a target network.
 #pragma once
 
-#include <oneapi/tbb/task_arena.h>
-
-#include <cstdint>
+#include <span>
 
 #include "config/config.h"
-#include "domain/random_walk.h"
-#include "generate/generator.h"
+#include "generate/walk_generator.h"
 
 namespace tandem {
 
-/// WalkLengthGenerator makes one example of every prefix of a random walk from a goal. The label is
-/// the cost of undoing the prefix, which is an upper bound on the true cost-to-go. Training on all
-/// prefixes follows Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023;
-/// training on walk lengths follows Chervov et al., "CayleyPy", 2025.
+/// WalkLengthGenerator labels every prefix of a random walk with the cost of undoing it, which is
+/// an upper bound on the true cost-to-go. Training on walk lengths follows Chervov et al.,
+/// "CayleyPy", 2025.
 ///
-/// For a Q net, the label of an action is its cost plus the cost of the way back from its child.
-/// The action that undoes the last step shortens the walk by that step. Every other action makes
-/// the walk one step longer.
-///
-/// Walks have generate.max_scramble actions. Global row r is the prefix of (r mod length) + 1
-/// actions of walk r / length. It does not depend on how the rows are split into ranges.
-class WalkLengthGenerator final : public Generator {
+/// For a Q net, the label of an action is its cost plus the cost of the way back from its child. A
+/// walk knows that for two actions: the one that undoes its last step, and its own next step. Only
+/// these have weight 1; all others are masked. Labelling them as if they led away from the goal
+/// would be wrong wherever moves commute, and would flatten the ranking of a state's actions. The
+/// sparse labels follow AnanasClassic/cayleypy-training-core.
+class WalkLengthGenerator final : public WalkGenerator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
   /// the domain's actions have no inverses.
   WalkLengthGenerator(const Domain& domain, const Config& config);
 
-  bool needs_network() const override { return false; }
-  const Schema& schema() const override { return schema_; }
-  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
-
  private:
-  class Prefixes;
+  void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;
 
-  void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
-  void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
-  void WriteLabel(const RandomWalk& walk, std::span<float> label) const;
-
-  const Domain& domain_;
-  const std::int64_t walk_length_;
-  const std::int64_t range_rows_;
-  const std::uint64_t seed_;
   const Head head_;
-  const Schema schema_;
-  tbb::task_arena arena_;
 };
 
 }  // namespace tandem

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -11,6 +12,7 @@
 
 #include "nn/products.h"
 #include "nn/threads.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -109,10 +111,18 @@ StateDict InferenceNet::State() const {
 }
 
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
+  if (config_.head == Head::kPolicy) {
+    throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+  }
   EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs.amin(1); });
 }
 
 void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
+  if (config_.head == Head::kPolicy) {
+    EvaluateAll(inputs, values,
+                [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); });
+    return;
+  }
   EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs; });
 }
 

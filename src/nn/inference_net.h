@@ -39,9 +39,11 @@ class InferenceNet final : public QEvaluator {
   void Load(const ResNetFC& net);
 
   /// Writes the estimate of each row to `values`; with a Q net, the least of its action values.
+  /// Throws Error for a policy, which has no estimates.
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Writes the action values of each row. Requires a Q net.
+  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy.
+  /// Requires a Q net or a policy.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
   /// Maps bytes (n, positions) on the device to floats (n, outputs), on the calling thread's

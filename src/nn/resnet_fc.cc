@@ -34,7 +34,7 @@ at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
   return {.input = domain.input,
           .layers = config,
-          .outputs = config.head == Head::kQ ? domain.num_actions() : 1};
+          .outputs = config.head == Head::kV ? 1 : domain.num_actions()};
 }
 
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {

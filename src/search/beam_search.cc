@@ -15,6 +15,7 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       config_(config.search),
       width_(static_cast<std::size_t>(config.search.beam_width)),
       q_net_(q_net),
+      is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
       expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size)) {}
@@ -35,6 +36,7 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
   nearest_.reset();
   frontier_.assign(start.begin(), start.end());
   costs_ = {0};
+  surprisals_ = {0};
   least_cost_ = 0;
   kept_.insert(HashState(start));
 
@@ -129,7 +131,8 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   return chosen;
 }
 
-// The new children with the least sum of path cost and Q value.
+// The new children with the least sum of path cost and Q value or, with a policy, with the most
+// probable paths.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   const std::span<const float> values = expander_.EstimateActions(*q_net_, frontier(), stop);
   std::vector<Ranked> ranked(values.size());
@@ -150,16 +153,31 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
       if (expander_.unchanged()[child] != 0) continue;
       if (!kept_.insert(expander_.hashes()[child]).second) continue;
       chosen.push_back(child);
+      if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
     }
   }
   std::ranges::sort(chosen);
+  if (is_policy_) NoteSurprisals(chosen, values);
   return chosen;
 }
 
 void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
   if (nearest_ && estimate >= nearest_->estimate) return;
   nearest_ = {.estimate = estimate, .depth = steps_.size(), .step = StepTo(child)};
+}
+
+// Differences suffice for ranking, and stay exact in a float however long the path is.
+void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
+                                std::span<const float> values) {
+  std::vector<float> surprisals;
+  surprisals.reserve(children.size());
+  for (const std::uint32_t child : children) {
+    surprisals.push_back(values[child] + surprisals_[StepTo(child).parent]);
+  }
+  const float least = surprisals.empty() ? 0 : *std::ranges::min_element(surprisals);
+  for (float& surprisal : surprisals) surprisal -= least;
+  surprisals_ = std::move(surprisals);
 }
 
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {

@@ -29,12 +29,19 @@ namespace tandem {
 /// evaluates once per kept state instead of once per child, so at the same cost the beam can be
 /// wider by about the number of actions.
 ///
+/// With a policy, it ranks the children by the probability of the whole path, the sum of the log
+/// probabilities of its actions, and takes no account of costs, as EfficientCube does (Takano,
+/// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023). Unlike EfficientCube,
+/// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
+/// best path.
+///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
-  /// Ranks by the Q values of `q_net` or, if that is null, by the estimates of `network`. `domain`
-  /// and the networks must outlive this.
+  /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
+  /// network.head says whether `q_net` is a Q net or a policy. `domain` and the networks must
+  /// outlive this.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              QEvaluator* q_net = nullptr);
 
@@ -66,24 +73,31 @@ class BeamSearch final : public Search {
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
+  void NoteSurprisals(const std::vector<std::uint32_t>& children, std::span<const float> values);
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
 
   ConstRows frontier() const;
   Step StepTo(std::size_t child) const;
   float CostTo(std::size_t child) const;
-  float Excess(std::size_t parent) const { return costs_[parent] - least_cost_; }
+  float Excess(std::size_t parent) const {
+    return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
+  }
   std::vector<Action> PathTo(std::size_t depth, Step step) const;
 
   const Domain& domain_;
   const SearchConfig config_;
   const std::size_t width_;
   QEvaluator* const q_net_;
+  const bool is_policy_;  // whether q_net_ is a policy
 
   const bool costs_differ_;
-  std::vector<std::uint8_t> frontier_;    // the states of the current depth
-  std::vector<float> costs_;              // path costs of the frontier states
-  float least_cost_ = 0;                  // minimum of costs_
+  std::vector<std::uint8_t> frontier_;  // the states of the current depth
+  std::vector<float> costs_;            // path costs of the frontier states
+  float least_cost_ = 0;                // minimum of costs_
+  // With a policy: minus the log probability of the path to each frontier state, relative to the
+  // most probable one.
+  std::vector<float> surprisals_;
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   absl::flat_hash_set<std::uint64_t> kept_;
   std::optional<Nearest> nearest_;

@@ -1,6 +1,7 @@
 #include "search/greedy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -35,13 +36,14 @@ std::vector<float> EstimateChanged(Expander& expander, const StopSignal& stop) {
   return by_child;
 }
 
-}  // namespace
-
-std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
-                                                         std::size_t evaluate_rows,
-                                                         ConstRows starts,
-                                                         std::span<const std::int64_t> most_actions,
-                                                         const StopSignal& stop) {
+// Descends from all starts in lock step. `evaluate(states)` returns a value for each child of the
+// states, which `expander` has expanded. `choose(actions, values)` returns one of `actions`, where
+// values[a] belongs to action a.
+template <class Evaluate, class Choose>
+std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, Expander& expander,
+                                                 ConstRows starts,
+                                                 std::span<const std::int64_t> most_actions,
+                                                 const Evaluate& evaluate, const Choose& choose) {
   std::vector<std::optional<std::int64_t>> taken(starts.size());
   std::vector<std::uint8_t> is_goal(starts.size());
   domain.IsGoal(starts, is_goal);
@@ -55,11 +57,11 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
     if (is_goal[i] == 0 && most_actions[i] > 0) add(walkers, i, starts[i]);
   }
 
-  Expander expander(domain, evaluator, evaluate_rows);
   const auto num_actions = static_cast<std::size_t>(domain.spec().num_actions());
   for (std::int64_t step = 1; !walkers.starts.empty(); ++step) {
-    expander.Expand(ConstRows(walkers.states.data(), walkers.starts.size(), starts.row_size()));
-    const std::vector<float> estimates = EstimateChanged(expander, stop);
+    const ConstRows states(walkers.states.data(), walkers.starts.size(), starts.row_size());
+    expander.Expand(states);
+    const std::vector<float> values = evaluate(states);
     Walkers remaining;
     for (std::size_t i = 0; i < walkers.starts.size(); ++i) {
       const std::size_t start = walkers.starts[i];
@@ -67,7 +69,7 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
       const auto goals = expander.is_goal().subspan(first, num_actions);
       const auto actions = Changed<Action>(expander.unchanged().subspan(first, num_actions));
       const std::optional<Action> best =
-          GreedyAction(domain.spec(), actions, std::span(estimates).subspan(first, num_actions));
+          choose(actions, std::span(values).subspan(first, num_actions));
       if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
         taken[start] = step;
       } else if (best && step < most_actions[start]) {
@@ -77,6 +79,42 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
     walkers = std::move(remaining);
   }
   return taken;
+}
+
+// The action with the least value.
+std::optional<Action> LeastAction(std::span<const Action> actions, std::span<const float> values) {
+  return BestAction(actions, [&](Action action) { return values[action]; });
+}
+
+}  // namespace
+
+std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, Evaluator& evaluator,
+                                                         std::size_t evaluate_rows,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  Expander expander(domain, evaluator, evaluate_rows);
+  return Descend(
+      domain, expander, starts, most_actions,
+      [&](ConstRows /*states*/) { return EstimateChanged(expander, stop); },
+      [&](std::span<const Action> actions, std::span<const float> estimates) {
+        return GreedyAction(domain.spec(), actions, estimates);
+      });
+}
+
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
+                                                         std::size_t evaluate_rows,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop) {
+  Expander expander(domain, policy, evaluate_rows);
+  return Descend(
+      domain, expander, starts, most_actions,
+      [&](ConstRows states) {
+        const std::span<const float> values = expander.EstimateActions(policy, states, stop);
+        return std::vector<float>(values.begin(), values.end());
+      },
+      LeastAction);
 }
 
 namespace {
@@ -117,6 +155,17 @@ Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std:
   std::vector<float> rest(values.begin(), values.end());
   for (std::size_t a = 0; a < rest.size(); ++a) rest[a] -= domain.spec().action_costs[a];
   return BestOf(domain.spec(), expander, rest);
+}
+
+Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return {};
+  Expander expander(domain, policy);
+  expander.Expand(ConstRows(state));
+  const std::span<const float> values =
+      expander.EstimateActions(policy, ConstRows(state), StopSignal());
+  Hint hint{.action = LeastAction(Changed<Action>(expander.unchanged()), values)};
+  if (hint.action) hint.probability = std::exp(-values[*hint.action]);
+  return hint;
 }
 
 }  // namespace tandem

@@ -23,11 +23,20 @@ std::vector<std::optional<std::int64_t>> DescendGreedily(const Domain& domain, E
                                                          std::span<const std::int64_t> most_actions,
                                                          const StopSignal& stop);
 
+/// The same descent with a policy: takes the most probable action that changes the state. Each
+/// state is evaluated once, and its children are not.
+std::vector<std::optional<std::int64_t>> DescendByPolicy(const Domain& domain, QEvaluator& policy,
+                                                         std::size_t evaluate_rows,
+                                                         ConstRows starts,
+                                                         std::span<const std::int64_t> most_actions,
+                                                         const StopSignal& stop);
+
 /// Hint is the advice of a network for one state.
 struct Hint {
-  float estimate = 0;            ///< estimated cost-to-go of the state; 0 in a goal
-  std::optional<Action> action;  ///< the best action; nothing in a goal or if no action applies
-  float rest = 0;                ///< estimated cost-to-go after that action
+  float estimate = 0;                ///< estimated cost-to-go of the state; 0 in a goal
+  std::optional<Action> action;      ///< the best action; nothing in a goal or if no action applies
+  float rest = 0;                    ///< estimated cost-to-go after that action
+  std::optional<float> probability;  ///< of the action, from a policy, which estimates no costs
 };
 
 /// Evaluates the state and its children with a V net. The best action has the least sum of its cost
@@ -39,5 +48,9 @@ Hint HintByStates(const Domain& domain, Evaluator& v_net, std::span<const std::u
 /// Evaluates the state once with a Q net. The estimate of the state is the action's cost plus
 /// `rest` of the best action. In all else it is like HintByStates.
 Hint HintByActions(const Domain& domain, QEvaluator& q_net, std::span<const std::uint8_t> state);
+
+/// Evaluates the state once with a policy. The best action is the most probable one that changes
+/// the state; ties go to the first action. Throws like Expander::EstimateActions.
+Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std::uint8_t> state);
 
 }  // namespace tandem

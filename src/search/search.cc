@@ -37,7 +37,7 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
       return std::make_unique<AStar>(domain, network, config);
     case SearchMethod::kBeam:
       return std::make_unique<BeamSearch>(domain, network, config,
-                                          config.network.head == Head::kQ ? &network : nullptr);
+                                          config.network.head == Head::kV ? nullptr : &network);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -116,7 +116,7 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   if (rows == 0) return 1;
   std::int64_t needed = 1;
   if (config.generate.search != GenerateSearch::kNone) needed = config.generate.search_iterations;
-  if (config.generate.target == Target::kWalkLength) needed = config.generate.max_scramble;
+  if (LabelsWholeWalks(config.generate.target)) needed = config.generate.max_scramble;
   return (needed + rows - 1) / rows;
 }
 

@@ -59,7 +59,7 @@ class Entries {
 void Insert(TensorDict& dict, const std::string& name, const ValidationResult& result) {
   TensorDict inner = MakeTensorDict();
   inner.insert("solve_rate", result.solve_rate);
-  inner.insert("value_error", result.value_error);
+  if (result.value_error) inner.insert("value_error", *result.value_error);
   dict.insert(name, inner);
 }
 
@@ -151,7 +151,9 @@ std::optional<ValidationResult> ResultIn(const Entries& entries, const char* nam
   if (!entries.Has(name)) return std::nullopt;
   const Entries result = entries.Dict(name);
   return ValidationResult{.solve_rate = result.Real("solve_rate"),
-                          .value_error = result.Real("value_error")};
+                          .value_error = result.Has("value_error")
+                                             ? std::optional(result.Real("value_error"))
+                                             : std::nullopt};
 }
 
 Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {

@@ -35,7 +35,7 @@ Components::Components(Config run_config, std::shared_ptr<Device> device_used,
       net(MakeNet(from)),
       target(MakeTarget()),
       shards(MakeShards(from)),
-      loader(*device, ExampleSchema(domain->spec(), config.network.head), config, shards.get()),
+      loader(*device, ExampleSchema(domain->spec(), config), config, shards.get()),
       trainer(*net, target.get(), loader, *device, config),
       parts{.trainer = trainer, .progress = progress} {
   if (generates()) MakeGenerator();
@@ -74,7 +74,7 @@ std::unique_ptr<InferenceNet> Components::MakeTarget() const {
 std::unique_ptr<ShardLoader> Components::MakeShards(const Checkpoint* from) const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
-  set.CheckFits(domain->spec(), ExampleSchema(domain->spec(), config.network.head));
+  set.CheckFits(domain->spec(), config.network.head);
   return std::make_unique<ShardLoader>(*device, std::move(set), config,
                                        from != nullptr ? from->Position() : std::nullopt);
 }

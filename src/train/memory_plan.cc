@@ -32,7 +32,7 @@ class Planner {
       : config_(config),
         domain_(MakeDomain(config.domain.full_name())),
         spec_(domain_->spec()),
-        schema_(ExampleSchema(spec_, config.network.head)),
+        schema_(ExampleSchema(spec_, config)),
         sync_main_(config.pipeline.mode == Mode::kSyncMain),
         last_(*config.train.max_updates - 1),
         rows_(config.live_rows_of(last_)) {}

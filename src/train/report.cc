@@ -68,10 +68,20 @@ std::vector<std::string> DescribeData(const DataReport& report, const std::strin
   return lines;
 }
 
+namespace {
+
+nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
+  if (!result) return nullptr;
+  nlohmann::ordered_json json = {{"solve_rate", RoundedReal(result->solve_rate)}};
+  if (result->value_error) json[ErrorKey(config)] = RoundedReal(*result->value_error);
+  return json;
+}
+
+}  // namespace
+
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
   const std::string error = ErrorKey(config);
-  nlohmann::ordered_json json = {{"solve_rate", RoundedReal(report.solve_rate)},
-                                 {error, RoundedReal(report.value_error)}};
+  nlohmann::ordered_json json = ToJson(report, config);
   for (const auto& [length, value] : report.by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
   }
@@ -113,12 +123,6 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
 }
 
 namespace {
-
-nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, const Config& config) {
-  if (!result) return nullptr;
-  return {{"solve_rate", RoundedReal(result->solve_rate)},
-          {ErrorKey(config), RoundedReal(result->value_error)}};
-}
 
 const char* EndedBy(RunEnd end) {
   switch (end) {
@@ -223,12 +227,13 @@ std::string ErrorKey(const Config& config) {
   return config.validation.file.empty() ? "walk_length_error" : "value_error";
 }
 
-std::string DescribeValueError(double error, const Config& config) {
+std::string DescribeValueError(std::optional<double> error, const Config& config) {
+  if (!error) return "";
   if (!config.validation.file.empty()) {
-    return fmt::format(", error against optimal lengths {:.2f}", error);
+    return fmt::format(", error against optimal lengths {:.2f}", *error);
   }
   if (NeedsNetwork(config.generate.target)) return "";
-  return fmt::format(", error against walk lengths {:.2f}", error);
+  return fmt::format(", error against walk lengths {:.2f}", *error);
 }
 
 std::string DescribeLearning(const RunCounters& run, const Config& config) {
@@ -258,13 +263,14 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
     return fmt::format("the network has got worse: {}; lower optimizer.learning_rate (now {})",
                        both, config.optimizer.learning_rate);
   }
-  const bool error_counts = !DescribeValueError(0, config).empty();
-  if (error_counts && now.value_error < kLowerError * start.value_error) {
+  const bool error_counts =
+      start.value_error && !DescribeValueError(now.value_error, config).empty();
+  if (error_counts && *now.value_error < kLowerError * *start.value_error) {
     return fmt::format(
         "the network is learning, but does not solve more states yet: {}; the error against {} "
         "lengths fell from {:.2f} to {:.2f}",
-        both, config.validation.file.empty() ? "walk" : "optimal", start.value_error,
-        now.value_error);
+        both, config.validation.file.empty() ? "walk" : "optimal", *start.value_error,
+        *now.value_error);
   }
   if (start.solve_rate > 0.5) {
     return "the network solves about as many states as before training: " + both;

@@ -64,8 +64,8 @@ struct RunSummary : RunCounters {
   std::optional<ProductReport> products;  ///< unless the run was stopped
 };
 
-/// Returns the entries of a validation: `solve_rate`, and the error under its ErrorKey, both
-/// overall and by length.
+/// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error
+/// under its ErrorKey, overall and by length.
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config);
 
 /// Returns a flat object for an update. `counters` are those after the update. `validation` is the
@@ -91,8 +91,8 @@ std::string ErrorKey(const Config& config);
 
 /// Returns ", error against walk lengths 2.49". Returns "" for value iteration without a validation
 /// file, because walks then overestimate the costs that the network learns and the error says
-/// little.
-std::string DescribeValueError(double error, const Config& config);
+/// little, and for a policy, which has no error.
+std::string DescribeValueError(std::optional<double> error, const Config& config);
 
 /// Returns a sentence that says whether the network is learning. Compares the share of validation
 /// states that greedy descent solves with the share before training.

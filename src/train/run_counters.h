@@ -9,10 +9,11 @@ namespace tandem {
 
 /// `ValidationResult` says how good a network is on the validation states.
 struct ValidationResult {
-  double solve_rate = 0;   ///< share of the states that greedy descent solves
-  double value_error = 0;  ///< root mean square of estimate minus length, in units of cost; a
-                           ///< scramble's length is an upper bound of the true cost-to-go, so
-                           ///< even a perfect network has an error
+  double solve_rate = 0;  ///< share of the states that greedy descent solves
+  /// Root mean square of estimate minus length, in units of cost. A scramble's length is an upper
+  /// bound of the true cost-to-go, so even a perfect network has an error. Nothing with a policy,
+  /// which estimates no costs.
+  std::optional<double> value_error = 0;
 };
 
 /// `LengthError` is the value error of the states of one length.
@@ -23,7 +24,7 @@ struct LengthError {
 
 /// `ValidationReport` adds the value error by length.
 struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;  ///< sorted by length
+  std::vector<LengthError> by_length;  ///< sorted by length; empty with a policy
 };
 
 /// `RunCounters` holds what a run has done so far.

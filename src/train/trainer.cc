@@ -1,12 +1,13 @@
 #include "train/trainer.h"
 
-#include <ATen/core/Reduction.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/stopwatch.h"
@@ -22,6 +23,11 @@ namespace {
 double ValueOf(const at::Tensor& scalar) {
   const Span span(Phase::kWaitForDevice);
   return scalar.item<double>();
+}
+
+// The sum of all weights, for division: if all outputs are masked, the loss is 0 and not 0 / 0.
+at::Tensor SumOf(const at::Tensor& weights) {
+  return weights.sum().clamp_min(std::numeric_limits<float>::min());
 }
 
 }  // namespace
@@ -147,22 +153,38 @@ at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
   const std::int64_t parts = config_.accumulation_steps;
   if (parts == 1) return LossOf(batch);
   const std::int64_t rows = batch.targets.size(0) / parts;
-  return LossOf({.inputs = batch.inputs.narrow(0, part * rows, rows),
-                 .targets = batch.targets.narrow(0, part * rows, rows)}) /
-         static_cast<double>(parts);
+  const auto rows_of = [&](const at::Tensor& tensor) {
+    return tensor.narrow(0, part * rows, rows);
+  };
+  Batch piece{.inputs = rows_of(batch.inputs), .targets = rows_of(batch.targets)};
+  if (!batch.weights.defined()) return LossOf(piece) / static_cast<double>(parts);
+  piece.weights = rows_of(batch.weights);
+  return LossOf(piece) * (piece.weights.sum() / SumOf(batch.weights));
 }
 
 at::Tensor TorchTrainer::LossOf(const Batch& batch) {
-  at::Tensor estimates;
+  at::Tensor outputs;
   {
     const ScopedAutocast autocast(device_.torch().type(), config_.precision == Precision::kBf16);
-    estimates = net_.Forward(one_hot_(batch.inputs));
+    outputs = net_.Forward(one_hot_(batch.inputs));
+  }
+  if (!batch.weights.defined()) return LossOf(outputs, batch.targets, at::Reduction::Mean);
+  const at::Tensor losses = LossOf(outputs, batch.targets, at::Reduction::None);
+  return (losses * batch.weights).sum() / SumOf(batch.weights);
+}
+
+// Without a reduction, returns the loss of each output. A policy has one loss per row, so its rows
+// have no weights.
+at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& targets,
+                                at::Reduction::Reduction reduction) const {
+  if (net_.spec().layers.head == Head::kPolicy) {
+    return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
   }
   switch (config_.loss) {
     case Loss::kSquared:
-      return at::mse_loss(estimates, batch.targets);
+      return at::mse_loss(outputs, targets, reduction);
     case Loss::kHuber:
-      return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, config_.huber_delta);
+      return at::huber_loss(outputs, targets, reduction, config_.huber_delta);
   }
   throw Error("LossOf: unknown loss; this is a bug in Tandem");
 }

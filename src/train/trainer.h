@@ -1,6 +1,8 @@
 // Trains a network with LibTorch.
 #pragma once
 
+#include <ATen/core/Reduction.h>
+
 #include <memory>
 #include <optional>
 
@@ -16,7 +18,9 @@
 
 namespace tandem {
 
-/// TorchTrainer fits the network's estimates to the targets. It works on the device's main stream.
+/// TorchTrainer fits the network's outputs to the targets: estimated costs by train.loss, and the
+/// actions of a policy by cross-entropy. If rows have weights w, the loss of a batch is the sum of
+/// w times loss over all outputs, divided by the sum of w. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
@@ -53,6 +57,8 @@ class TorchTrainer final : public Trainer {
 
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
+  at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
+                    at::Reduction::Reduction reduction) const;
 
   ResNetFC& net_;
   InferenceNet* target_;

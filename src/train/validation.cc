@@ -132,8 +132,9 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
 
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure) {
   const auto key = [&](const ValidationResult& r) {
-    return measure == Measure::kSolveRate ? std::tuple(r.solve_rate, -r.value_error)
-                                          : std::tuple(-r.value_error, r.solve_rate);
+    const double error = r.value_error.value_or(0);
+    return measure == Measure::kSolveRate ? std::tuple(r.solve_rate, -error)
+                                          : std::tuple(-error, r.solve_rate);
   };
   return key(result) > key(than);
 }
@@ -143,6 +144,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
     : domain_(domain),
       device_(device),
       config_(config.validation),
+      head_(network.layers.head),
       threads_(static_cast<int>(*config.inference.threads)),
       evaluate_rows_(static_cast<std::size_t>(config.inference.batch_size)),
       validation_set_(MakeValidationSet(domain, config)),
@@ -177,12 +179,18 @@ ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop
   net_.Load(net);
   std::vector<std::int64_t> most = validation_set_.lengths;
   for (std::int64_t& length : most) length *= 2;
-  const auto taken =
-      DescendGreedily(domain_, net_, evaluate_rows_, validation_set_.rows(), most, stop);
+  const ConstRows states = validation_set_.rows();
+  const auto taken = head_ == Head::kPolicy
+                         ? DescendByPolicy(domain_, net_, evaluate_rows_, states, most, stop)
+                         : DescendGreedily(domain_, net_, evaluate_rows_, states, most, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
-  MeasureValueErrors(report);
+  if (head_ == Head::kPolicy) {
+    report.value_error.reset();
+  } else {
+    MeasureValueErrors(report);
+  }
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -57,7 +58,7 @@ std::unique_ptr<SquaredErrors> MakeSquaredErrors(MetricsPlace place,
                                                  c10::Device device);
 
 /// Returns whether `result` is better than `than` by `measure`. If they are equal, compares them by
-/// the other measure.
+/// the other measure, if there is one.
 bool IsBetter(const ValidationResult& result, const ValidationResult& than, Measure measure);
 
 /// `Validator` owns the validation states and tests networks on them. Only the main thread uses it.
@@ -67,8 +68,8 @@ class Validator {
   /// same errors as MakeValidationSet.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device, const Config& config);
 
-  /// Validates `net`. Greedy descent gives up on a state after twice its length. Waits for the
-  /// device. Throws Stopped once `stop` is reached.
+  /// Validates `net`. A policy descends by its most probable actions. Greedy descent gives up on a
+  /// state after twice its length. Waits for the device. Throws Stopped once `stop` is reached.
   ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
 
  private:
@@ -85,6 +86,7 @@ class Validator {
   const Domain& domain_;
   Device& device_;
   const ValidationConfig config_;
+  const Head head_;
   const int threads_;
   const std::size_t evaluate_rows_;
   const ValidationSet validation_set_;

@@ -1,5 +1,6 @@
 """tandem play with a trained network: hints and solutions."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -45,6 +46,27 @@ class Advice(CliTest):
         self.check_hints_lead_home(
             self.train(LEARNS, "--set", "network.head=q", "--set",
                        "generate.target=capped_value_iteration"))
+
+    def test_hints_of_a_sparse_q_net_lead_to_the_goal(self):
+        self.check_hints_lead_home(self.train(LEARNS, "--set", "network.head=q"))
+
+    def test_a_policy_hints_its_most_probable_move_and_solves(self):
+        run = self.train(LEARNS, "--set", "network.head=policy", "--set", "generate.target=policy")
+        out = self.play("hint\nL\nhint\nU\nhint\n", "npuzzle:3", "--model", run, "--state",
+                        "1 2 3 4 0 5 7 8 6")
+        hints = [line for line in out.splitlines() if "probable" in line or line == "this is a goal"]
+        self.assertRegex(hints[0], r"^most probable move L, \d+ %$")
+        self.assertRegex(hints[1], r"^most probable move U, \d+ %$")
+        self.assertEqual(hints[-1], "this is a goal")
+        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
+        out, _ = self.run_tandem("solve", "--model", run, "--states", states)
+        self.assertEqual(json.loads(out)["moves"], "L U")
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                   "astar", code=2)
+        self.assertIn("a policy gives only probabilities of actions", error)
+        _, error = self.run_tandem("play", "npuzzle:3", "--model", run, "--set",
+                                   "search.method=astar", code=2)
+        self.assertIn("Set search.method to beam", error)
 
     def test_solve_does_not_change_the_state(self):
         run = self.train(SMALL)

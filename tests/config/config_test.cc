@@ -231,7 +231,7 @@ TEST(Config, ContradictionErrorNamesBothKeysAndWhereTheyWereSet) {
 TEST(Config, SearchNeedsATargetThatLabelsAnyState) {
   EXPECT_EQ(ErrorFor("generate:\n  search: greedy\n"),
             "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
-            "default): a search leaves the random walk, so the walk's length does not label its "
+            "default): a search leaves the random walk, so the walk does not label its "
             "states. Set generate.target to value_iteration or capped_value_iteration.");
   EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
   EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
@@ -249,7 +249,7 @@ TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
   EXPECT_EQ(ErrorFor(mode + replay),
             begins +
                 "`generate.target: walk_length` (the default): sync_main labels rows with the "
-                "target network, which walk_length does not use. Set generate.target to "
+                "target network, which walk_length and policy do not use. Set generate.target to "
                 "value_iteration or capped_value_iteration.");
   EXPECT_EQ(ErrorFor(mode + "generate: {target: value_iteration}\n" + replay),
             begins +

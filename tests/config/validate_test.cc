@@ -116,6 +116,29 @@ TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
                       "pipeline.mode", "searches overlap with training");
 }
 
+TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
+  const std::vector<std::string> policy = {"network.head=policy", "generate.target=policy"};
+  EXPECT_EQ(ErrorOf(policy), "");
+  for (const char* target : {"walk_length", "value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=policy", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "labels states with costs");
+  }
+  for (const char* head : {"v", "q"}) {
+    ExpectContradiction({"generate.target=policy", std::string("network.head=") + head},
+                        "generate.target", "network.head", "labels states with an action");
+  }
+  ExpectContradiction(With(policy, {"search.method=astar"}), "search.method", "network.head",
+                      "a policy gives only probabilities");
+  ExpectContradiction(With(policy, {"validation.best_by=value_error"}), "validation.best_by",
+                      "network.head", "estimates no costs");
+  ExpectContradiction(With(policy, {"train.loss=huber"}), "train.loss", "network.head",
+                      "cross-entropy");
+  ExpectContradiction(With(policy, {"generate.search=greedy"}), "generate.search",
+                      "generate.target", "leaves the random walk");
+  // Examples on disk have their own labels.
+  EXPECT_EQ(ErrorOf(With(kShards, {"network.head=policy"})), "");
+}
+
 TEST(Validate, SearchMustEndWithinABuffer) {
   const std::vector<std::string> search = {"generate.target=value_iteration",
                                            "generate.search=astar", "train.batch_size=10",

@@ -1,6 +1,9 @@
 // Tests the rules of the ring of batches on a device that records its calls.
 #include "data/loader.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -155,6 +158,33 @@ TEST(WithoutPrefetch, HandsOutTheSameBatchesAsWithPrefetch) {
   for (const std::int64_t update : {0, 1}) {
     EXPECT_EQ(Order(loader, rows, update, 20), Order(prefetching, rows, update, 20));
   }
+}
+
+TEST(Weights, TravelWithTheirRows) {
+  RecordingDevice device;
+  Schema schema = kSchema;
+  schema.columns.push_back({.name = "weight", .type = ElementType::kFloat32, .width = 1});
+  DataBuffer rows(schema, 20);
+  for (std::size_t i = 0; i < 20; ++i) {
+    rows.floats(kTargetColumn)[i] = static_cast<float>(i);
+    rows.floats(kWeightColumn)[i] = static_cast<float>(100 + i);
+  }
+  BufferLoader loader(device, schema, 10, {.depth = 2}, 1);
+  const auto source = loader.Open(rows, 0);
+  for (int n = 0; n < 2; ++n) {
+    const Batch batch = source->Next();
+    EXPECT_TRUE(at::equal(batch.weights, batch.targets + 100));
+  }
+}
+
+TEST(Weights, AreOneForBatchesThatHaveNone) {
+  const auto numbers = [](float value) { return at::full({2, 3}, value); };
+  const Batch with{.inputs = numbers(1), .targets = numbers(2), .weights = numbers(0.5)};
+  const Batch without{.inputs = numbers(3), .targets = numbers(4)};
+  const Batch both = Concatenate({with, without});
+  EXPECT_TRUE(at::equal(both.weights, at::cat({numbers(0.5), numbers(1)})));
+  EXPECT_TRUE(at::equal(both.targets, at::cat({numbers(2), numbers(4)})));
+  EXPECT_FALSE(Concatenate({without, without}).weights.defined());
 }
 
 // 23 rows make two batches of ten and one of three.

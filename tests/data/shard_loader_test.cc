@@ -1,6 +1,7 @@
 // Tests batches from shards: their order, and the effects of damage.
 #include "data/shard_loader.h"
 
+#include <ATen/ops/equal.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -124,6 +125,23 @@ TEST_F(ShardLoaderTest, EveryEpochHasEveryRowOnceInADifferentOrder) {
   EXPECT_EQ(loader->position().rows, 2 * kRows);
   EXPECT_GT(loader->disk().bytes, 2 * kRows * 13);
   EXPECT_GT(loader->transfer().bytes, 2 * kRows * 13);
+}
+
+TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
+  Config config = Puzzle8Config();
+  config.network.head = Head::kQ;
+  const TempFolder folder;
+  MakeShards(folder.path(), SmallShards(), {}, config);
+  ShardLoader loader(*device_, ShardSet(folder.path()), With(0), std::nullopt);
+  loader.UseBatchSize(200);  // more than a chunk
+  const auto source = loader.Open();
+  for (int i = 0; i < 5; ++i) {
+    const Batch batch = source->Next();
+    ASSERT_TRUE(batch.weights.defined());
+    // An output has a label if and only if it has a weight.
+    EXPECT_TRUE(at::equal(batch.weights, batch.targets.gt(0).to(at::kFloat)));
+  }
+  EXPECT_FALSE(Make()->Open()->Next().weights.defined());
 }
 
 TEST_F(ShardLoaderTest, OrderDependsOnTheSeedOnly) {

@@ -277,13 +277,33 @@ TEST(ShardSet, RejectsExamplesOfAnotherPuzzleAndNamesBoth) {
   MakeShards(folder.path());
   const ShardSet set(folder.path());
   const auto cube = MakeDomain("cube3"), puzzle = MakeDomain("npuzzle:3");
-  EXPECT_NO_THROW(set.CheckFits(puzzle->spec(), ExampleSchema(puzzle->spec())));
-  EXPECT_THAT(MessageOf([&] { set.CheckFits(cube->spec(), ExampleSchema(cube->spec())); }),
+  EXPECT_NO_THROW(set.CheckFits(puzzle->spec(), Head::kV));
+  EXPECT_THAT(MessageOf([&] { set.CheckFits(cube->spec(), Head::kV); }),
               AllOf(HasSubstr("npuzzle:3"), HasSubstr("input:uint8:9"), HasSubstr("expected cube3"),
                     HasSubstr("input:uint8:54")));
-  EXPECT_THAT(
-      MessageOf([&] { set.CheckFits(puzzle->spec(), ExampleSchema(puzzle->spec(), Head::kQ)); }),
-      HasSubstr("target:float32:4"));
+  EXPECT_THAT(MessageOf([&] { set.CheckFits(puzzle->spec(), Head::kQ); }),
+              HasSubstr("target:float32:4"));
+}
+
+TEST(ShardSet, LabelsOfAPolicyAndOfAQNetFitOnlyTheirOwnHead) {
+  const TempFolder q_folder, policy_folder;
+  Config config = Puzzle8Config();
+  config.network.head = Head::kQ;
+  MakeShards(q_folder.path(), SmallShards(), {}, config);
+  config.network.head = Head::kPolicy;
+  config.generate.target = Target::kPolicy;
+  MakeShards(policy_folder.path(), SmallShards(), {}, config);
+  const auto puzzle = MakeDomain("npuzzle:3");
+  const ShardSet q(q_folder.path()), policy(policy_folder.path());
+  EXPECT_TRUE(HasWeights(q.spec().schema));
+  EXPECT_FALSE(HasWeights(policy.spec().schema));
+  EXPECT_NO_THROW(q.CheckFits(puzzle->spec(), Head::kQ));
+  EXPECT_NO_THROW(policy.CheckFits(puzzle->spec(), Head::kPolicy));
+  EXPECT_THAT(MessageOf([&] { policy.CheckFits(puzzle->spec(), Head::kQ); }),
+              HasSubstr("set network.head to policy"));
+  EXPECT_THAT(MessageOf([&] { q.CheckFits(puzzle->spec(), Head::kPolicy); }),
+              HasSubstr("`network.head: policy` cannot learn from examples with generate.target "
+                        "walk_length"));
 }
 
 TEST(ShardSet, IgnoresOtherFilesInTheFolder) {

@@ -73,6 +73,36 @@ TEST(RandomWalk, WalkOfASeedNeverChanges) {
   EXPECT_EQ(cube->FormatState(state), "FFBUUFRRBRLLFRFLDFBBUDFDDLBFBDBDBFLRLRDLLRLURURUUBUUDD");
 }
 
+TEST(RandomWalk, KnowingTheNextActionDoesNotChangeTheWalk) {
+  const auto cube = MakeDomain("cube3");
+  std::vector<std::uint8_t> asked_state(54), state(54);
+  RandomWalk asked(*cube, Random(1, Purpose::kScramble, 2, 3), asked_state);
+  RandomWalk walk(*cube, Random(1, Purpose::kScramble, 2, 3), state);
+  for (int step = 0; step < 20; ++step) {
+    const std::optional<Action> next = asked.NextAction();
+    EXPECT_EQ(asked.NextAction(), next);
+    asked.Step();
+    walk.Step();
+    EXPECT_EQ(asked.back(), cube->spec().inverse_actions[*next]);
+    EXPECT_EQ(asked_state, state);
+  }
+}
+
+TEST(RandomWalk, DistinctActionsAreTakenOnceAndThenTheStateStays) {
+  const auto lights = MakeDomain("lights_out:3");
+  State state(9);
+  RandomWalk walk(*lights, Random(1, Purpose::kScramble), state, WalkKind::kDistinctActions);
+  for (std::size_t step = 1; step <= 9; ++step) {
+    walk.Step();
+    EXPECT_EQ(std::set(walk.taken().begin(), walk.taken().end()).size(), step);
+    EXPECT_EQ(walk.back(), walk.taken().back());
+  }
+  const State end = state;
+  walk.Step();
+  EXPECT_EQ(state, end);
+  EXPECT_EQ(walk.taken().size(), 9U);
+}
+
 TEST(RandomWalk, TurnsBackOnlyInDeadEnds) {
   const PathDomain path(5);
   std::vector<std::uint8_t> state(1);
@@ -159,6 +189,62 @@ TEST(WalkLength, QNetLabelIsTheWalkLengthAfterEachAction) {
       EXPECT_EQ(rows.floats(kTargetColumn)[2 * i + action], 1 + RingDomain::Distance(child));
     }
   }
+}
+
+// The steps of a walk on the cube, read from its consecutive rows.
+TEST(WalkLength, QNetLabelsOnlyTheStepBackAndTheNextStepOfTheWalk) {
+  const auto cube = MakeDomain("cube3");
+  constexpr std::size_t kLength = 10;
+  WalkLengthGenerator generator(
+      *cube, GeneratorConfig({.max_scramble = kLength, .workers = 2, .chunk_rows = 7}, Head::kQ));
+  const DataBuffer rows = Filled(generator, {.update = 3, .rows = 200});
+  ASSERT_TRUE(HasWeights(rows.schema()));
+  for (std::size_t i = 0; i < 200; ++i) {
+    const auto labels = rows.floats(kTargetColumn).subspan(12 * i, 12);
+    const auto weights = rows.floats(kWeightColumn).subspan(12 * i, 12);
+    const auto length = static_cast<float>(i % kLength + 1);
+    EXPECT_EQ(std::ranges::count(weights, 1.0F), 2);
+    EXPECT_EQ(std::ranges::count(weights, 0.0F), 10);
+    for (Action action = 0; action < 12; ++action) {
+      if (weights[action] == 0) continue;
+      std::vector<std::uint8_t> child(54);
+      std::ranges::copy(rows.column(kInputColumn)[i], child.begin());
+      cube->Apply(Rows(std::span(child)), {&action, 1});
+      if (labels[action] == length) {
+        if (i % kLength == 0) {
+          EXPECT_TRUE(IsGoal(*cube, child));
+        } else {
+          EXPECT_TRUE(std::ranges::equal(child, rows.column(kInputColumn)[i - 1]));
+        }
+      } else {
+        EXPECT_EQ(labels[action], length + 2);
+        if (i % kLength + 1 == kLength) continue;
+        EXPECT_TRUE(std::ranges::equal(child, rows.column(kInputColumn)[i + 1]));
+      }
+    }
+  }
+}
+
+TEST(WalkLength, InDeadEndsQNetLabelsTheStepBack) {
+  const PathDomain path(3);
+  WalkLengthGenerator generator(path, GeneratorConfig({.max_scramble = 2}, Head::kQ));
+  const DataBuffer rows = Filled(generator, {.rows = 2});
+  EXPECT_EQ(rows.floats(kTargetColumn)[0], 1);  // cell 1: left leads to the goal, right on
+  EXPECT_EQ(rows.floats(kTargetColumn)[1], 3);
+  EXPECT_EQ(rows.floats(kTargetColumn)[2], 2);  // cell 2: only the step back applies
+  EXPECT_EQ(rows.floats(kWeightColumn)[3], 0);
+}
+
+TEST(WalkLength, StatesOfAQNetAreThoseOfAVNet) {
+  const auto cube = MakeDomain("cube3");
+  WalkLengthGenerator v(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 50}));
+  WalkLengthGenerator q(*cube, GeneratorConfig({.max_scramble = 9, .chunk_rows = 31}, Head::kQ));
+  WalkLengthGenerator again(*cube, GeneratorConfig({.max_scramble = 9}, Head::kQ));
+  const FillRequest request{.update = 5, .first_row = 4, .rows = 300};
+  const DataBuffer q_rows = Filled(q, request);
+  EXPECT_TRUE(std::ranges::equal(Filled(v, request).column(kInputColumn).bytes(),
+                                 q_rows.column(kInputColumn).bytes()));
+  EXPECT_TRUE(std::ranges::equal(Filled(again, request).bytes(), q_rows.bytes()));
 }
 
 TEST(ValueIteration, QNetLabelIsTheBackupOfEachAction) {

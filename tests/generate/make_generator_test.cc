@@ -72,13 +72,22 @@ TEST_F(MakeGeneratorTest, WalksUseSeedAndLength) {
   EXPECT_TRUE(recorder_.sizes.empty());
 }
 
-TEST_F(MakeGeneratorTest, QNetWalksHaveALabelPerAction) {
+TEST_F(MakeGeneratorTest, QNetWalksHaveWeightsAndOtherQTargetsHaveNone) {
   Config config = MakeConfig(Target::kWalkLength);
   config.network.head = Head::kQ;
-  for (const float label : Rows(config).floats(kTargetColumn))
-    EXPECT_LE(std::abs(label - 4.5), 4.5);
   const DataBuffer rows = Rows(config);
-  EXPECT_GE(std::ranges::min(rows.floats(kTargetColumn).last(12)), 1);
+  EXPECT_EQ(std::ranges::count(rows.floats(kWeightColumn), 1.0F), 2 * kRows);
+  EXPECT_EQ(std::ranges::max(rows.floats(kTargetColumn)), 7 + 2);
+  config.generate.target = Target::kValueIteration;
+  EXPECT_FALSE(HasWeights(Rows(config).schema()));
+}
+
+TEST_F(MakeGeneratorTest, PolicyWalksUseSeedAndLength) {
+  Config config = MakeConfig(Target::kPolicy);
+  config.network.head = Head::kPolicy;
+  ExpectOtherRows(config, [](Config& c) { c.seed = 4; });
+  ExpectOtherRows(config, [](Config& c) { c.generate.max_scramble = 8; });
+  EXPECT_EQ(std::ranges::count(Rows(config).floats(kTargetColumn), 1.0F), kRows);
 }
 
 TEST_F(MakeGeneratorTest, ScramblesUseSeedAndLength) {

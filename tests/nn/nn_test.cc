@@ -261,6 +261,26 @@ INSTANTIATE_TEST_SUITE_P(AllNormsAndActivations, Inference,
                                           testing::Values(Activation::kRelu, Activation::kLeakyRelu,
                                                           Activation::kSilu)));
 
+TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
+  NetworkSpec spec = SmallSpec(Norm::kLayer);
+  spec.layers.head = Head::kPolicy;
+  spec.outputs = 4;
+  const auto device = OpenDevice("cpu");
+  InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+                         *device);
+  inference.Load(ResNetFC(spec, 1));
+  const at::Tensor rows = RandomRows(3);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 3, 5);
+  std::vector<float> values(12), estimates(3);
+  inference.EvaluateActions(inputs, values);
+  for (std::size_t row = 0; row < 3; ++row) {
+    float sum = 0;
+    for (std::size_t a = 0; a < 4; ++a) sum += std::exp(-values[4 * row + a]);
+    EXPECT_NEAR(sum, 1, 1e-5);
+  }
+  EXPECT_THROW(inference.Evaluate(inputs, estimates), Error);
+}
+
 TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5

@@ -7,6 +7,7 @@
 #include "search/astar.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/roads_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
@@ -209,6 +210,44 @@ class SameValue final : public QEvaluator {
   int calls = 0, calls_of_actions = 0;
 };
 
+// A policy on the cities of a RoadsDomain with two actions.
+class CityPolicy final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    static constexpr float kSurprisals[][2] = {{9, 9}, {0.1F, 2}, {1, 1.1F}, {0.1F, 3},
+                                               {9, 9}, {1, 1},    {9, 9},    {9, 9}};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = kSurprisals[inputs[i / 2][0]][i % 2];
+    }
+  }
+};
+
+// Each action of city 3 is more probable than those of city 2, but the paths through city 3 are
+// less probable. The way to the goal is also more expensive.
+TEST(BeamSearch, PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  CityPolicy policy;
+  Config config{.search = {.beam_width = 2, .max_length = 5}};
+  config.network.head = Head::kPolicy;
+  const std::uint8_t start[] = {1};
+  const SearchResult result = MakeSearch(map, policy, config)->Solve(start, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
+  EXPECT_EQ(result.cost, 1 + 9 + 1);
+}
+
+TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  CityPolicy policy;
+  Config config{.search = {.beam_width = 1, .max_length = 9}};
+  config.network.head = Head::kPolicy;
+  const std::uint8_t start[] = {1};
+  const SearchResult result = MakeSearch(map, policy, config)->Solve(start, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kExhausted);  // it went to city 4, from which no road leads on
+  EXPECT_FALSE(result.best.has_value());
+}
+
 TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   const PancakeDomain pancakes(4);
   const State start = {3, 1, 0, 2};
@@ -228,6 +267,7 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kQ), 0);
   EXPECT_EQ(calls_of_q_values(SearchMethod::kBeam, Head::kV), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kPolicy), 0);
 }
 
 }  // namespace

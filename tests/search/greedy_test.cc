@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "domain/wrong_domains.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
@@ -45,6 +47,41 @@ TEST(Greedy, AnyNonzeroFlagIsAGoal) {
   const std::int64_t most[] = {9, 9, 9, 9};
   EXPECT_EQ(DescendGreedily(walker, wrong, 4096, kRows, most, StopSignal()),
             (Taken{0, 1, std::nullopt, std::nullopt}));
+}
+
+// A policy that prefers one action everywhere.
+class SameChoice final : public QEvaluator {
+ public:
+  explicit SameChoice(Action preferred) : preferred_(preferred) {}
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+  void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = -std::log(i % 2 == preferred_ ? 0.75F : 0.25F);
+    }
+  }
+
+ private:
+  const std::size_t preferred_;
+};
+
+TEST(Greedy, PolicyTakesItsMostProbableAction) {
+  const PathDomain path(10);
+  const std::int64_t most[] = {9, 9, 9, 8};
+  SameChoice left(0), right(1);
+  EXPECT_EQ(DescendByPolicy(path, left, 4096, kRows, most, StopSignal()),
+            (Taken{0, 1, 5, std::nullopt}));
+  EXPECT_EQ(DescendByPolicy(path, right, 4096, kRows, most, StopSignal()),
+            (Taken{0, 1, std::nullopt, std::nullopt}));
+}
+
+TEST(Greedy, HintOfAPolicyIsItsMostProbableActionThatApplies) {
+  const PathDomain path(10);
+  SameChoice right(1);
+  const std::uint8_t middle[] = {5}, end[] = {9}, goal[] = {0};
+  EXPECT_EQ(HintByPolicy(path, right, middle).action, 1);
+  EXPECT_FLOAT_EQ(HintByPolicy(path, right, middle).probability.value(), 0.75F);
+  EXPECT_EQ(HintByPolicy(path, right, end).action, 0);
+  EXPECT_FALSE(HintByPolicy(path, right, goal).action.has_value());
 }
 
 TEST(Greedy, StopSignalEndsTheDescent) {

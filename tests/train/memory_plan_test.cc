@@ -40,6 +40,8 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_EQ(plan.batches, 5 * 128 * (54 + 4) + order);
   EXPECT_EQ(plan.inference_inputs, 0);
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
+  // Each of the 12 actions has a label and a weight.
+  EXPECT_EQ(PlanFor(rows + "network: {head: q}").buffers, 2 * 2 * 128 * (54 + 12 * (4 + 4)));
 }
 
 TEST(MemoryPlan, CountsValidationAndInferenceBatches) {

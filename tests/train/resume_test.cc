@@ -184,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, Resume,
     testing::Values(
         std::vector<std::string>{"generate.target=walk_length"},
+        std::vector<std::string>{"generate.target=walk_length", "network.head=q"},
+        std::vector<std::string>{"generate.target=policy", "network.head=policy"},
         std::vector<std::string>{"generate.target=value_iteration"},
         std::vector<std::string>{"generate.target=value_iteration", "inference.precision=bf16"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential"},

@@ -81,6 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Source{"walk_length", false, {"generate.target=walk_length"}},
                     Source{"value_iteration", true, {"generate.target=value_iteration"}},
                     Source{"replay", false, {"replay.updates=2"}},
+                    Source{"sparse_q_with_replay", false, {"network.head=q", "replay.updates=2"}},
+                    Source{"policy", false, {"network.head=policy", "generate.target=policy"}},
                     Source{"greedy_with_replay",
                            true,
                            {"generate.target=capped_value_iteration", "generate.search=greedy",

@@ -3,6 +3,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "data/loader.h"
@@ -26,6 +27,14 @@ Config SmallConfig(const OptimizerConfig& optimizer = {.learning_rate = 0.01}) {
   config.train.precision = Precision::kFp32;
   config.inference = {.batch_size = 4, .threads = 1, .precision = Precision::kFp32};
   return config;
+}
+
+// Two rows for a network with two outputs.
+Batch TwoRows(const std::vector<float>& targets, const std::vector<float>& weights = {}) {
+  Batch batch{.inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+              .targets = at::tensor(targets).view({2, 2})};
+  if (!weights.empty()) batch.weights = at::tensor(weights).view({2, 2});
+  return batch;
 }
 
 struct Parts {
@@ -136,6 +145,63 @@ TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
       .targets = at::tensor({0.25F, 3.0F}).view({2, 1})};
   // 0.25^2 / 2 and 0.5 * (3 - 0.5 / 2)
   EXPECT_FLOAT_EQ(parts.trainer.Step(batch, 0).item<float>(), (0.03125F + 1.375F) / 2);
+}
+
+void SetToZero(ResNetFC& net) {
+  const c10::NoGradGuard no_grad;
+  for (at::Tensor& parameter : net.parameters()) parameter.zero_();
+}
+
+TEST(TorchTrainer, OutputsWithWeightZeroDoNotCount) {
+  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.125});
+  config.network.head = Head::kQ;
+  Parts parts(config);
+  SetToZero(parts.net);
+  // The first output is masked in both rows, so its bias stays.
+  const Batch batch = TwoRows({99, 2, 99, 1}, {0, 3, 0, 1});
+  EXPECT_FLOAT_EQ(parts.trainer.Step(batch, 0.125).item<float>(), (3 * 4.0F + 1) / 4);
+  const at::Tensor bias = parts.net.layers().back()->bias;
+  EXPECT_EQ(bias[0].item<float>(), 0);
+  EXPECT_NEAR(bias[1].item<float>(), 0.125, 1e-5);
+}
+
+TEST(TorchTrainer, WeightsOfOneGiveTheUnweightedLossAndOfZeroNone) {
+  for (const Loss loss : {Loss::kSquared, Loss::kHuber}) {
+    Config config = SmallConfig();
+    config.network.head = Head::kQ;
+    config.train.loss = loss;
+    Parts parts(config);
+    const auto loss_of = [&](const std::vector<float>& weights) {
+      return parts.trainer.Step(TwoRows({1, 2, 3, 4}, weights), 0).item<float>();
+    };
+    EXPECT_NEAR(loss_of({1, 1, 1, 1}), loss_of({}), 1e-5);
+    EXPECT_EQ(loss_of({0, 0, 0, 0}), 0);
+  }
+}
+
+TEST(TorchTrainer, PartsOfAWeightedBatchGiveTheLossOfTheWholeBatch) {
+  const auto loss_with = [](std::int64_t accumulation_steps) {
+    Config config = SmallConfig();
+    config.network.head = Head::kQ;
+    config.train.accumulation_steps = accumulation_steps;
+    Parts parts(config);
+    return parts.trainer.Step(TwoRows({1, 2, 3, 4}, {1, 0, 2, 1}), 0).item<float>();
+  };
+  EXPECT_NEAR(loss_with(1), loss_with(2), 1e-5);
+}
+
+TEST(TorchTrainer, PolicyLearnsTheDistributionByCrossEntropy) {
+  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  config.network.head = Head::kPolicy;
+  Parts parts(config);
+  SetToZero(parts.net);
+  const Batch batch = TwoRows({0.25F, 0.75F, 0.25F, 0.75F});
+  EXPECT_NEAR(parts.trainer.Step(batch, 0.05).item<float>(), std::log(2.0), 1e-5);
+  float last = 0;
+  for (int i = 0; i < 300; ++i) last = parts.trainer.Step(batch, 0.05).item<float>();
+  EXPECT_NEAR(last, -0.25 * std::log(0.25) - 0.75 * std::log(0.75), 1e-3);
+  const at::Tensor bias = parts.net.layers().back()->bias;
+  EXPECT_NEAR((bias[1] - bias[0]).item<float>(), std::log(3.0), 0.05);
 }
 
 TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {

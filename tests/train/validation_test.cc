@@ -62,7 +62,7 @@ TEST_F(Validation, ReportsTheErrorOfEachLength) {
     EXPECT_EQ(report.by_length[i].length, static_cast<std::int64_t>(i) + 1);
     sum += 7 * std::pow(report.by_length[i].value_error, 2);
   }
-  EXPECT_NEAR(report.value_error, std::sqrt(sum / 50), 1e-9);
+  EXPECT_NEAR(report.value_error.value(), std::sqrt(sum / 50), 1e-9);
   EXPECT_GT(report.solve_rate, 0);  // one move from the goal, the goal is found
   EXPECT_LT(report.solve_rate, 1);
 }
@@ -80,8 +80,16 @@ TEST_F(Validation, DoesNotDependOnPrefetchOrBatchSize) {
                           "validation.prefetch_depth=5", "validation.metrics=device"}) {
     const ValidationReport other = Validate({set});
     EXPECT_EQ(other.solve_rate, report.solve_rate) << set;
-    EXPECT_NEAR(other.value_error, report.value_error, 1e-5) << set;
+    EXPECT_NEAR(other.value_error.value(), report.value_error.value(), 1e-5) << set;
   }
+}
+
+TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
+  const ValidationReport report = Validate({"network.head=policy", "generate.target=policy"});
+  EXPECT_GT(report.solve_rate, 0);
+  EXPECT_LT(report.solve_rate, 1);
+  EXPECT_FALSE(report.value_error.has_value());
+  EXPECT_TRUE(report.by_length.empty());
 }
 
 TEST_F(Validation, ReadsStatesFromAFile) {

@@ -39,6 +39,14 @@ TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
               StartsWith("the network solves about as many states as before"));
 }
 
+TEST(Verdict, PolicyIsJudgedByItsSolveRateAlone) {
+  RunCounters run = Rates(0.04, 0.05, 0.05);
+  run.at_start->value_error.reset();
+  run.validation->value_error.reset();
+  EXPECT_THAT(DescribeLearning(run, MakeConfig()), HasSubstr("no sign of learning"));
+  EXPECT_EQ(DescribeValueError(run.validation->value_error, MakeConfig()), "");
+}
+
 TEST(Verdict, LowerErrorCountsAsLearningForWalkLengths) {
   RunCounters run = Rates(0.04, 0.05, 0.05);
   run.validation->value_error = 3;

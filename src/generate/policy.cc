@@ -1,0 +1,40 @@
+#include "generate/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "domain/commute.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config)
+    : PolicyGenerator(
+          domain, config,
+          CommuteAndUndoThemselves(domain) ? WalkKind::kDistinctActions : WalkKind::kNoStepBack) {}
+
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind)
+    : WalkGenerator(domain, config, kind), kind_(kind) {
+  const int num_actions = domain.spec().num_actions();
+  if (kind_ == WalkKind::kNoStepBack || config.generate.max_scramble <= num_actions) return;
+  throw InputError(fmt::format(
+      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so with "
+      "generate.target policy a walk takes each of them at most once; expected at most {}, the "
+      "number of actions. Lower generate.max_scramble.",
+      config.generate.max_scramble, domain.spec().name, num_actions));
+}
+
+void PolicyGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
+                                 std::span<float> /*weight*/) const {
+  std::ranges::fill(label, 0.0F);
+  if (kind_ == WalkKind::kDistinctActions) {
+    for (const Action action : walk.taken()) {
+      label[action] = 1 / static_cast<float>(walk.taken().size());
+    }
+  } else if (walk.back()) {
+    label[*walk.back()] = 1;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,34 @@
+// Examples labelled with the action to take, for a policy.
+#pragma once
+
+#include <span>
+
+#include "config/config.h"
+#include "generate/walk_generator.h"
+
+namespace tandem {
+
+/// PolicyGenerator labels every prefix of a random walk with its last step, undone, as
+/// EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
+/// 2023). The label is a distribution over the actions, here with a single 1.
+///
+/// If all actions commute and undo themselves (CommuteAndUndoThemselves), such as the buttons of
+/// Lights Out, every action of the walk is a first step of the way back, and which one came last
+/// says nothing. Walks then take distinct actions, and the label is uniform over those taken, as in
+/// EfficientCube.
+///
+/// A walk that cannot leave the goal has no label: all zeros, which add nothing to the loss.
+class PolicyGenerator final : public WalkGenerator {
+ public:
+  /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError if walks take
+  /// distinct actions and generate.max_scramble exceeds their number.
+  PolicyGenerator(const Domain& domain, const Config& config);
+
+ private:
+  PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind);
+  void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;
+
+  const WalkKind kind_;
+};
+
+}  // namespace tandem

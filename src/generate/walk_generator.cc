@@ -1,0 +1,112 @@
+#include "generate/walk_generator.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/timeline.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kBlockRows = 512;
+
+}  // namespace
+
+// Iterates over the prefixes of all walks, in the order of their rows.
+class WalkGenerator::Prefixes {
+ public:
+  // Starts just before `row`: the walk that contains it is replayed from its start up to there.
+  Prefixes(const WalkGenerator& generator, std::int64_t update, std::int64_t row)
+      : generator_(generator),
+        update_(update),
+        state_(generator.domain_.spec().state_size),
+        walk_(row / generator.walk_length_) {
+    StartWalk();
+    for (std::int64_t i = row % generator.walk_length_; i > 0; --i) Next();
+  }
+
+  void Next() {
+    if (length_ == generator_.walk_length_) {
+      ++walk_;
+      StartWalk();
+    }
+    steps_->Step();
+    ++length_;
+  }
+
+  std::span<const std::uint8_t> state() const { return state_; }
+  RandomWalk& walk() { return *steps_; }
+
+ private:
+  void StartWalk() {
+    length_ = 0;
+    steps_.emplace(generator_.domain_,
+                   Random(generator_.seed_, Purpose::kScramble, static_cast<std::uint64_t>(update_),
+                          static_cast<std::uint64_t>(walk_)),
+                   state_, generator_.kind_);
+  }
+
+  const WalkGenerator& generator_;
+  const std::int64_t update_;
+  std::vector<std::uint8_t> state_;
+  std::int64_t walk_;
+  std::int64_t length_ = 0;
+  std::optional<RandomWalk> steps_;
+};
+
+WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKind kind)
+    : domain_(domain),
+      walk_length_(config.generate.max_scramble),
+      kind_(kind),
+      range_rows_(config.generate.chunk_rows),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      schema_(ExampleSchema(domain.spec(), config)),
+      arena_(static_cast<int>(*config.generate.workers)) {}
+
+void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
+  const RowRanges ranges(request.rows, range_rows_);
+  arena_.execute([&] {
+    ForRanges(ranges.size(), 1, [&](std::size_t first, std::size_t count) {
+      for (std::size_t i = first; i < first + count; ++i) {
+        if (stop.Reached()) throw Stopped();
+        FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
+      }
+    });
+  });
+}
+
+// Works in blocks, so that walking and encoding are timed separately while states stay in cache.
+void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const {
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  const RowRanges blocks(range.rows, kBlockRows);
+  std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
+  Prefixes prefixes(*this, request.update, request.first_row + range.first);
+  for (std::int64_t i = 0; i < blocks.size(); ++i) {
+    const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
+    const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
+    Walk(prefixes, states, first, out);
+    const Span span(Phase::kWrite);
+    domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
+  }
+}
+
+void WalkGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t first,
+                         DataBuffer& out) const {
+  const Span span(Phase::kScramble);
+  const std::span<float> targets = out.floats(kTargetColumn);
+  const std::size_t width = schema_.columns[kTargetColumn].width;
+  const bool weighted = HasWeights(schema_);
+  const std::span<float> weights = weighted ? out.floats(kWeightColumn) : std::span<float>();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    prefixes.Next();
+    std::ranges::copy(prefixes.state(), states[i].begin());
+    const std::size_t row = (first + i) * width;
+    WriteLabel(prefixes.walk(), targets.subspan(row, width),
+               weighted ? weights.subspan(row, width) : std::span<float>());
+  }
+}
+
+}  // namespace tandem

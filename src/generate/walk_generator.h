@@ -1,0 +1,54 @@
+// Generators whose rows are the states along random walks, labelled by the walks themselves.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstdint>
+#include <span>
+
+#include "config/config.h"
+#include "domain/random_walk.h"
+#include "generate/generator.h"
+
+namespace tandem {
+
+/// WalkGenerator makes one example of every prefix of a random walk from a goal, without a target
+/// network. A subclass writes the label of each prefix. Training on all prefixes follows Takano,
+/// "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR 2023.
+///
+/// Walks have generate.max_scramble actions. Global row r is the prefix of (r mod length) + 1
+/// actions of walk r / length. It does not depend on how the rows are split into ranges.
+class WalkGenerator : public Generator {
+ public:
+  bool needs_network() const final { return false; }
+  const Schema& schema() const final { return schema_; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) final;
+
+ protected:
+  /// `domain` must outlive this. See MakeGenerator for `config`.
+  WalkGenerator(const Domain& domain, const Config& config, WalkKind kind = WalkKind::kNoStepBack);
+
+  const Domain& domain() const { return domain_; }
+
+ private:
+  class Prefixes;
+
+  /// Writes the label of the state that `walk` has reached, one number per output, and the weights
+  /// of the outputs. `weight` is empty if the schema has none. Both are as the last use of the
+  /// buffer left them. Called by several threads at once.
+  virtual void WriteLabel(RandomWalk& walk, std::span<float> label,
+                          std::span<float> weight) const = 0;
+
+  void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
+  void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
+
+  const Domain& domain_;
+  const std::int64_t walk_length_;
+  const WalkKind kind_;
+  const std::int64_t range_rows_;
+  const std::uint64_t seed_;
+  const Schema schema_;
+  tbb::task_arena arena_;
+};
+
+}  // namespace tandem

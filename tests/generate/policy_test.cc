@@ -1,0 +1,126 @@
+#include "generate/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "support/generator_config.h"
+#include "support/path_domain.h"
+#include "support/ring_domain.h"
+#include "support/roads_domain.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Config PolicyConfig(std::int64_t max_scramble, std::int64_t chunk_rows = 64) {
+  return GeneratorConfig({.target = Target::kPolicy,
+                          .max_scramble = max_scramble,
+                          .workers = 2,
+                          .chunk_rows = chunk_rows},
+                         Head::kPolicy);
+}
+
+DataBuffer Filled(const Domain& domain, const Config& config, FillRequest request) {
+  PolicyGenerator generator(domain, config);
+  DataBuffer rows(generator.schema(), static_cast<std::size_t>(request.rows));
+  generator.Fill(request, rows, StopSignal());
+  return rows;
+}
+
+std::vector<float> LabelOf(const DataBuffer& rows, std::size_t i) {
+  const std::size_t width = rows.schema().columns[kTargetColumn].width;
+  const std::span<const float> label = rows.floats(kTargetColumn).subspan(i * width, width);
+  return {label.begin(), label.end()};
+}
+
+std::vector<std::uint8_t> InputOf(const DataBuffer& rows, std::size_t i) {
+  const auto input = rows.column(kInputColumn)[i];
+  return {input.begin(), input.end()};
+}
+
+// Checks that the label is one action, and that it leads to the state one step earlier in the walk.
+void ExpectLabelsLeadBack(const Domain& domain, std::int64_t length) {
+  const DataBuffer rows = Filled(domain, PolicyConfig(length), {.update = 1, .rows = 20 * length});
+  std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
+  domain.WriteGoals(Rows(std::span(goal)));
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const std::vector<float> label = LabelOf(rows, i);
+    EXPECT_EQ(std::ranges::count(label, 1.0F), 1);
+    EXPECT_EQ(std::reduce(label.begin(), label.end()), 1.0F);
+    const auto action = static_cast<Action>(std::ranges::find(label, 1.0F) - label.begin());
+    std::vector<std::uint8_t> before = InputOf(rows, i);
+    domain.Apply(Rows(std::span(before)), {&action, 1});
+    const bool is_first = i % static_cast<std::size_t>(length) == 0;
+    EXPECT_EQ(before, is_first ? goal : InputOf(rows, i - 1));
+  }
+}
+
+TEST(Policy, LabelIsTheLastStepUndone) {
+  ExpectLabelsLeadBack(*MakeDomain("cube3"), 12);
+  ExpectLabelsLeadBack(RingDomain(30), 7);
+}
+
+TEST(Policy, ActionsWithoutInversesAreLabelledWithTheForwardStep) {
+  ExpectLabelsLeadBack(RoadsDomain({{0, 0}, {0, 3}, {1, 3}, {2, 3}}, {1, 2}), 9);
+}
+
+TEST(Policy, ExamplesHaveNoWeights) {
+  const RingDomain ring(30);
+  const DataBuffer rows = Filled(ring, PolicyConfig(5), {.rows = 5});
+  EXPECT_FALSE(HasWeights(rows.schema()));
+  EXPECT_EQ(rows.schema().columns[kTargetColumn].width, 2U);
+}
+
+TEST(Policy, WalkThatCannotLeaveTheGoalHasNoLabel) {
+  const PathDomain point(1);
+  const DataBuffer rows = Filled(point, PolicyConfig(3), {.rows = 6});
+  EXPECT_THAT(rows.floats(kTargetColumn), Each(0.0F));
+}
+
+TEST(Policy, LightsOutLabelIsUniformOverTheDistinctButtonsPressed) {
+  const auto lights = MakeDomain("lights_out:3");
+  const DataBuffer rows = Filled(*lights, PolicyConfig(9), {.update = 2, .rows = 90});
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const std::vector<float> label = LabelOf(rows, i);
+    const std::size_t pressed = i % 9 + 1;
+    EXPECT_EQ(std::ranges::count(label, 1 / static_cast<float>(pressed)),
+              static_cast<std::ptrdiff_t>(pressed));
+    std::vector<std::uint8_t> state = InputOf(rows, i);
+    for (Action action = 0; action < 9; ++action) {
+      if (label[action] > 0) lights->Apply(Rows(std::span(state)), {&action, 1});
+    }
+    EXPECT_TRUE(IsGoal(*lights, state));
+  }
+}
+
+TEST(Policy, RejectsWalksLongerThanTheNumberOfDistinctButtons) {
+  const auto lights = MakeDomain("lights_out:3");
+  EXPECT_NO_THROW(PolicyGenerator(*lights, PolicyConfig(9)));
+  EXPECT_THAT([&] { PolicyGenerator(*lights, PolicyConfig(10)); },
+              ThrowsMessage<InputError>(HasSubstr("expected at most 9")));
+}
+
+TEST(Policy, RowsDoNotDependOnHowTheyAreSplit) {
+  for (const char* name : {"cube2", "lights_out:4"}) {
+    const auto domain = MakeDomain(name);
+    const DataBuffer whole = Filled(*domain, PolicyConfig(11, 1000), {.update = 4, .rows = 300});
+    const DataBuffer part =
+        Filled(*domain, PolicyConfig(11, 7), {.update = 4, .first_row = 45, .rows = 100});
+    for (std::size_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(InputOf(part, i), InputOf(whole, 45 + i)) << name;
+      EXPECT_EQ(LabelOf(part, i), LabelOf(whole, 45 + i)) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tandem
