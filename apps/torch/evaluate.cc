@@ -316,6 +316,9 @@ int Evaluate(const EvaluateArgs& args) {
   Evaluation evaluation(model, ReadStates(args.states, model.domain(), args.limit), args.run);
 
   const StopOnSignals signals;
+  LogInfo(fmt::format("{} on {} with {}", Counted(std::ssize(networks), "network"),
+                      Counted(static_cast<long long>(evaluation.num_states()), "state"),
+                      DescribeSearch(model.config().search)));
   std::exception_ptr failure;
   const std::vector<EvaluatedNetwork> done =
       EvaluateUntilFailure(networks, evaluation, signals.stop(), failure);
