@@ -74,9 +74,8 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
   if (std::filesystem::exists(path)) return path;
   throw InputError(
       which == "best"
-          ? fmt::format("{} has no best.pt, because the run was not validated. Use "
-                        "{} last, or train with validation.every_updates "
-                        "above 0.",
+          ? fmt::format("{} has no best.pt, because the run was not validated. Use {} last, or "
+                        "train with validation.every_updates above 0.",
                         run.path().string(), option)
           : fmt::format("{} {}: expected last, best or an existing file", option, which));
 }
