@@ -53,6 +53,26 @@ CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
   return *model;
 }
 
+void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit) {
+  command
+      .add_option(
+          "--states", states,
+          "File of JSON lines with `id`, `state` and, if known, `optimal`; or one state per line")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--limit", limit, "Solve only the first N states")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+}
+
+void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
+  AddKeyOption(command, overrides, "search", "search.method", "beam or astar");
+  AddKeyOption(command, overrides, "beam-width", "search.beam_width",
+               "States that beam search keeps at each depth");
+  AddKeyOption(command, overrides, "weight", "search.weight",
+               "Weight of the path's cost in A*; 0: greedy best-first search");
+}
+
 void AddDomainOption(CLI::App& command, std::string& domain) {
   command.add_option("domain", domain, "Puzzle, such as cube3 or npuzzle:4")
       ->required()

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::stri
 // Each adds a subcommand with its options. main.cc calls them.
 void AddTrain(CommandLine& line);
 void AddSolve(CommandLine& line);
+void AddEvaluate(CommandLine& line);
 void AddCompare(CommandLine& line);
 void AddGenerate(CommandLine& line);
 void AddShards(CommandLine& line);
@@ -53,6 +55,12 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides,
 
 /// Adds --model, --checkpoint and --set, which choose a trained network. Returns --model.
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
+
+/// Adds --states and --limit, which choose the states to solve.
+void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit);
+
+/// Adds --search, --beam-width and --weight, short forms of keys of the search.
+void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
 
 /// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <system_error>
 
 #include "tandem/error.h"
 
@@ -22,6 +23,13 @@ fs::path NewRunFolder(const std::string& prefix, const fs::path& config) {
     folder = fs::path("runs") / fmt::format("{}-{}", name, n);
   }
   return folder;
+}
+
+void CheckIsNotStatesFile(const char* option, const fs::path& path, const fs::path& states) {
+  std::error_code ignored;
+  if (!fs::equivalent(path, states, ignored)) return;
+  throw InputError(fmt::format("{} {}: this is the file of the states; choose another file", option,
+                               path.string()));
 }
 
 void OpenOutput(std::optional<AtomicFile>& file, const fs::path& path) {

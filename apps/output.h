@@ -17,6 +17,10 @@ enum ExitCode : int { kDone = 0, kFailed = 1, kBadInput = 2, kSignalBase = 128 }
 /// Appends "-2", "-3" and so on if the folder exists.
 std::filesystem::path NewRunFolder(const std::string& prefix, const std::filesystem::path& config);
 
+/// Throws InputError, naming `option`, if the file to write is the file of the states.
+void CheckIsNotStatesFile(const char* option, const std::filesystem::path& path,
+                          const std::filesystem::path& states);
+
 /// Opens a file that the user named. Throws InputError if it cannot be created, because then the
 /// name is wrong.
 void OpenOutput(std::optional<AtomicFile>& file, const std::filesystem::path& path);

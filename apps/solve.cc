@@ -10,20 +10,8 @@ void AddSolve(CommandLine& line) {
   CLI::App& solve = AddCommand(line, "solve", "Solve puzzles with a trained network",
                                [args] { return RunSolve(*args); });
   AddModelOptions(solve, args->model).required();
-  solve
-      .add_option(
-          "--states", args->states,
-          "File of JSON lines with `id`, `state` and, if known, `optimal`; or one state per line")
-      ->required()
-      ->type_name("FILE");
-  solve.add_option("--limit", args->limit, "Solve only the first N states")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  AddKeyOption(solve, args->model.overrides, "search", "search.method", "beam or astar");
-  AddKeyOption(solve, args->model.overrides, "beam-width", "search.beam_width",
-               "States that beam search keeps at each depth");
-  AddKeyOption(solve, args->model.overrides, "weight", "search.weight",
-               "Weight of the path's cost in A*; 0: greedy best-first search");
+  AddStatesOptions(solve, args->states, args->limit);
+  AddSearchOptions(solve, args->model.overrides);
   solve.add_option("--out", args->out, "Write results to FILE, one JSON object per line")
       ->type_name("FILE");
   solve.footer(

@@ -100,6 +100,10 @@ int RunSolve(const SolveArgs& args) {
   return Find<decltype(tandem_run_solve)>("tandem_run_solve")(args);
 }
 
+int RunEvaluate(const EvaluateArgs& args) {
+  return Find<decltype(tandem_run_evaluate)>("tandem_run_evaluate")(args);
+}
+
 int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
   return Find<decltype(tandem_with_labelling_network)>("tandem_with_labelling_network")(config,
                                                                                         work);

@@ -42,9 +42,22 @@ struct SolveArgs {
   std::optional<std::int64_t> limit;
 };
 
-/// Run `tandem train` and `tandem solve`. Return the exit code.
+struct EvaluateArgs {
+  std::string run;
+  std::vector<Override> overrides;   ///< changes to the run's config
+  std::string checkpoints = "last";  ///< "all", or "last", "best" and files, separated by commas
+  bool untrained = false;            ///< also the network before the first update
+  std::string states;
+  std::optional<std::int64_t> limit;
+  std::string json;            ///< "": none
+  std::string figure;          ///< "": evaluation.svg in the run's folder, with "all" only
+  bool over_examples = false;  ///< the figure's horizontal axis: examples instead of seconds
+};
+
+/// Run `tandem train`, `tandem solve` and `tandem evaluate`. Return the exit code.
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
+int RunEvaluate(const EvaluateArgs& args);
 
 /// `Labelling` says how the rows of `tandem generate` get their labels.
 struct Labelling {
@@ -83,6 +96,7 @@ std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 extern "C" {
 int tandem_run_train(const TrainArgs& args);
 int tandem_run_solve(const SolveArgs& args);
+int tandem_run_evaluate(const EvaluateArgs& args);
 int tandem_with_labelling_network(const Config& config,
                                   const std::function<int(const Labelling&)>& work);
 HintProvider* tandem_open_hint_provider(const ModelArgs& args);  // the caller owns it

@@ -14,8 +14,8 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
+#include "train/components.h"
 #include "train/resume.h"
-#include "train/run_directory.h"
 
 namespace tandem {
 namespace {
@@ -48,19 +48,6 @@ void AnnounceAStar(const SearchConfig& config, const DomainSpec& spec) {
   LogInfo(text);
 }
 
-std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which) {
-  if (which == "last") return run.checkpoint();
-  std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
-  if (std::filesystem::exists(path)) return path;
-  throw InputError(
-      which == "best"
-          ? fmt::format("{} has no best.pt, because the run was not validated. Use "
-                        "--checkpoint last, or train with validation.every_updates "
-                        "above 0.",
-                        run.path().string())
-          : fmt::format("--checkpoint {}: expected last, best or an existing file", which));
-}
-
 // A search that is this close to greedy gains little from a lower weight.
 constexpr double kLowWeight = 0.1;
 
@@ -81,12 +68,26 @@ std::string FasterAStar(const SearchConfig& config, const SearchResult& result) 
 
 }  // namespace
 
+std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
+                                   const std::string& option) {
+  if (which == "last") return run.checkpoint();
+  const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  if (std::filesystem::exists(path)) return path;
+  throw InputError(
+      which == "best"
+          ? fmt::format("{} has no best.pt, because the run was not validated. Use {} last, or "
+                        "train with validation.every_updates above 0.",
+                        run.path().string(), option)
+          : fmt::format("{} {}: expected last, best or an existing file", option, which));
+}
+
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const Config asked = ConfigForSolving(run, args);
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
-  Load(CheckpointOf(run, args.checkpoint));
+  MakeNet();
+  Load(CheckpointOf(run, args.checkpoint, "--checkpoint"));
   if (iterations_ == 0) {
     LogWarning("this network was not trained: its run stopped before the first iteration");
   }
@@ -95,18 +96,27 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
 LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
                          std::unique_ptr<Device> device)
     : config_(std::move(config)), device_(std::move(device)) {
+  MakeNet();
   Load(checkpoint);
 }
 
-void LoadedModel::Load(const std::filesystem::path& checkpoint) {
+void LoadedModel::MakeNet() {
   domain_ = MakeDomain(config_.domain.full_name());
-  const NetworkSpec spec = NetworkFor(config_.network, domain_->spec());
-  ResNetFC net(spec, /*seed=*/0);
+  net_ = std::make_unique<InferenceNet>(NetworkFor(config_.network, domain_->spec()),
+                                        config_.inference, *device_);
+}
+
+void LoadedModel::Load(const std::filesystem::path& checkpoint) {
+  ResNetFC net(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
   const Checkpoint file(checkpoint);
   file.LoadModel(net, domain_->spec().identity());
   iterations_ = file.iterations();
-  net_ = std::make_unique<InferenceNet>(spec, config_.inference, *device_);
   net_->Load(net);
+}
+
+void LoadedModel::LoadInitial() {
+  net_->Load(*MakeInitialNet(config_, domain_->spec()));
+  iterations_ = 0;
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
@@ -145,6 +155,23 @@ std::string LoadedModel::Failure(const SearchResult& result) const {
   }
   return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
                      config.beam_width);
+}
+
+void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
+                   const StopSignal& stop, const Search::Done& done) {
+  std::vector<std::size_t> numbers;  // indices of the problems with a valid state
+  std::vector<std::uint8_t> states;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    if (!problems[i].error.empty()) continue;
+    numbers.push_back(i);
+    states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
+  }
+  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
+  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+    const std::size_t number = numbers[i];
+    if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
+    done(number, std::move(result));
+  });
 }
 
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,

@@ -13,6 +13,8 @@
 #include "nn/inference_net.h"
 #include "search/search.h"
 #include "tandem/domain.h"
+#include "train/run_directory.h"
+#include "train/states_file.h"
 
 namespace tandem {
 
@@ -32,6 +34,14 @@ class LoadedModel {
   InferenceNet& net() { return *net_; }
   std::int64_t iterations() const { return iterations_; }  ///< iterations it was trained for
 
+  /// Replaces the network by that of another checkpoint. Searches that were made before then use
+  /// the new network. Throws InputError if the checkpoint does not match the run; the network is
+  /// then unspecified.
+  void Load(const std::filesystem::path& checkpoint);
+
+  /// Replaces the network by that of the run before its first update.
+  void LoadInitial();
+
   /// Makes the search that the config selects. For A*, logs how much memory its node limit takes.
   /// The search must not outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
@@ -40,7 +50,7 @@ class LoadedModel {
   std::string Failure(const SearchResult& result) const;
 
  private:
-  void Load(const std::filesystem::path& checkpoint);
+  void MakeNet();
 
   Config config_;
   std::unique_ptr<Device> device_;
@@ -48,6 +58,17 @@ class LoadedModel {
   std::unique_ptr<InferenceNet> net_;
   std::int64_t iterations_ = 0;
 };
+
+/// Returns the file of a run that `which` names: "last", "best" or a path. Throws InputError,
+/// naming `option`, if it does not exist.
+std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
+                                   const std::string& option);
+
+/// Searches for a solution of each problem that has a valid state, and replays every solution.
+/// Calls `done` with the index of the problem in `problems`. Throws Stopped once `stop` is reached,
+/// and the same errors as Search::SolveAll and CheckByReplay.
+void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
+                   const StopSignal& stop, const Search::Done& done);
 
 /// Throws Error if the moves do not lead to a goal, which means a bug in the search or the domain.
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,

@@ -198,11 +198,7 @@ class ResultWriter {
   explicit ResultWriter(const SolveArgs& args)
       : for_people_(!args.out.empty() || IsTerminal(STDOUT_FILENO)) {
     if (args.out.empty()) return;
-    std::error_code ignored;
-    if (std::filesystem::equivalent(args.out, args.states, ignored)) {
-      throw InputError(
-          fmt::format("--out {}: this is the file of the states; choose another file", args.out));
-    }
+    CheckIsNotStatesFile("--out", args.out, args.states);
     OpenOutput(file_, args.out);
     std::signal(SIGPIPE, SIG_IGN);  // if a reader of standard output exits, still write the file
   }
@@ -308,21 +304,12 @@ class Results {
 
 void SolveLines(const std::vector<Problem>& lines, const LoadedModel& model, Search& search,
                 const StopSignal& stop, Results& results) {
-  const Domain& domain = model.domain();
-  std::vector<std::size_t> numbers;  // indices of the lines with a valid state
-  std::vector<std::uint8_t> states;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!lines[i].error.empty()) continue;
-    numbers.push_back(i);
-    states.insert(states.end(), lines[i].state.begin(), lines[i].state.end());
-  }
-  const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
-    const Problem& line = lines[numbers[i]];
-    if (result.solved) CheckByReplay(domain, line.state, result.actions);
+  const auto done = [&](std::size_t number, SearchResult result) {
     std::string error = model.Failure(result);
-    results.Add(numbers[i], {.line = line, .search = std::move(result), .error = std::move(error)});
-  });
+    results.Add(number,
+                {.line = lines[number], .search = std::move(result), .error = std::move(error)});
+  };
+  SolveProblems(lines, model.domain(), search, stop, done);
 }
 
 // Solves the lines until the end, a stop or a failure. Results found before a stop or a failure are

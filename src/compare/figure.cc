@@ -6,14 +6,38 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
 
 namespace tandem {
+
+namespace {
+
+constexpr const char* kGrid = "#dddddd";
+constexpr const char* kDarkText = "#d8dee4";
+// Colours in place of those that are hard to see on a dark background.
+constexpr std::array<std::pair<const char*, const char*>, 5> kDarkColours = {
+    {{"white", "#0d1117"},
+     {kGrid, "#30363d"},
+     {kColours[0], "#5b8def"},
+     {kColours[1], "#f0772b"},
+     {kColours[2], "#2bbd92"}}};
+
+// Rules of CSS, which override the attributes of the shapes where the viewer prefers dark colours.
+std::string DarkRules() {
+  std::string rules = fmt::format("svg {{ fill: {}; }}\n", kDarkText);
+  for (const auto& [light, dark] : kDarkColours) {
+    rules += fmt::format("[stroke=\"{0}\"] {{ stroke: {1}; }} [fill=\"{0}\"] {{ fill: {1}; }}\n",
+                         light, dark);
+  }
+  return rules;
+}
+
+}  // namespace
 
 Svg::Svg(double width, double height) : width_(width), height_(height) {}
 
@@ -60,8 +84,9 @@ std::string Svg::Finish() const {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" font-family=\"sans-serif\" fill=\"#222\">\n"
+      "<style>@media (prefers-color-scheme: dark) {{\n{3}}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}</svg>\n",
-      width_, height_, body_);
+      width_, height_, body_, DarkRules());
 }
 
 Axis::Axis(double least, double most, double first_pixel, double last_pixel)
@@ -92,13 +117,21 @@ std::vector<double> Axis::Ticks(int count) const {
   return ticks;
 }
 
+void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y) {
+  for (const double tick : to_x.Ticks(5)) {
+    svg.Line({to_x(tick), panel.top}, {to_x(tick), panel.bottom()}, kGrid);
+    svg.Text({to_x(tick), panel.bottom() + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
+  }
+  for (const double tick : to_y.Ticks(6)) {
+    svg.Line({panel.left, to_y(tick)}, {panel.left + panel.width, to_y(tick)}, kGrid);
+    svg.Text({panel.left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
+  }
+}
+
 namespace {
 
-// Colours that people with colour blindness can tell apart (Okabe and Ito).
-constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 // Dash patterns. If one curve covers another, the other shows through the gaps.
 constexpr std::array kDashes = {"", "10 8", "4 8", "14 5 3 5"};
-constexpr const char* kGrid = "#dddddd";
 constexpr const char* kFill = "#e69f00";
 constexpr const char* kTrain = "#0072b2";
 
@@ -116,16 +149,6 @@ constexpr std::size_t kMostDots = 50;  // per curve
 
 const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
 const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
-
-struct Range {
-  double least = std::numeric_limits<double>::infinity();
-  double most = -std::numeric_limits<double>::infinity();
-
-  void Add(double value) {
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-};
 
 using Coordinate = std::function<double(const UpdatePoint&)>;
 
@@ -156,19 +179,6 @@ Quantity QuantityFor(std::span<const VariantRuns> variants) {
           .y = [](const UpdatePoint& p) { return std::optional(p.loss); }};
 }
 
-// Draws the grid of a panel whose left edge is at `left`, with numbers along both axes.
-void DrawGrid(Svg& svg, double left, const Axis& to_x, const Axis& to_y) {
-  const double bottom = kPanelTop + kPanelHeight;
-  for (const double tick : to_x.Ticks(5)) {
-    svg.Line({to_x(tick), kPanelTop}, {to_x(tick), bottom}, kGrid);
-    svg.Text({to_x(tick), bottom + 16}, fmt::format("{:g}", tick), Anchor::kMiddle);
-  }
-  for (const double tick : to_y.Ticks(6)) {
-    svg.Line({left, to_y(tick)}, {left + kPanelWidth, to_y(tick)}, kGrid);
-    svg.Text({left - 6, to_y(tick) + 4}, fmt::format("{:g}", tick), Anchor::kEnd);
-  }
-}
-
 // Draws one run: a thick line with dots if it is the first seed of its variant, else a pale line.
 void DrawCurve(Svg& svg, const std::vector<Point>& points, std::size_t variant, bool first_seed) {
   const double opacity = first_seed ? 0.9 : 0.4;
@@ -194,7 +204,8 @@ void DrawCurves(Svg& svg, std::span<const VariantRuns> variants, const Quantity&
   const double bottom = kPanelTop + kPanelHeight;
   const Axis to_x(across.least, across.most, left, left + kPanelWidth);
   const Axis to_y(up.least, up.most, bottom - 5, kPanelTop + 5);
-  DrawGrid(svg, left, to_x, to_y);
+  DrawGrid(svg, {.left = left, .top = kPanelTop, .width = kPanelWidth, .height = kPanelHeight},
+           to_x, to_y);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     // The first seed comes last, so that its thick line is on top.
     for (std::size_t seed = variants[i].runs.size(); seed-- > 0;) {

@@ -1,6 +1,9 @@
 // Draws simple SVG pictures: lines, bars and text.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,7 +20,13 @@ struct Point {
 
 enum class Anchor { kStart, kMiddle, kEnd };
 
-/// `Svg` collects shapes and writes them as an SVG file. Units are pixels; y grows downwards.
+/// Colours of curves that people with colour blindness can tell apart (Okabe and Ito).
+inline constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73",
+                                        "#cc79a7", "#e69f00", "#56b4e9"};
+
+/// `Svg` collects shapes and writes them as an SVG file. Units are pixels; y grows downwards. A
+/// viewer that prefers dark colours shows the picture on a dark background, with the colours of
+/// this file made lighter.
 class Svg {
  public:
   Svg(double width, double height);
@@ -52,6 +61,30 @@ class Axis {
  private:
   double least_, most_, first_pixel_, last_pixel_;
 };
+
+/// `Range` is the least and the greatest of some values.
+struct Range {
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
+
+  void Add(double value) {
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+};
+
+/// `Panel` is a rectangle in which curves are drawn.
+struct Panel {
+  double left = 0;
+  double top = 0;
+  double width = 0;
+  double height = 0;
+
+  double bottom() const { return top + height; }
+};
+
+/// Draws the grid of a panel, with numbers below and to the left of it.
+void DrawGrid(Svg& svg, const Panel& panel, const Axis& to_x, const Axis& to_y);
 
 /// Returns an SVG with four parts: the solve rate over iterations; the solve rate over seconds; a
 /// legend, which names curves that coincide; and a timeline of the generator and the main thread in

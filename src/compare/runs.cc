@@ -64,14 +64,28 @@ void ReadSummary(const Json& json, RunRecord& record) {
   }
 }
 
-void ReadUpdate(const Json& json, RunRecord& record) {
+// Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines.
+UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   UpdatePoint point;
-  point.iterations = json.at("iterations").get<std::int64_t>() +
-                     (record.curve.empty() ? 0 : record.curve.back().iterations);
+  point.iterations = json.at("iterations").get<std::int64_t>();
+  point.examples = json.at("examples").get<std::int64_t>();
+  if (!curve.empty()) {
+    point.iterations += curve.back().iterations;
+    point.examples += curve.back().examples;
+  }
   point.seconds = json.at("elapsed_s");
   point.loss = json.at("loss");
-  if (const auto rate = json.find("solve_rate"); rate != json.end()) point.solve_rate = *rate;
-  record.curve.push_back(point);
+  const auto read = [&](const char* key, std::optional<double>& value) {
+    if (const auto found = json.find(key); found != json.end()) value = found->get<double>();
+  };
+  read("solve_rate", point.solve_rate);
+  read("walk_length_error", point.walk_length_error);
+  read("value_error", point.value_error);
+  return point;
+}
+
+void ReadUpdate(const Json& json, RunRecord& record) {
+  record.curve.push_back(PointOf(json, record.curve));
   record.lag_updates += json.at("lag_updates").get<double>();
   const auto stretch = [&](const char* began, const char* took) {
     const double begin = json.at(began);
@@ -162,6 +176,18 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
   }
   CheckFolderNames(all);
   return all;
+}
+
+std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
+  std::vector<UpdatePoint> curve;
+  if (!std::filesystem::exists(metrics)) return curve;
+  std::istringstream lines(ReadFile(metrics));
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    const std::string where = fmt::format("{}:{}", metrics.string(), curve.size() + 1);
+    ReadFrom(JsonOf(line, where), where,
+             [&](const Json& json) { curve.push_back(PointOf(json, curve)); });
+  }
+  return curve;
 }
 
 RunRecord ReadRun(const std::filesystem::path& folder) {

@@ -51,7 +51,16 @@ struct UpdatePoint {
   double seconds = 0;           ///< from the start of the run to the end of the update
   double loss = 0;
   std::optional<double> solve_rate;  ///< in 0..1; nothing without a validation
+
+  std::int64_t examples = 0;  ///< examples of the run up to the end of the update
+  std::optional<double> walk_length_error = std::nullopt;  ///< error against walks, if validated
+  std::optional<double> value_error = std::nullopt;  ///< error against known lengths, if validated
 };
+
+/// Reads the lines of a metrics.jsonl. Returns nothing if the file does not exist. Ignores a last
+/// line without a line break, which a running program may still be writing. Throws InputError that
+/// names the line and the missing entry.
+std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics);
 
 /// `Stretch` is a period of time, in seconds since the start of the run.
 struct Stretch {

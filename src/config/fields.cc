@@ -336,6 +336,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest number of seconds of work that a killed run may lose. If the next update might "
        "exceed it, the run writes a checkpoint first. 0: no limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
+      {"checkpoint.keep_every",
+       "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "
+       "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "
+       "per parameter. 0: keep none.",
+       IntField{&c.checkpoint.keep_every, 0, kMany}},
 
       {"memory.allocated_limit_gib",
        "Refuse to start a run that would allocate more host memory than this. The 200 MiB or so "

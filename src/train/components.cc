@@ -21,7 +21,17 @@ std::size_t MostThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
 }
 
+std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
+
 }  // namespace
+
+std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain) {
+  auto net = std::make_unique<ResNetFC>(NetworkFor(config.network, domain), SeedOf(config));
+  if (!config.network.init_from.empty()) {
+    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*net, domain.identity());
+  }
+  return net;
+}
 
 Components::Components(Config run_config, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
@@ -55,12 +65,9 @@ Components::Components(Config run_config, std::shared_ptr<Device> device_used,
 }
 
 std::unique_ptr<ResNetFC> Components::MakeNet(const Checkpoint* from) const {
-  const std::string identity = domain->spec().identity();
-  if (from != nullptr) from->CheckDomain(identity);
-  auto made = std::make_unique<ResNetFC>(network, static_cast<std::uint64_t>(config.seed));
-  if (!config.network.init_from.empty() && from == nullptr) {
-    Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*made, identity);
-  }
+  if (from != nullptr) from->CheckDomain(domain->spec().identity());
+  auto made = from == nullptr ? MakeInitialNet(config, domain->spec())
+                              : std::make_unique<ResNetFC>(network, SeedOf(config));
   made->to(device->torch());
   made->train();
   return made;

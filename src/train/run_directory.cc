@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -31,6 +33,17 @@ bool IsReplay(std::string_view name) {
 
 bool IsBestAside(std::string_view name) {
   return name.starts_with("best-") && name.ends_with(".pt");
+}
+
+// Returns N if `name` is "checkpoint-N.pt".
+std::optional<std::int64_t> UpdateOfKept(std::string_view name) {
+  constexpr std::string_view kPrefix = "checkpoint-";
+  constexpr std::string_view kSuffix = ".pt";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  const auto update = ParseNumber<std::int64_t>(name);
+  return update && *update >= 0 ? update : std::nullopt;
 }
 
 // Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
@@ -137,7 +150,9 @@ void RunDirectory::RemovePartialFiles() const {
     const std::string file = entry.path().filename().string();
     const std::string_view name = NameOfPartial(file);
     const auto is_it = [&](const fs::path& path) { return path.filename() == name; };
-    if (IsReplay(name) || std::ranges::any_of(own, is_it)) fs::remove(entry.path());
+    if (IsReplay(name) || UpdateOfKept(name) || std::ranges::any_of(own, is_it)) {
+      fs::remove(entry.path());
+    }
   }
 }
 
@@ -200,6 +215,7 @@ void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
 
 void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
   KeepMetricsOf(updates);
+  RemoveKeptAfter(updates);
   fs::remove(summary());
   if (!best_update) {
     fs::remove(best());
@@ -207,6 +223,27 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
     fs::rename(best_aside(*best_update), best());
   }
   KeepBestOf(std::nullopt);
+}
+
+fs::path RunDirectory::kept(std::int64_t updates) const {
+  return path_ / fmt::format("checkpoint-{}.pt", updates);
+}
+
+std::vector<fs::path> RunDirectory::AllKept() const {
+  std::map<std::int64_t, fs::path> by_update;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const auto update = UpdateOfKept(entry.path().filename().string());
+    if (update) by_update.emplace(*update, entry.path());
+  }
+  std::vector<fs::path> paths;
+  for (const auto& [update, path] : by_update) paths.push_back(path);
+  return paths;
+}
+
+void RunDirectory::RemoveKeptAfter(std::int64_t updates) const {
+  for (const fs::path& path : AllKept()) {
+    if (UpdateOfKept(path.filename().string()) > updates) fs::remove(path);
+  }
 }
 
 fs::path RunDirectory::replay(std::int64_t next) const {

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 
@@ -16,7 +17,7 @@ namespace tandem {
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
 /// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
-/// also replay-N.bin), best.pt and summary.json.
+/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
 /// the object is destroyed or the program ends.
@@ -45,6 +46,12 @@ class RunDirectory {
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
 
+  /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
+  std::filesystem::path kept(std::int64_t updates) const;
+
+  /// Returns the files of all kept networks that exist, in the order of their updates.
+  std::vector<std::filesystem::path> AllKept() const;
+
   /// The file of the rows that replay held before update `next`. The name has the number, so that
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
@@ -68,8 +75,9 @@ class RunDirectory {
   void RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best) const;
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
-  /// metrics.jsonl of later updates and, with a warning, lines that are not JSON. Removes
-  /// summary.json. Restores best.pt to the network after `best` updates, or removes it.
+  /// metrics.jsonl of later updates and, with a warning, lines that are not JSON. Removes the kept
+  /// networks of later updates, and summary.json. Restores best.pt to the network after `best`
+  /// updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
@@ -77,6 +85,7 @@ class RunDirectory {
 
   std::filesystem::path best_aside(std::int64_t update) const;
   void KeepMetricsOf(std::int64_t updates) const;
+  void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update) const;
   bool IsAbandonedClaim() const;
   void Lock();

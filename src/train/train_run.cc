@@ -243,6 +243,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   if (directory_) {
     directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
                                           std::exchange(report_, std::nullopt), time_.TakeTimes()));
+    if (whole) KeepNetworkIfDue();
     // Finish writes the last checkpoint.
     const bool last = so_far_.updates == *config_.train.max_updates;
     if (whole && !last && CheckpointIsDue(record.seconds)) {
@@ -330,6 +331,15 @@ void TrainRun::KeepState() {
   if (!directory_) return;
   const Span span(Phase::kKeepState);
   unfinished_ = std::make_unique<const RunState>(CopyOf(State()));
+}
+
+void TrainRun::KeepNetworkIfDue() const {
+  const std::int64_t every = config_.checkpoint.keep_every;
+  if (every == 0 || so_far_.updates % every != 0) return;
+  const Span span(Phase::kCheckpoint);
+  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(),
+                  config_.network.activation, Counters(),
+                  StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.

@@ -121,6 +121,7 @@ class TrainRun final : private ProgressListener {
   RunState State() const;
   void SaveConfig() const;
   void KeepState();
+  void KeepNetworkIfDue() const;
   bool CheckpointIsDue(double update_s) const;
   void SaveCheckpoint();
   void SaveUnfinished();

@@ -29,6 +29,16 @@ TEST(Svg, EscapesText) {
   EXPECT_NE(svg.Finish().find("a&lt;b &amp; &quot;c&quot;"), std::string::npos);
 }
 
+TEST(Svg, GivesDarkViewersADarkBackgroundAndLighterCurves) {
+  Svg svg(10, 10);
+  svg.Dot({1, 1}, kColours[0], 2, 1);
+  const std::string text = svg.Finish();
+  const std::size_t rules = text.find("@media (prefers-color-scheme: dark)");
+  ASSERT_NE(rules, std::string::npos);
+  EXPECT_NE(text.find("[fill=\"white\"] { fill: #0d1117; }", rules), std::string::npos);
+  EXPECT_NE(text.find("[fill=\"#0072b2\"] { fill: #5b8def; }", rules), std::string::npos);
+}
+
 std::size_t Count(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {

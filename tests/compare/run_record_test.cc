@@ -33,10 +33,15 @@ json Summary() {
 }
 
 json Update(int number) {
-  return {{"iterations", 30 + number},     {"elapsed_s", 5.0 * (number + 1)},
-          {"loss", 0.5 - 0.25 * number},   {"lag_updates", number},
-          {"generate_began_s", number},    {"generate_s", 2.5},
-          {"train_began_s", 3.0 + number}, {"train_s", 1.5}};
+  return {{"iterations", 30 + number},
+          {"examples", 3000 + number},
+          {"elapsed_s", 5.0 * (number + 1)},
+          {"loss", 0.5 - 0.25 * number},
+          {"lag_updates", number},
+          {"generate_began_s", number},
+          {"generate_s", 2.5},
+          {"train_began_s", 3.0 + number},
+          {"train_s", 1.5}};
 }
 
 class RunRecordTest : public testing::Test {
@@ -126,6 +131,24 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
         }
       },
       InputError);
+}
+
+TEST(ReadCurve, SumsIterationsAndExamplesAndIgnoresALineThatIsBeingWritten) {
+  const TempFolder temp;
+  json validated = Update(1);
+  validated.update({{"solve_rate", 0.5}, {"walk_length_error", 1.5}});
+  WriteFileAtomically(temp.path() / "metrics.jsonl",
+                      Update(0).dump() + "\n" + validated.dump() + "\n{\"upd");
+  const std::vector<UpdatePoint> curve = ReadCurve(temp.path() / "metrics.jsonl");
+  ASSERT_EQ(curve.size(), 2);
+  EXPECT_EQ(curve[1].iterations, 61);
+  EXPECT_EQ(curve[1].examples, 6001);
+  EXPECT_EQ(curve[1].seconds, 10);
+  EXPECT_EQ(curve[0].solve_rate, std::nullopt);
+  EXPECT_EQ(curve[1].solve_rate, 0.5);
+  EXPECT_EQ(curve[1].walk_length_error, 1.5);
+  EXPECT_EQ(curve[1].value_error, std::nullopt);
+  EXPECT_TRUE(ReadCurve(temp.path() / "none.jsonl").empty());
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Tests runs that rebuild their loaders and generators: rewound runs, and runs whose batches grow.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
 #include "support/temp_folder.h"
@@ -105,6 +107,26 @@ TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
   BringBackReplay(directory, 1);
   run.RewindTo(after_one);
   EXPECT_EQ(ToTheEnd(run).weights_sha256, first.weights_sha256);
+}
+
+TEST_P(Rewind, RemovesKeptNetworksOfLaterUpdatesAndKeepsThemAgain) {
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  TrainRun run(MakeConfig({"checkpoint.keep_every=2"}), device_, directory, never_);
+  for (int update = 0; update < 3; ++update) run.RunUpdate();
+  const Checkpoint after_three = Keep(directory);
+  const std::string first = ReadFile(directory.kept(2));
+  for (int update = 3; update < 6; ++update) run.RunUpdate();
+  const std::string second = ReadFile(directory.kept(4));
+  EXPECT_THAT(directory.AllKept(),
+              testing::ElementsAre(directory.kept(2), directory.kept(4), directory.kept(6)));
+  BringBackReplay(directory, 3);
+  run.RewindTo(after_three);
+  EXPECT_THAT(directory.AllKept(), testing::ElementsAre(directory.kept(2)));
+  EXPECT_EQ(ReadFile(directory.kept(2)), first);
+
+  ToTheEnd(run);
+  EXPECT_EQ(directory.AllKept().size(), 3);
+  EXPECT_EQ(ReadFile(directory.kept(4)), second);
 }
 
 TEST_P(Rewind, RejectsACheckpointOfAnotherNetwork) {

@@ -15,8 +15,10 @@
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
 #include "train/calibrate.h"
 #include "train/checkpoint.h"
+#include "train/components.h"
 #include "train/resume.h"
 
 namespace tandem {
@@ -151,6 +153,48 @@ TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
   EXPECT_TRUE(lines[5].contains("walk_length_error"));
   EXPECT_TRUE(lines[3].contains("solve_rate"));
   EXPECT_FALSE(lines[4].contains("solve_rate"));
+}
+
+TEST_F(InFolder, KeepsNetworksInTheOrderOfTheirUpdatesAndNothingElse) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  WriteFileAtomically(folder_ / "checkpoint-mine.pt", "x");
+  RunToTheEnd({"checkpoint.keep_every=1", "train.max_updates=11"}, run);
+  const std::vector<fs::path> kept = run.AllKept();
+  ASSERT_EQ(kept.size(), 11);
+  EXPECT_EQ(kept[1], run.kept(2));
+  EXPECT_EQ(kept[10], run.kept(11));
+  EXPECT_EQ(Checkpoint(kept[1]).iterations(), 2 * Checkpoint(kept[0]).iterations());
+  EXPECT_LT(fs::file_size(kept[10]), fs::file_size(run.checkpoint()) / 2);
+  EXPECT_THROW(Checkpoint(kept[0]).Counters(), InputError);
+}
+
+TEST_F(InFolder, ResumeRemovesKeptNetworksOfLaterUpdatesAndPartialFiles) {
+  RunToTheEnd({"checkpoint.keep_every=2"}, RunDirectory::Create(folder_));
+  for (const char* name : {"checkpoint-8.pt", "checkpoint-10.pt", "checkpoint-4.pt.77.partial",
+                           "checkpoint-mine.pt"}) {
+    WriteFileAtomically(folder_ / name, "x");
+  }
+  const RunDirectory run = RunDirectory::Reopen(folder_);
+  EXPECT_FALSE(fs::exists(folder_ / "checkpoint-4.pt.77.partial"));
+  run.GoBackTo(8, std::nullopt);
+  EXPECT_EQ(run.AllKept().back(), run.kept(8));
+  run.GoBackTo(4, std::nullopt);
+  EXPECT_EQ(run.AllKept().size(), 2);
+  EXPECT_TRUE(fs::exists(folder_ / "checkpoint-mine.pt"));
+}
+
+TEST_F(InFolder, InitialNetIsThatOfTheFirstCheckpoint) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  const RunDirectory run = RunDirectory::Create(folder_);
+  const Config config = MakeConfig({"seed=5"}, *device);
+  const TrainRun created(config, device, run, stop);
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto initial = MakeInitialNet(config, domain->spec());
+  ResNetFC saved(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  EXPECT_NE(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
+  Checkpoint(run.checkpoint()).LoadModel(saved, domain->spec().identity());
+  EXPECT_EQ(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
 }
 
 TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {

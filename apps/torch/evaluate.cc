@@ -1,0 +1,348 @@
+// tandem evaluate RUN --states FILE
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/output.h"
+#include "apps/signals.h"
+#include "apps/torch/model.h"
+#include "apps/torch_library.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "compare/evaluation.h"
+#include "compare/learning_curve.h"
+#include "compare/runs.h"
+#include "config/fields.h"
+#include "search/expander.h"
+#include "tandem/error.h"
+#include "train/checkpoint.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAll = "all";
+constexpr const char* kOption = "--checkpoints";
+
+// Adds a network to evaluate, unless one of the same iterations of this run is there already.
+void AddNetwork(std::vector<EvaluatedNetwork>& networks, const std::string& name,
+                const fs::path& file) {
+  EvaluatedNetwork network;
+  network.name = name;
+  network.file = file;
+  network.iterations = Checkpoint(file).iterations();
+  const auto same = [&](const EvaluatedNetwork& other) {
+    return other.iterations == network.iterations &&
+           other.file.parent_path() == network.file.parent_path();
+  };
+  if (std::ranges::none_of(networks, same)) networks.push_back(std::move(network));
+}
+
+void AddAllNetworks(std::vector<EvaluatedNetwork>& networks, const RunDirectory& run) {
+  const std::vector<fs::path> kept = run.AllKept();
+  for (const fs::path& file : kept) {
+    const std::string stem = file.stem().string();
+    AddNetwork(networks, "update " + stem.substr(stem.find('-') + 1), file);
+  }
+  AddNetwork(networks, "last", run.checkpoint());
+  if (fs::exists(run.best())) AddNetwork(networks, "best", run.best());
+  if (!kept.empty()) return;
+  LogWarning(fmt::format(
+      "{} has no kept checkpoints, so only its last and best networks are evaluated. To keep more, "
+      "train with checkpoint.keep_every above 0.",
+      run.path().string()));
+}
+
+// Returns the networks that the options name, without their figures, in the order of training.
+std::vector<EvaluatedNetwork> NetworksOf(const EvaluateArgs& args, const RunDirectory& run) {
+  std::vector<EvaluatedNetwork> networks;
+  for (const std::string& which : SplitList(args.checkpoints, kOption)) {
+    if (which == kAll) {
+      AddAllNetworks(networks, run);
+    } else {
+      AddNetwork(networks, which, CheckpointOf(run, which, kOption));
+    }
+  }
+  if (args.untrained) networks.push_back({.name = "untrained", .file = {}, .figures = {}});
+  std::ranges::stable_sort(networks, {}, &EvaluatedNetwork::iterations);
+  return networks;
+}
+
+// Fills in the examples and the seconds of training of the networks of this run. `curve` has a
+// point for each update.
+void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirectory& run,
+                      const std::vector<UpdatePoint>& curve) {
+  for (EvaluatedNetwork& network : networks) {
+    if (!network.file.empty() && !fs::equivalent(network.file.parent_path() / ".", run.path())) {
+      continue;
+    }
+    network.examples = 0;
+    network.trained_s = 0;
+    for (const UpdatePoint& point : curve) {
+      if (point.iterations > network.iterations) break;
+      network.examples = point.examples;
+      network.trained_s = point.seconds;
+    }
+  }
+}
+
+// Returns the points of metrics.jsonl and, before them, the validation of the untrained network.
+std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
+  std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
+  const std::optional<ValidationResult> start = Checkpoint(run.checkpoint()).Counters().at_start;
+  if (!start) return curve;
+  UpdatePoint point;
+  point.solve_rate = start->solve_rate;
+  (config.validation.file.empty() ? point.walk_length_error : point.value_error) =
+      start->value_error;
+  curve.insert(curve.begin(), point);
+  return curve;
+}
+
+// `Evaluation` solves the same problems with each network of a run.
+class Evaluation {
+ public:
+  // `model` must outlive this object. Throws InputError if a problem has no valid state.
+  Evaluation(LoadedModel& model, std::vector<Problem> problems, const std::string& run)
+      : model_(model), problems_(std::move(problems)), search_(model.MakeSearch()) {
+    for (const Problem& problem : problems_) {
+      if (problem.error.empty()) continue;
+      throw InputError(fmt::format("{}. Expected states of {}, the puzzle of {}.", problem.error,
+                                   model.domain().spec().name, run));
+    }
+  }
+
+  std::size_t num_states() const { return problems_.size(); }
+
+  // Fills in the figures of `network`. If `stop` is reached, or the work fails, fills in those of
+  // the states until then, and throws.
+  void Evaluate(EvaluatedNetwork& network, const StopSignal& stop) {
+    outcomes_.clear();
+    seconds_ = 0;
+    network.complete = false;
+    try {
+      Solve(network, stop);
+    } catch (...) {
+      network.figures = Summarise(outcomes_, seconds_);
+      throw;
+    }
+    network.complete = true;
+    network.figures = Summarise(outcomes_, seconds_);
+  }
+
+ private:
+  void Solve(const EvaluatedNetwork& network, const StopSignal& stop) {
+    if (network.file.empty()) {
+      model_.LoadInitial();
+    } else {
+      model_.Load(network.file);
+    }
+    const std::vector<float> estimates = Estimates(stop);
+    const float least_cost = LeastCost(model_.domain().spec());
+    const Stopwatch watch;
+    SolveProblems(problems_, model_.domain(), *search_, stop,
+                  [&](std::size_t number, const SearchResult& result) {
+                    SolveOutcome outcome{.solved = result.solved,
+                                         .length = std::ssize(result.actions),
+                                         .nodes = result.nodes,
+                                         .seconds = result.seconds};
+                    if (const std::optional<int> optimal = problems_[number].optimal) {
+                      outcome.optimal = *optimal;
+                      outcome.cost = static_cast<double>(*optimal) * least_cost;
+                      outcome.estimate = estimates[number];
+                    }
+                    outcomes_.push_back(outcome);
+                    seconds_ = watch.Seconds();
+                  });
+  }
+
+  // Returns the network's estimate for each problem.
+  std::vector<float> Estimates(const StopSignal& stop) {
+    std::vector<std::uint8_t> states;
+    for (const Problem& problem : problems_) {
+      states.insert(states.end(), problem.state.begin(), problem.state.end());
+    }
+    const ConstRows rows(states.data(), problems_.size(), model_.domain().spec().state_size);
+    std::vector<std::uint32_t> every(problems_.size());
+    std::iota(every.begin(), every.end(), 0U);
+    Expander expander(model_.domain(), model_.net(),
+                      static_cast<std::size_t>(model_.config().inference.batch_size));
+    const std::span<const float> estimates = expander.Estimate(rows, every, stop);
+    return {estimates.begin(), estimates.end()};
+  }
+
+  LoadedModel& model_;
+  const std::vector<Problem> problems_;
+  const std::unique_ptr<Search> search_;
+  std::vector<SolveOutcome> outcomes_;  // of the current network, in the order of their ends
+  double seconds_ = 0;                  // from the current network's first search to its last end
+};
+
+// Evaluates the networks until the end, a stop or a failure, and returns those that have figures.
+// Sets `failure` to the failure, if there is one.
+std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNetwork>& networks,
+                                                   Evaluation& evaluation, const StopSignal& stop,
+                                                   std::exception_ptr& failure) {
+  std::vector<EvaluatedNetwork> done;
+  for (EvaluatedNetwork network : networks) {
+    try {
+      evaluation.Evaluate(network, stop);
+    } catch (const Stopped&) {
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const EvaluationFigures& figures = network.figures;
+    const bool complete = network.complete;
+    if (complete || figures.states > 0) {
+      LogInfo(fmt::format("[{}/{}] {}: solved {} of {} in {}", done.size() + 1, networks.size(),
+                          network.name, figures.solved, figures.states,
+                          HumanSeconds(figures.seconds)));
+      done.push_back(std::move(network));
+    }
+    if (!complete) break;
+  }
+  return done;
+}
+
+std::string DescribeSearch(const SearchConfig& search) {
+  return search.method == SearchMethod::kAStar
+             ? fmt::format("A* with weight {:g}", search.weight)
+             : fmt::format("beam search with width {}", WithThousands(search.beam_width));
+}
+
+// Prints the figures as tables. `best` is the index of the network that solves best.
+void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::size_t> best) {
+  fmt::print("{}", EvaluationTable(networks));
+  if (!best) return;
+  const EvaluatedNetwork& network = networks[*best];
+  const EvaluationFigures& figures = network.figures;
+  if (figures.known) {
+    fmt::print("\n{}:\n{}", network.name, ByLengthTable(figures));
+  }
+  if (networks.size() == 1) return;
+  fmt::print("\nbest by solving: {}, which solves {} of {} states{}{}\n", network.name,
+             figures.solved, figures.states,
+             figures.solved > 0 ? fmt::format(" with mean length {:.2f}", figures.mean_length) : "",
+             network.file.empty() ? "" : fmt::format(" ({})", network.file.string()));
+  if (figures.states < kFewestStatesToChoose) {
+    LogWarning(fmt::format("{} states are few to choose a network by: use at least {}",
+                           figures.states, kFewestStatesToChoose));
+  }
+}
+
+std::string JsonOf(const EvaluateArgs& args, const Config& config,
+                   const std::vector<EvaluatedNetwork>& networks, std::optional<std::size_t> best) {
+  nlohmann::ordered_json json = {{"schema", 1},
+                                 {"run", args.run},
+                                 {"domain", config.domain.full_name()},
+                                 {"states", args.states},
+                                 {"search", ValueText(config, "search.method")}};
+  if (config.search.method == SearchMethod::kAStar) {
+    json["weight"] = config.search.weight;
+  } else {
+    json["beam_width"] = config.search.beam_width;
+  }
+  json["networks"] = nlohmann::ordered_json::array();
+  for (const EvaluatedNetwork& network : networks) json["networks"].push_back(ToJson(network));
+  json["best"] = best ? nlohmann::ordered_json(networks[*best].name) : nullptr;
+  return DumpJson(json, 2) + "\n";
+}
+
+std::string FigureOf(const EvaluateArgs& args, const Config& config,
+                     std::vector<EvaluatedNetwork> networks, std::vector<UpdatePoint> training) {
+  std::erase_if(networks, [](const EvaluatedNetwork& n) { return !n.examples; });
+  LearningCurve curve{.title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(),
+                                           networks.empty() ? 0 : networks.front().figures.states,
+                                           fs::path(args.states).filename().string(),
+                                           DescribeSearch(config.search)),
+                      .training = std::move(training),
+                      .networks = std::move(networks),
+                      .best = {},
+                      .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds};
+  curve.best = BestBySolving(curve.networks);
+  return LearningCurveFigure(curve);
+}
+
+// Returns the file of the learning curve, or "" if none is asked for.
+std::string FigureFile(const EvaluateArgs& args, const RunDirectory& run) {
+  if (!args.figure.empty()) return args.figure;
+  const std::vector<std::string> which = SplitList(args.checkpoints, kOption);
+  if (std::ranges::find(which, kAll) == which.end()) return "";
+  return (run.path() / "evaluation.svg").string();
+}
+
+// Checks before hours of work that a result can be written.
+void CheckCanWrite(const char* option, const std::string& file, const EvaluateArgs& args) {
+  if (file.empty()) return;
+  CheckIsNotStatesFile(option, file, args.states);
+  std::optional<AtomicFile> attempt;  // removed again without Commit
+  OpenOutput(attempt, file);
+}
+
+int Evaluate(const EvaluateArgs& args) {
+  const RunDirectory run = RunDirectory::Open(args.run);
+  const std::string figure = FigureFile(args, run);
+  CheckCanWrite("--json", args.json, args);
+  CheckCanWrite("--figure", figure, args);
+  std::vector<EvaluatedNetwork> networks = NetworksOf(args, run);
+  LoadedModel model({.run = args.run,
+                     .checkpoint = networks.back().file.empty() ? run.checkpoint().string()
+                                                                : networks.back().file.string(),
+                     .overrides = args.overrides});
+  const std::vector<UpdatePoint> training = TrainingOf(run, model.config());
+  LocateInTraining(networks, run, training);
+  const auto of_run = [](const EvaluatedNetwork& network) { return network.examples.has_value(); };
+  if (!figure.empty() && std::ranges::none_of(networks, of_run)) {
+    throw InputError(fmt::format(
+        "--figure {}: none of the networks is of the run {}, so it has no place in its training. "
+        "Leave out --figure, or evaluate checkpoints of the run.",
+        figure, args.run));
+  }
+  // A checkpoint that does not fit is an error before the first search, not after hours.
+  for (const EvaluatedNetwork& network : networks) {
+    if (!network.file.empty()) model.Load(network.file);
+  }
+  Evaluation evaluation(model, ReadStates(args.states, model.domain(), args.limit), args.run);
+
+  const StopOnSignals signals;
+  LogInfo(fmt::format("{} on {} with {}", Counted(std::ssize(networks), "network"),
+                      Counted(static_cast<long long>(evaluation.num_states()), "state"),
+                      DescribeSearch(model.config().search)));
+  std::exception_ptr failure;
+  const std::vector<EvaluatedNetwork> done =
+      EvaluateUntilFailure(networks, evaluation, signals.stop(), failure);
+  const bool complete = done.size() == networks.size() && done.back().complete;
+  const std::optional<std::size_t> best = complete ? BestBySolving(done) : std::nullopt;
+  if (!done.empty()) Print(done, best);
+  if (!complete) {
+    LogWarning(fmt::format(
+        "{} after {} of {} networks; no file was written", failure ? "failed" : "stopped",
+        std::ranges::count(done, true, &EvaluatedNetwork::complete), networks.size()));
+    if (failure) std::rethrow_exception(failure);
+    return kSignalBase + signals.caught();
+  }
+  if (!args.json.empty()) WriteOutput(args.json, JsonOf(args, model.config(), done, best));
+  if (!figure.empty()) {
+    WriteOutput(figure, FigureOf(args, model.config(), done, training));
+    LogInfo(fmt::format("learning curve: {}", figure));
+  }
+  return kDone;
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int tandem::tandem_run_evaluate(const EvaluateArgs& args) {
+  return WithPlainErrors([&] { return Evaluate(args); });
+}

@@ -1,0 +1,214 @@
+#include "compare/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Part, class Whole>
+double Share(Part part, Whole whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Sums over the states of one length, or of all lengths.
+struct Sums {
+  std::int64_t states = 0;
+  std::int64_t solved = 0;
+  double estimates = 0;
+  double squared_errors = 0;
+
+  void Add(const SolveOutcome& outcome) {
+    ++states;
+    if (outcome.solved) ++solved;
+    estimates += outcome.estimate;
+    squared_errors += (outcome.estimate - outcome.cost) * (outcome.estimate - outcome.cost);
+  }
+  double ValueError() const { return std::sqrt(Share(squared_errors, states)); }
+};
+
+std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
+  KnownLengthFigures known;
+  Sums all;
+  std::map<std::int64_t, Sums> by_length;
+  double lengths = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.optimal) continue;
+    all.Add(outcome);
+    by_length[*outcome.optimal].Add(outcome);
+    lengths += static_cast<double>(*outcome.optimal);
+    if (outcome.solved && outcome.length == *outcome.optimal) ++known.optimal;
+  }
+  if (all.states == 0) return std::nullopt;
+  known.states = all.states;
+  known.mean_length = Share(lengths, all.states);
+  known.value_error = all.ValueError();
+  for (const auto& [length, sums] : by_length) {
+    known.by_length.push_back({.length = length,
+                               .states = sums.states,
+                               .solved = sums.solved,
+                               .mean_estimate = Share(sums.estimates, sums.states),
+                               .value_error = sums.ValueError()});
+  }
+  return known;
+}
+
+// A column of a table: its heading, and the text of each row.
+template <class Row>
+struct Column {
+  std::string heading;
+  std::function<std::string(const Row&)> cell;
+};
+
+// The first column is aligned to the left, the others to the right.
+template <class Row>
+std::string Table(std::span<const Column<Row>> columns, std::span<const Row> rows) {
+  std::vector<std::string> lines(rows.size() + 1);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::vector<std::string> cells = {columns[c].heading};
+    for (const Row& row : rows) cells.push_back(columns[c].cell(row));
+    const std::size_t width = std::ranges::max_element(cells, {}, &std::string::size)->size();
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      lines[i] += c == 0 ? fmt::format("{:<{}}", cells[i], width)
+                         : fmt::format("  {:>{}}", cells[i], width);
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+}  // namespace
+
+double KnownLengthFigures::share_optimal() const { return Share(optimal, states); }
+double EvaluationFigures::solve_rate() const { return Share(solved, states); }
+double EvaluationFigures::nodes_per_s() const {
+  return seconds > 0 ? static_cast<double>(nodes) / seconds : 0.0;
+}
+double EvaluationFigures::mean_s() const { return Share(seconds, states); }
+
+EvaluationFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds) {
+  EvaluationFigures figures{.states = std::ssize(outcomes), .seconds = seconds, .known = {}};
+  double lengths = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    figures.nodes += outcome.nodes;
+    figures.slowest_s = std::max(figures.slowest_s, outcome.seconds);
+    if (!outcome.solved) continue;
+    ++figures.solved;
+    lengths += static_cast<double>(outcome.length);
+  }
+  figures.mean_length = Share(lengths, figures.solved);
+  figures.known = SummariseKnown(outcomes);
+  return figures;
+}
+
+bool SolvesBetter(const EvaluationFigures& figures, const EvaluationFigures& than) {
+  const auto key = [](const EvaluationFigures& f) {
+    return std::tuple(f.solved, -f.mean_length, -f.nodes);
+  };
+  return key(figures) > key(than);
+}
+
+std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> networks) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    if (!networks[i].complete) continue;
+    if (!best || SolvesBetter(networks[i].figures, networks[*best].figures)) best = i;
+  }
+  return best;
+}
+
+std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
+  using Network = EvaluatedNetwork;
+  std::vector<Column<Network>> columns = {
+      {"network", [](const Network& n) { return n.name + (n.complete ? "" : " (stopped)"); }},
+      {"iterations", [](const Network& n) { return WithThousands(n.iterations); }},
+      {"solved",
+       [](const Network& n) {
+         return fmt::format("{} of {}", n.figures.solved, n.figures.states);
+       }},
+      {"%", [](const Network& n) { return Percent(n.figures.solve_rate()); }},
+      {"mean length",
+       [](const Network& n) {
+         return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : "-";
+       }},
+  };
+  const auto known = [&](const char* heading, auto cell) {
+    columns.push_back({heading, [cell](const Network& n) {
+                         return n.figures.known ? cell(*n.figures.known) : std::string("-");
+                       }});
+  };
+  if (std::ranges::any_of(networks, [](const Network& n) { return n.figures.known.has_value(); })) {
+    known("% optimal", [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); });
+    known("value error",
+          [](const KnownLengthFigures& k) { return fmt::format("{:.2f}", k.value_error); });
+  }
+  columns.push_back({"nodes", [](const Network& n) { return WithThousands(n.figures.nodes); }});
+  columns.push_back({"nodes/s", [](const Network& n) {
+                       return WithThousands(std::llround(n.figures.nodes_per_s()));
+                     }});
+  columns.push_back(
+      {"mean s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.mean_s()); }});
+  columns.push_back(
+      {"slowest s", [](const Network& n) { return fmt::format("{:.3f}", n.figures.slowest_s); }});
+  return Table<Network>(columns, networks);
+}
+
+std::string ByLengthTable(const EvaluationFigures& figures) {
+  using Length = LengthFigures;
+  const std::vector<Column<Length>> columns = {
+      {"optimal length", [](const Length& l) { return std::to_string(l.length); }},
+      {"states", [](const Length& l) { return std::to_string(l.states); }},
+      {"% solved", [](const Length& l) { return Percent(Share(l.solved, l.states)); }},
+      {"mean estimate", [](const Length& l) { return fmt::format("{:.2f}", l.mean_estimate); }},
+      {"value error", [](const Length& l) { return fmt::format("{:.2f}", l.value_error); }},
+  };
+  return Table<Length>(columns, figures.known->by_length);
+}
+
+Json ToJson(const EvaluatedNetwork& network) {
+  const EvaluationFigures& figures = network.figures;
+  Json json = {
+      {"name", network.name},
+      {"file", network.file.empty() ? Json() : Json(network.file.string())},
+      {"iterations", network.iterations},
+      {"examples", network.examples ? Json(*network.examples) : Json()},
+      {"trained_s", network.trained_s ? Json(RoundedSeconds(*network.trained_s)) : Json()},
+      {"states", figures.states},
+      {"solved", figures.solved},
+      {"solve_rate", RoundedReal(figures.solve_rate())},
+      {"mean_length", figures.solved > 0 ? Json(RoundedReal(figures.mean_length)) : Json()},
+      {"nodes", figures.nodes},
+      {"nodes_per_s", RoundedReal(figures.nodes_per_s())},
+      {"seconds", RoundedSeconds(figures.seconds)},
+      {"mean_s", RoundedSeconds(figures.mean_s())},
+      {"slowest_s", RoundedSeconds(figures.slowest_s)}};
+  if (!figures.known) return json;
+  const KnownLengthFigures& known = *figures.known;
+  json["with_optimal"] = known.states;
+  json["optimal"] = known.optimal;
+  json["share_optimal"] = RoundedReal(known.share_optimal());
+  json["mean_optimal"] = RoundedReal(known.mean_length);
+  json["value_error"] = RoundedReal(known.value_error);
+  for (const LengthFigures& each : known.by_length) {
+    json["by_length"].push_back({{"length", each.length},
+                                 {"states", each.states},
+                                 {"solved", each.solved},
+                                 {"mean_estimate", RoundedReal(each.mean_estimate)},
+                                 {"value_error", RoundedReal(each.value_error)}});
+  }
+  return json;
+}
+
+}  // namespace tandem

@@ -1,0 +1,100 @@
+// Evaluations of networks: how well each solves given states.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tandem {
+
+/// `SolveOutcome` is the result of searching for a solution of one state with one network.
+struct SolveOutcome {
+  bool solved = false;
+  std::int64_t length = 0;                             ///< moves of the solution, if solved
+  std::int64_t nodes = 0;                              ///< states that the search generated
+  double seconds = 0;                                  ///< wall time of the search
+  std::optional<std::int64_t> optimal = std::nullopt;  ///< length of a shortest solution, if known
+  double cost = 0;      ///< cost of a shortest solution; only if `optimal` is known
+  double estimate = 0;  ///< the network's estimate of that cost; only if `optimal` is known
+};
+
+/// `LengthFigures` holds the figures of the states whose shortest solutions have one length.
+struct LengthFigures {
+  std::int64_t length = 0;
+  std::int64_t states = 0;
+  std::int64_t solved = 0;
+  double mean_estimate = 0;
+  double value_error = 0;  ///< root mean square of estimate minus cost
+};
+
+/// `KnownLengthFigures` holds the figures of the states whose `optimal` is known.
+struct KnownLengthFigures {
+  std::int64_t states = 0;
+  std::int64_t optimal = 0;              ///< states that were solved by a shortest solution
+  double mean_length = 0;                ///< mean length of the shortest solutions
+  double value_error = 0;                ///< root mean square of estimate minus cost
+  std::vector<LengthFigures> by_length;  ///< sorted by length
+
+  double share_optimal() const;
+};
+
+/// `EvaluationFigures` summarises the outcomes of one network.
+struct EvaluationFigures {
+  std::int64_t states = 0;
+  std::int64_t solved = 0;
+  double mean_length = 0;  ///< of the solutions found; 0 if there are none
+  std::int64_t nodes = 0;
+  double seconds = 0;  ///< wall time of all searches
+  double slowest_s = 0;
+  std::optional<KnownLengthFigures> known;  ///< nothing if no state has `optimal`
+
+  double solve_rate() const;
+  double nodes_per_s() const;
+  double mean_s() const;
+};
+
+/// Summarises `outcomes`. `seconds` is the wall time that all searches took together.
+EvaluationFigures Summarise(std::span<const SolveOutcome> outcomes, double seconds);
+
+/// `EvaluatedNetwork` is a network of a run with its figures.
+struct EvaluatedNetwork {
+  std::string name;             ///< name of the row: "untrained", "update 100", "last"
+  std::filesystem::path file;   ///< checkpoint; empty if untrained
+  std::int64_t iterations = 0;  ///< iterations that it was trained for
+
+  /// Examples that it was trained on, and wall time from the start of its run until then. Nothing
+  /// if the checkpoint is not of this run.
+  std::optional<std::int64_t> examples;
+  std::optional<double> trained_s;
+
+  bool complete = true;  ///< false if the evaluation was stopped before all states were done
+  EvaluationFigures figures;
+};
+
+/// Returns whether `figures` are better than `than`: more states solved; if equal, shorter
+/// solutions; if equal, fewer nodes. Requires that both are of the same states.
+bool SolvesBetter(const EvaluationFigures& figures, const EvaluationFigures& than);
+
+/// Returns the index of the complete network that solves best, the first of equals. Returns nothing
+/// if no network is complete.
+std::optional<std::size_t> BestBySolving(std::span<const EvaluatedNetwork> networks);
+
+/// Fewest states for choosing a network. With fewer, chance often decides which one is best.
+inline constexpr std::int64_t kFewestStatesToChoose = 54;
+
+/// Returns a table: a line for each network and a column for each measure. Measures that need known
+/// lengths are left out if no state has one.
+std::string EvaluationTable(std::span<const EvaluatedNetwork> networks);
+
+/// Returns a table with a line for each known length. Requires `known` in `figures`.
+std::string ByLengthTable(const EvaluationFigures& figures);
+
+/// Returns the JSON object of a network. docs/evaluate.md lists its keys.
+nlohmann::ordered_json ToJson(const EvaluatedNetwork& network);
+
+}  // namespace tandem
