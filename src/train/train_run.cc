@@ -337,9 +337,8 @@ void TrainRun::KeepNetworkIfDue() const {
   const std::int64_t every = config_.checkpoint.keep_every;
   if (every == 0 || so_far_.updates % every != 0) return;
   const Span span(Phase::kCheckpoint);
-  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(),
-                  config_.network.activation, Counters(),
-                  StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
+  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network.activation,
+                  Counters(), StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.
@@ -375,8 +374,8 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
     WriteReplay(directory_->replay(next), *components_->replay, next);
   }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation,
-                  current.counters,
-                  config_.train.saves_average() ? current.average : current.model, &resume);
+                  current.counters, config_.train.saves_average() ? current.average : current.model,
+                  &resume);
   since_saved_ = Stopwatch();
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
 }

@@ -1,12 +1,11 @@
 // Tests reading the results of a run from its folder.
-#include "compare/runs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "compare/runs.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 
