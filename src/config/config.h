@@ -41,6 +41,8 @@ struct GenerateConfig {
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
   double search_weight = 0.6;
+  double ball_radius = 0;
+  double anchor_share = 0;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
@@ -65,6 +67,7 @@ struct MemoryConfig {
   double allocated_limit_gib = 0;
   double mapped_limit_gib = 0;
   double pinned_limit_gib = 0;
+  double ball_limit_gib = 1;
 };
 
 struct NetworkConfig {
@@ -128,6 +131,8 @@ struct SearchConfig {
   std::int64_t instances = 1;
   std::int64_t max_nodes = 10'000'000;
   double max_seconds = 0;
+  double ball_radius = 0;
+  double improve_seconds = 0;
 };
 
 struct ValidationConfig {

@@ -57,7 +57,7 @@ class AStarSearch final : public StateSearch {
 
   void Begin(StateBatch& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
-    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i], /*start_is_goal=*/false);
+    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i]);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/timeline.h"
+#include "search/ball.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,8 +22,12 @@ std::uint64_t HashState(std::span<const std::uint8_t> state) {
   return XXH3_64bits(state.data(), state.size());
 }
 
-Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows)
-    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows) {}
+Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows,
+                   std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      evaluator_(evaluator),
+      evaluate_rows_(evaluate_rows),
+      ball_(std::move(ball)) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndUnchanged = 2;
@@ -63,6 +68,7 @@ void Expander::ResizeChildren(std::size_t states) {
   is_goal_.resize(num_children);
   unchanged_.resize(num_children);
   hashes_.resize(num_children);
+  if (ball_ != nullptr) known_costs_.resize(num_children);
 }
 
 void Expander::MakeChildren(ConstRows states, std::size_t first) {
@@ -79,6 +85,17 @@ void Expander::MakeChildren(ConstRows states, std::size_t first) {
     unchanged_[first_child + i] = same ? 1 : 0;
     if (!same) hashes_[first_child + i] = HashState(children[i]);
   }
+  if (ball_ == nullptr) return;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    known_costs_[first_child + i] = unchanged_[first_child + i] != 0
+                                        ? std::numeric_limits<float>::infinity()
+                                        : ball_->CostOf(children[i], hashes_[first_child + i])
+                                              .value_or(std::numeric_limits<float>::infinity());
+  }
+}
+
+std::vector<Action> Expander::WayHome(std::size_t child) const {
+  return ball_ != nullptr ? ball_->WayHome(children()[child]) : std::vector<Action>();
 }
 
 // Every comparison with NaN is false, so min and max would drop it silently.
