@@ -24,6 +24,10 @@ void AddSolve(CommandLine& line) {
                "States that beam search keeps at each depth");
   AddKeyOption(solve, args->model.overrides, "weight", "search.weight",
                "Weight of the path's cost in A*; 0: greedy best-first search");
+  AddKeyOption(solve, args->model.overrides, "ball", "search.ball_radius",
+               "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
+  AddKeyOption(solve, args->model.overrides, "improve", "search.improve_seconds",
+               "Shorten each solution for at most this many seconds; needs --ball");
   solve.add_option("--out", args->out, "Write results to FILE, one JSON object per line")
       ->type_name("FILE");
   solve.footer(
@@ -35,9 +39,12 @@ void AddSolve(CommandLine& line) {
       "shortest if the network's estimates are never too high. A* stores every state, up to\n"
       "search.max_nodes. search.max_seconds limits both searches. If no solution is found, the\n"
       "result has the best state that the search reached.\n\n"
+      "With --ball N, every state whose cost-to-go is at most N counts as a goal, so searches end\n"
+      "earlier. --improve SECONDS then replaces parts of each solution with shortest ones.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
       "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
-      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n\n"
+      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n"
+      "  tandem solve --model runs/my-run --states my.txt --ball 5 --improve 10\n\n"
       "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
       "Exit codes: 0 all states solved; 1 some not solved; 2 some lines are not valid states.");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -59,13 +60,15 @@ class WalkLengthGenerator::Prefixes {
   std::optional<RandomWalk> steps_;
 };
 
-WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config)
+WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config,
+                                         std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       walk_length_(config.generate.max_scramble),
       range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),
       head_(config.network.head),
       schema_(ExampleSchema(domain.spec(), head_)),
+      exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)) {
   if (head_ == Head::kQ && domain.spec().inverse_actions.empty()) {
     throw InputError(
@@ -99,6 +102,7 @@ void WalkLengthGenerator::FillRange(const FillRequest& request, RowRange range,
     const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
     Walk(prefixes, states, first, out);
+    if (exact_ != nullptr) UseExactLabels(request, states, first, out);
     const Span span(Phase::kWrite);
     domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
   }
@@ -113,6 +117,21 @@ void WalkLengthGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t firs
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
     WriteLabel(prefixes.walk(), targets.subspan((first + i) * width, width));
+  }
+}
+
+// Replaces the states of anchors, and the labels of all states in the ball.
+void WalkLengthGenerator::UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
+                                         DataBuffer& out) const {
+  const Span span(Phase::kScramble);
+  const std::span<float> targets = out.floats(kTargetColumn);
+  const std::size_t width = TargetWidth(domain_.spec(), head_);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
+    if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {
+      std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
+    }
+    exact_->Write(states[i], targets.subspan((first + i) * width, width));
   }
 }
 

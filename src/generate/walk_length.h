@@ -4,9 +4,11 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "config/config.h"
 #include "domain/random_walk.h"
+#include "generate/exact_labels.h"
 #include "generate/generator.h"
 
 namespace tandem {
@@ -20,13 +22,17 @@ namespace tandem {
 /// The action that undoes the last step shortens the walk by that step. Every other action makes
 /// the walk one step longer.
 ///
+/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
+/// become anchors (ExactLabels).
+///
 /// Walks have generate.max_scramble actions. Global row r is the prefix of (r mod length) + 1
 /// actions of walk r / length. It does not depend on how the rows are split into ranges.
 class WalkLengthGenerator final : public Generator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
-  /// the domain's actions have no inverses.
-  WalkLengthGenerator(const Domain& domain, const Config& config);
+  /// the domain's actions have no inverses. `exact` may be null.
+  WalkLengthGenerator(const Domain& domain, const Config& config,
+                      std::shared_ptr<const ExactLabels> exact = nullptr);
 
   bool needs_network() const override { return false; }
   const Schema& schema() const override { return schema_; }
@@ -38,6 +44,8 @@ class WalkLengthGenerator final : public Generator {
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
   void WriteLabel(const RandomWalk& walk, std::span<float> label) const;
+  void UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
+                      DataBuffer& out) const;
 
   const Domain& domain_;
   const std::int64_t walk_length_;
@@ -45,6 +53,7 @@ class WalkLengthGenerator final : public Generator {
   const std::uint64_t seed_;
   const Head head_;
   const Schema schema_;
+  const std::shared_ptr<const ExactLabels> exact_;  // may be null
   tbb::task_arena arena_;
 };
 

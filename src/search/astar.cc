@@ -114,6 +114,7 @@ void AStarTree::AddChild(const Expander& step, std::size_t child, std::uint32_t 
     goal_->rest.insert(goal_->rest.begin(), action);
     return;
   }
+  if (goal_ && cost + step.least_unknown_cost() >= goal_->cost) return;
   const std::span<const std::uint8_t> state = step.children()[child];
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);

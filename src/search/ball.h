@@ -21,8 +21,7 @@ namespace tandem {
 /// it, on the TBB threads of the caller's arena.
 ///
 /// A ball serves as the goal set of searches, as a source of exact labels, and to shorten
-/// solutions, as in cayleypy-training-core (github.com/AnanasClassic). States are compared by all
-/// their bytes, never by their hashes alone.
+/// solutions. States are compared by all their bytes, never by their hashes alone.
 ///
 /// The ball of a puzzle does not depend on the number of threads. All const methods are
 /// thread-safe.

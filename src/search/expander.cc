@@ -27,7 +27,8 @@ Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evalu
     : domain_(domain),
       evaluator_(evaluator),
       evaluate_rows_(evaluate_rows),
-      ball_(std::move(ball)) {}
+      ball_(std::move(ball)),
+      least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndUnchanged = 2;

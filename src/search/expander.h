@@ -92,6 +92,9 @@ class Expander {
     return is_goal_[child] != 0 ? 0 : std::numeric_limits<float>::infinity();
   }
 
+  /// A lower bound on the cost-to-go of children of unknown cost.
+  float least_unknown_cost() const { return least_unknown_cost_; }
+
   /// A cheapest way from a child to the goal. Requires that its cost is known.
   std::vector<Action> WayHome(std::size_t child) const;
 
@@ -120,6 +123,7 @@ class Expander {
   Evaluator& evaluator_;
   const std::size_t evaluate_rows_;
   const std::shared_ptr<const GoalBall> ball_;  // null: only goals have a known cost
+  const float least_unknown_cost_;
 
   std::vector<std::uint8_t> children_;
   std::vector<std::uint8_t> is_goal_;
