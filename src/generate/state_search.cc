@@ -49,7 +49,8 @@ class GreedyRollout final : public StateSearch {
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new
-// search when one is reached.
+// search when one is reached. With a ball around the goal, it ends when no open state can lead to a
+// cheaper way through the ball.
 class AStarSearch final : public StateSearch {
  public:
   AStarSearch(const DomainSpec& spec, double weight)

@@ -21,14 +21,6 @@ constexpr std::size_t kStatesAtOnce = 8192;
 constexpr std::size_t kPrefetchDistance = 12;
 constexpr std::size_t kGib = std::size_t{1} << 30;
 
-// Stands in for the network of an Expander that only expands.
-class NoNetwork final : public Evaluator {
- public:
-  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override {
-    throw Error("a ball around the goal was asked for an estimate: a bug");
-  }
-};
-
 [[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
   throw InputError(fmt::format(
       "{}: no ball of states around the goal can be built: {}. Set search.ball_radius and "
@@ -226,7 +218,7 @@ std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t
   const auto state_size = static_cast<std::size_t>(spec.state_size);
   double states = 1;
   double level = spec.num_actions();
-  const auto levels = static_cast<int>(radius / LeastCost(spec));
+  const auto levels = static_cast<int>(std::min(radius / LeastCost(spec), 1e6F));
   for (int i = 0; i < levels && states < static_cast<double>(most_bytes); ++i) {
     states += level;
     level *= std::max(1, spec.num_actions() - 1);

@@ -158,6 +158,10 @@ void Expander::EstimateAll() {
   RejectNan(1, [&](std::size_t child) { return children()[child]; });
 }
 
+void NoNetwork::Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) {
+  throw Error("a search without a network asked for an estimate: a bug");
+}
+
 float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }
 
 std::optional<Action> GreedyAction(const DomainSpec& spec, std::span<const Action> actions,

@@ -134,6 +134,12 @@ class Expander {
   std::vector<float> values_;
 };
 
+/// NoNetwork stands in for the network of an Expander that only expands. Evaluate throws Error.
+class NoNetwork final : public Evaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
+};
+
 /// The cost-to-go that an estimate stands for: 0 for a goal and for negative estimates.
 inline float CostToGo(bool is_goal, float estimate) {
   return !is_goal && estimate > 0 ? estimate : 0;

@@ -1,6 +1,7 @@
 #include "search/improve.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 
 #include "base/stopwatch.h"
@@ -24,14 +25,6 @@ std::size_t MovesFor(const DomainSpec& spec, float cost) {
 
 }  // namespace
 
-// Stands in for the network of an Expander that only expands.
-class SolutionImprover::NoNetwork final : public Evaluator {
- public:
-  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override {
-    throw Error("shortening a solution asked for an estimate: a bug");
-  }
-};
-
 struct SolutionImprover::Clock {
   double Remaining() const { return seconds - watch.Seconds(); }
   bool Ended() const { return Remaining() <= 0 || stop.Reached(); }
@@ -46,12 +39,9 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
       ball_(std::move(ball)),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       goal_(static_cast<std::size_t>(domain.spec().state_size)),
-      no_network_(std::make_unique<NoNetwork>()),
-      expander_(domain, *no_network_, kStatesAtOnce, ball_) {
+      expander_(domain, no_network_, kStatesAtOnce, ball_) {
   domain_.WriteGoals(Rows(std::span(goal_)));
 }
-
-SolutionImprover::~SolutionImprover() = default;
 
 std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> start,
                                               std::vector<Action> actions, double seconds,
@@ -114,7 +104,7 @@ SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const
                                                         const Clock& clock) {
   const float cost = CostOf(domain_.spec(), window);
   const auto around = std::make_shared<const GoalBall>(domain_, to, cost / 2, kMostBallBytes);
-  Expander expander(domain_, *no_network_, kStatesAtOnce, around);
+  Expander expander(domain_, no_network_, kStatesAtOnce, around);
   Found found = Search(from, window, *around, expander, clock);
   if (found.cheaper && !Leads(from, *found.cheaper, to)) {
     throw Error(domain_.spec().name +
@@ -182,10 +172,15 @@ void ImprovingSearch::SolveAll(ConstRows starts, const StopSignal& stop, const D
   const auto at_once = static_cast<std::size_t>(config_.instances);
   for (std::size_t first = 0; first < starts.size(); first += at_once) {
     std::vector<std::pair<std::size_t, SearchResult>> results;
-    search_->SolveAll(starts.Slice(first, std::min(at_once, starts.size() - first)), stop,
-                      [&](std::size_t number, SearchResult result) {
-                        results.emplace_back(first + number, std::move(result));
-                      });
+    std::exception_ptr failure;  // or a stop; what was solved until then is reported
+    try {
+      search_->SolveAll(starts.Slice(first, std::min(at_once, starts.size() - first)), stop,
+                        [&](std::size_t number, SearchResult result) {
+                          results.emplace_back(first + number, std::move(result));
+                        });
+    } catch (...) {
+      failure = std::current_exception();
+    }
     for (auto& [number, result] : results) {
       if (result.solved) {
         const Stopwatch watch;
@@ -197,6 +192,7 @@ void ImprovingSearch::SolveAll(ConstRows starts, const StopSignal& stop, const D
       }
       done(number, std::move(result));
     }
+    if (failure) std::rethrow_exception(failure);
   }
 }
 

@@ -34,7 +34,6 @@ class SolutionImprover {
  public:
   /// `ball` is the ball around the goal. `domain` must outlive this.
   SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball);
-  ~SolutionImprover();
 
   /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
   /// Works for at most `seconds`, and returns early once `stop` is reached.
@@ -43,7 +42,6 @@ class SolutionImprover {
 
  private:
   using State = std::vector<std::uint8_t>;
-  class NoNetwork;
   struct Clock;
 
   // What a search for a cheaper window found.
@@ -66,7 +64,7 @@ class SolutionImprover {
   const std::shared_ptr<const GoalBall> ball_;
   const bool permutes_;  // every action is a permutation of the state's bytes
   State goal_;
-  std::unique_ptr<NoNetwork> no_network_;
+  NoNetwork no_network_;
   Expander expander_;  // with ball_
   std::vector<std::uint8_t> popped_;
   std::vector<float> estimates_;

@@ -107,13 +107,18 @@ void Planner::PlanGeneration() {
   const bool searches = generate.search != GenerateSearch::kNone;
   const std::int64_t steps = searches ? generate.search_iterations : 1;
   const std::int64_t states = at_once((rows_ + steps - 1) / steps);
-  plan_.generation += StateBatch::BytesFor(spec_, states);
+  const auto batch_bytes = [&](std::int64_t size) {
+    const std::int64_t known_costs =  // of the children, with a ball
+        generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
+    return StateBatch::BytesFor(spec_, size) + known_costs;
+  };
+  plan_.generation += batch_bytes(states);
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
   }
   if (sync_main_) {  // BellmanTargets works later, in batches of its own
-    plan_.generation += StateBatch::BytesFor(spec_, at_once(rows_));
+    plan_.generation += batch_bytes(at_once(rows_));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "config/load.h"
 #include "nn/resnet_fc.h"
+#include "search/ball.h"
 #include "tandem/registry.h"
 #include "train/resume.h"
 
@@ -60,6 +61,16 @@ TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   EXPECT_EQ(PlanMemory(config).pinned, all.evaluated);
   EXPECT_GT(all.pinned, all.evaluated);
   EXPECT_LT(all.pinned, all.evaluated + all.batches);  // the order of rows is not copied
+}
+
+TEST(MemoryPlan, CountsTheBallAroundTheGoal) {
+  EXPECT_EQ(PlanFor("").generation, 0);
+  const GoalBall ball(*MakeDomain("cube3"), 3, std::size_t{1} << 30);
+  const std::int64_t bytes = PlanFor("generate: {ball_radius: 3}").generation;
+  EXPECT_GE(bytes, static_cast<std::int64_t>(ball.bytes()));
+  EXPECT_LE(bytes, 3 * static_cast<std::int64_t>(ball.bytes()));
+  EXPECT_EQ(PlanFor("generate: {ball_radius: 20}\nmemory: {ball_limit_gib: 0.5}").generation,
+            std::int64_t{1} << 29);
 }
 
 TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {
