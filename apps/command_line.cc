@@ -71,6 +71,10 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "States that beam search keeps at each depth");
   AddKeyOption(command, overrides, "weight", "search.weight",
                "Weight of the path's cost in A*; 0: greedy best-first search");
+  AddKeyOption(command, overrides, "ball", "search.ball_radius",
+               "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
+  AddKeyOption(command, overrides, "improve", "search.improve_seconds",
+               "Shorten each solution for at most this many seconds; needs --ball");
 }
 
 void AddDomainOption(CLI::App& command, std::string& domain) {

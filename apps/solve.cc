@@ -23,9 +23,12 @@ void AddSolve(CommandLine& line) {
       "shortest if the network's estimates are never too high. A* stores every state, up to\n"
       "search.max_nodes. search.max_seconds limits both searches. If no solution is found, the\n"
       "result has the best state that the search reached.\n\n"
+      "With --ball N, every state whose cost-to-go is at most N counts as a goal, so searches end\n"
+      "earlier. --improve SECONDS then replaces parts of each solution with shortest ones.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
       "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
-      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n\n"
+      "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n"
+      "  tandem solve --model runs/my-run --states my.txt --ball 5 --improve 10\n\n"
       "Without --out the JSON lines go to standard output, unless that is a terminal.\n"
       "Exit codes: 0 all states solved; 1 some not solved; 2 some lines are not valid states.");
 }

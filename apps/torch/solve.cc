@@ -98,11 +98,13 @@ std::string Lengths(const std::vector<SolveResult>& results) {
   double length = 0;
   double length_with_optimal = 0;
   double optimal_length = 0;
+  double found_length = 0;
   for (const SolveResult& result : results) {
     if (!result.search.solved) continue;
     const auto moves = static_cast<double>(result.search.actions.size());
     ++solved;
     length += moves;
+    found_length += static_cast<double>(result.search.found_length.value_or(0));
     if (!result.line.optimal) continue;
     ++with_optimal;
     length_with_optimal += moves;
@@ -111,7 +113,11 @@ std::string Lengths(const std::vector<SolveResult>& results) {
   }
   std::string table = fmt::format("\nsolved        {} of {}\n", solved, results.size());
   table += NotSolved(results) + NotSearched(results);
-  if (solved > 0) table += fmt::format("mean length   {:.2f}\n", Mean(length, solved));
+  if (solved > 0) {
+    const std::string before =
+        found_length > 0 ? fmt::format(", shortened from {:.2f}", Mean(found_length, solved)) : "";
+    table += fmt::format("mean length   {:.2f}{}\n", Mean(length, solved), before);
+  }
   if (with_optimal > 0) {
     const std::string theirs =
         with_optimal == solved
@@ -135,6 +141,7 @@ ordered_json ToJson(const SolveResult& result, const Domain& domain) {
     json["moves"] = FormatActions(domain.spec(), search.actions);
     json["length"] = search.actions.size();
   }
+  if (search.found_length) json["found_length"] = *search.found_length;
   if (result.line.optimal) json["optimal"] = *result.line.optimal;
   json["cost"] = search.solved ? ordered_json(search.cost) : ordered_json();
   json["ended"] = result.line.error.empty() ? ordered_json(Name(search.ended)) : ordered_json();
@@ -162,7 +169,9 @@ std::string DescribeResult(const SolveResult& result, const Domain& domain) {
   }
   const std::string optimal =
       result.line.optimal ? fmt::format(" (optimal {})", *result.line.optimal) : "";
-  return fmt::format("{:>6}  {} moves{} in {}: {}", id, search.actions.size(), optimal,
+  const std::string found =
+      search.found_length ? fmt::format(", shortened from {},", *search.found_length) : "";
+  return fmt::format("{:>6}  {} moves{}{} in {}: {}", id, search.actions.size(), optimal, found,
                      HumanSeconds(search.seconds), FormatActions(domain.spec(), search.actions));
 }
 

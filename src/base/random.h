@@ -25,6 +25,7 @@ enum class Purpose : std::uint64_t {
   kReplay = 6,
   kChunkOrder = 7,
   kRowOrder = 8,
+  kAnchor = 9,
 };
 
 /// Random is one stream of random numbers. Not thread-safe; cheap to create.

@@ -44,6 +44,8 @@ struct GenerateConfig {
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
   double search_weight = 0.6;
+  double ball_radius = 0;
+  double anchor_share = 0;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
@@ -68,6 +70,7 @@ struct MemoryConfig {
   double allocated_limit_gib = 0;
   double mapped_limit_gib = 0;
   double pinned_limit_gib = 0;
+  double ball_limit_gib = 1;
 };
 
 struct NetworkConfig {
@@ -144,6 +147,8 @@ struct SearchConfig {
   std::int64_t instances = 1;
   std::int64_t max_nodes = 10'000'000;
   double max_seconds = 0;
+  double ball_radius = 0;
+  double improve_seconds = 0;
 };
 
 struct ValidationConfig {

@@ -115,6 +115,14 @@ std::vector<Field> FieldsOf(Config& c) {
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
        "solving.",
        RealField{&c.generate.search_weight, 0, 1000}},
+      {"generate.ball_radius",
+       "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
+       "They are kept in a ball around the goal. 0: no ball.",
+       RealField{&c.generate.ball_radius, 0, 1e6}},
+      {"generate.anchor_share",
+       "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
+       "labels. They keep estimates near the goal correct.",
+       RealField{&c.generate.anchor_share, 0, 0.9}},
       {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
       {"generate.workers", "Number of threads that generate examples. auto: one per core.",
@@ -296,6 +304,15 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
       {"search.max_seconds", "End the search for one puzzle after this many seconds. 0: no limit.",
        RealField{&c.search.max_seconds, 0, 1e9}},
+      {"search.ball_radius",
+       "Treat every state whose cost-to-go is at most this (in moves, if every move costs 1) as a "
+       "goal with a known rest of the solution. These states are kept in a ball around the goal. "
+       "0: no ball.",
+       RealField{&c.search.ball_radius, 0, 1e6}},
+      {"search.improve_seconds",
+       "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
+       "ones. Needs a ball. 0: report solutions as they were found.",
+       RealField{&c.search.improve_seconds, 0, 1e9}},
 
       {"validation.every_updates",
        "Number of updates between validations. The last update is always validated too. 0: never "
@@ -353,6 +370,10 @@ std::vector<Field> FieldsOf(Config& c) {
        "Refuse to start a run that would pin more host memory than this for copies to a GPU. 0: no "
        "limit.",
        RealField{&c.memory.pinned_limit_gib, 0, 1e9}},
+      {"memory.ball_limit_gib",
+       "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
+       "solving, and is refused in training.",
+       RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
 
       {"profile.timing_breakdown",
        "true: time each phase of an iteration alone by waiting for the device after each phase. "

@@ -83,6 +83,22 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
 }
 
+// Checks the keys that need a ball around the goal.
+void CheckBalls(const Config& c, const Reject& reject) {
+  reject(c.generate.anchor_share > 0 && c.generate.ball_radius == 0, "generate.anchor_share",
+         "generate.ball_radius",
+         "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0, or "
+         "generate.anchor_share to 0.");
+  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kPolicy, "generate.ball_radius",
+         "generate.target",
+         "the ball gives exact costs, and this target labels states with an action. Set "
+         "generate.ball_radius to 0, or choose a target of costs.");
+  reject(c.search.improve_seconds > 0 && c.search.ball_radius == 0, "search.improve_seconds",
+         "search.ball_radius",
+         "solutions are shortened with the ball around the goal. Set search.ball_radius above 0 "
+         "(5 for Rubik's Cube), or search.improve_seconds to 0.");
+}
+
 // Checks where rows come from: shards, generation, or both.
 void CheckData(const Config& c, const Reject& reject) {
   if (c.data.source == DataSource::kLive) {
@@ -214,8 +230,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckPolicy, CheckData, CheckTraining,
-                           CheckRefresh, CheckMuon, CheckSchedule, CheckSizes}) {
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData,
+                           CheckTraining, CheckRefresh, CheckMuon, CheckSchedule, CheckSizes}) {
     check(config, reject);
   }
 }

@@ -1,6 +1,7 @@
 #include "generate/bellman.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -40,13 +41,15 @@ void StateBatch::Expand(std::size_t first, std::size_t count) {
 }
 
 BellmanTargets::BellmanTargets(const Domain& domain, Evaluator& target_network,
-                               const Config& config)
+                               const Config& config, std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       head_(config.network.head),
       capped_(config.generate.target == Target::kCappedValueIteration),
       chunk_rows_(config.generate.chunk_rows),
+      exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)),
-      batches_{StateBatch(domain, target_network), StateBatch(domain, target_network)} {}
+      batches_{StateBatch(domain, target_network, BallOf(exact_)),
+               StateBatch(domain, target_network, BallOf(exact_))} {}
 
 void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
                            std::size_t row) const {
@@ -57,11 +60,15 @@ void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& e
   const std::size_t num_actions = spec.num_actions();
   const auto backup = [&](std::size_t action) {
     const std::size_t child = i * num_actions + action;
-    return BackedUpCost(spec, action, batch.children.is_goal()[child] != 0,
-                        batch.children.estimates()[child]);
+    const float known = batch.children.KnownCost(child);
+    if (!std::isinf(known)) return spec.action_costs[action] + known;
+    return BackedUpCost(
+        spec, action, /*is_goal=*/false,
+        std::max(batch.children.estimates()[child], batch.children.least_unknown_cost()));
   };
   const std::size_t width = TargetWidth(spec, head_);
   const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
+  if (exact_ != nullptr && exact_->Write(batch.rows()[i], target)) return;
   const float bound = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {

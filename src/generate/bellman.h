@@ -7,12 +7,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "data/data_buffer.h"
 #include "data/examples.h"
+#include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "generate/pipelined_loop.h"
 #include "search/expander.h"
@@ -25,15 +29,21 @@ namespace tandem {
 /// the children. Backups and the searches of generators both work on it. Its memory is reused for
 /// the next batch.
 struct StateBatch {
-  /// `domain` and `network` must outlive this.
-  StateBatch(const Domain& domain, Evaluator& network)
-      : domain(domain), children(domain, network) {}
+  /// `domain` and `network` must outlive this. `ball` may be null.
+  StateBatch(const Domain& domain, Evaluator& network,
+             std::shared_ptr<const GoalBall> ball = nullptr)
+      : domain(domain),
+        children(domain, network, std::numeric_limits<std::size_t>::max(), std::move(ball)) {}
 
   /// The memory, in bytes, of a batch of `size` states.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t size);
 
   std::size_t size() const { return is_goal.size(); }
   Rows rows() {
+    return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
+  }
+
+  ConstRows rows() const {
     return {states.data(), size(), static_cast<std::size_t>(domain.spec().state_size)};
   }
 
@@ -65,11 +75,16 @@ struct StateBatch {
 /// bound needs no network. It makes targets at least as accurate as walk lengths from the start,
 /// and keeps a network that overestimates from pushing its own targets up further. For a Q net the
 /// cap of an action is the sum of its cost, the cost of undoing it, and the state's bound.
+///
+/// With generate.ball_radius, states in the ball around the goal get exact targets, children in the
+/// ball are backed up with their exact costs, and estimates of other children are at least the
+/// least cost outside the ball.
 class BellmanTargets {
  public:
   /// Follows config.generate and config.network.head; generate.workers must be a number. `domain`
-  /// and `target_network` must outlive this.
-  BellmanTargets(const Domain& domain, Evaluator& target_network, const Config& config);
+  /// and `target_network` must outlive this. `exact` may be null.
+  BellmanTargets(const Domain& domain, Evaluator& target_network, const Config& config,
+                 std::shared_ptr<const ExactLabels> exact = nullptr);
 
   /// The columns of the examples that Start writes.
   Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
@@ -96,6 +111,7 @@ class BellmanTargets {
   const Head head_;
   const bool capped_;
   const std::int64_t chunk_rows_;
+  const std::shared_ptr<const ExactLabels> exact_;
   tbb::task_arena arena_;
   std::array<StateBatch, 2> batches_;  // turn i uses element i % 2
 };

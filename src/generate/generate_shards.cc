@@ -118,6 +118,9 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                        const ShardingOptions& options, const std::string& weights_sha256,
                        const std::string& instruction_set) {
   std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
+  if (config.generate.ball_radius > 0) {
+    keys.insert(keys.end(), {"generate.ball_radius", "generate.anchor_share"});
+  }
   ShardSetSpec set{.domain = AsUtf8(domain.identity()),
                    .target = ValueText(config, "generate.target"),
                    .schema = ExampleSchema(domain, config),

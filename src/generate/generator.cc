@@ -1,5 +1,8 @@
 #include "generate/generator.h"
 
+#include <utility>
+
+#include "generate/exact_labels.h"
 #include "generate/policy.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
@@ -7,13 +10,15 @@
 namespace tandem {
 
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
-                                         Evaluator* network) {
+                                         Evaluator* network,
+                                         std::shared_ptr<const ExactLabels> exact) {
+  if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
-      return std::make_unique<WalkLengthGenerator>(domain, config);
+      return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
-      return std::make_unique<ValueIterationGenerator>(domain, *network, config);
+      return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
     case Target::kPolicy:
       return std::make_unique<PolicyGenerator>(domain, config);
   }

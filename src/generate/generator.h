@@ -14,6 +14,8 @@
 
 namespace tandem {
 
+class ExactLabels;
+
 /// FillRequest is a range of the global rows of one buffer. Several processes that fill different
 /// ranges produce together the same rows as one process that fills them all. Labels from a network
 /// are bit-identical only if the ranges are the same, because rounding depends on which rows are
@@ -69,11 +71,13 @@ class Generator {
 
 /// Creates the generator that generate.target selects. `generate.workers` must be a number, not
 /// auto. `network` may be null only if the target needs no network (NeedsNetwork). `domain` and
-/// `network` must outlive the result.
+/// `network` must outlive the result. `exact` shares a ball that exists already; if it is null, the
+/// generator builds the ball of generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
 /// being trained, so its rows stay unlabelled until BellmanTargets labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
-                                         Evaluator* network);
+                                         Evaluator* network,
+                                         std::shared_ptr<const ExactLabels> exact = nullptr);
 
 }  // namespace tandem

@@ -49,7 +49,8 @@ class GreedyRollout final : public StateSearch {
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new
-// search when one is reached.
+// search when one is reached. With a ball around the goal, it ends when no open state can lead to a
+// cheaper way through the ball.
 class AStarSearch final : public StateSearch {
  public:
   AStarSearch(const DomainSpec& spec, double weight)
@@ -57,7 +58,7 @@ class AStarSearch final : public StateSearch {
 
   void Begin(StateBatch& batch, std::size_t i) override {
     start_bound_ = batch.bounds[i];
-    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i], /*start_is_goal=*/false);
+    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i]);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }

@@ -51,16 +51,18 @@ struct ValueIterationGenerator::CurrentFill {
 };
 
 ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator& network,
-                                                 const Config& config)
+                                                 const Config& config,
+                                                 std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       config_(config.generate),
       seed_(static_cast<std::uint64_t>(config.seed)),
       labelled_(config.pipeline.mode != Mode::kSyncMain),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
                         : StateSchema(domain.spec())),
-      targets_(domain, network, config),
+      exact_(std::move(exact)),
+      targets_(domain, network, config, exact_),
       arena_(static_cast<int>(*config.generate.workers)),
-      groups_{Group(domain, network), Group(domain, network)} {}
+      groups_{Group(domain, network, BallOf(exact_)), Group(domain, network, BallOf(exact_))} {}
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
@@ -101,7 +103,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
     const Span span(Phase::kWrite);
     for (std::size_t i = first; i < first + count; ++i) {
       const std::optional<std::size_t> row = fill.RowInFill(group, i);
-      if (row) WriteState(fill, group.batch, i, *row);
+      if (row) WriteState(fill, group, i, *row);
     }
   });
 }
@@ -121,22 +123,41 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group, std
   if (search != nullptr) search->Begin(batch, i);
 }
 
+// The state of the ball that takes the place of instance i's row, if the row is an anchor.
+std::optional<std::size_t> ValueIterationGenerator::Anchor(const CurrentFill& fill,
+                                                           const Group& group,
+                                                           std::size_t i) const {
+  if (exact_ == nullptr) return std::nullopt;
+  return exact_->Anchor(fill.request.update, fill.GlobalRow(group, i));
+}
+
 // Writes the columns that do not depend on estimates.
-void ValueIterationGenerator::WriteState(const CurrentFill& fill, StateBatch& batch, std::size_t i,
+void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, std::size_t i,
                                          std::size_t row) const {
+  const StateBatch& batch = group.batch;
+  const std::optional<std::size_t> anchor = Anchor(fill, group, i);
+  const std::span<const std::uint8_t> state =
+      anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
   if (labelled_) {
-    domain_.Encode(batch.rows().Slice(i, 1), fill.out.column(kInputColumn).Slice(row, 1));
+    domain_.Encode(ConstRows(state), fill.out.column(kInputColumn).Slice(row, 1));
     return;
   }
-  std::ranges::copy(batch.rows()[i], fill.out.column(kStateColumn)[row].begin());
-  fill.out.floats(kBoundColumn)[row] = batch.bounds[i];
+  std::ranges::copy(state, fill.out.column(kStateColumn)[row].begin());
+  fill.out.floats(kBoundColumn)[row] = anchor ? exact_->ball()->cost(*anchor) : batch.bounds[i];
 }
 
 void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, const Group& group) const {
   const Span span(Phase::kBackUp);
   for (std::size_t i = 0; i < group.batch.size(); ++i) {
     const std::optional<std::size_t> row = fill.RowInFill(group, i);
-    if (row) targets_.Write(group.batch, i, fill.out, *row);
+    if (!row) continue;
+    if (const std::optional<std::size_t> anchor = Anchor(fill, group, i)) {
+      const std::span<float> targets = fill.out.floats(kTargetColumn);
+      const std::size_t width = targets.size() / fill.out.rows();
+      exact_->Write(exact_->ball()->state(*anchor), targets.subspan(*row * width, width));
+    } else {
+      targets_.Write(group.batch, i, fill.out, *row);
+    }
   }
 }
 

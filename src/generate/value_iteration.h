@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -26,13 +28,17 @@ namespace tandem {
 /// new scramble and a new search starts there. Without a search every row is a new scramble. All
 /// random numbers of a row are keyed by the row's number.
 ///
+/// An anchor (ExactLabels) takes the place of its row when the row is written, so the searches do
+/// not see it.
+///
 /// Instances are processed in ranges of up to generate.chunk_rows. The instances of a range advance
 /// in lock step, with one evaluation per step. Meanwhile the workers advance and expand another
 /// range (see PipelinedLoop).
 class ValueIterationGenerator final : public Generator {
  public:
-  /// `domain` and `network` must outlive this. See MakeGenerator for `config`.
-  ValueIterationGenerator(const Domain& domain, Evaluator& network, const Config& config);
+  /// `domain` and `network` must outlive this. See MakeGenerator for `config`. `exact` may be null.
+  ValueIterationGenerator(const Domain& domain, Evaluator& network, const Config& config,
+                          std::shared_ptr<const ExactLabels> exact = nullptr);
 
   bool needs_network() const override { return true; }
   const Schema& schema() const override { return schema_; }
@@ -41,7 +47,8 @@ class ValueIterationGenerator final : public Generator {
  private:
   // The instances of one range, which advance in lock step.
   struct Group {
-    Group(const Domain& domain, Evaluator& network) : batch(domain, network) {}
+    Group(const Domain& domain, Evaluator& network, std::shared_ptr<const GoalBall> ball)
+        : batch(domain, network, std::move(ball)) {}
 
     RowRange instances;  // counted from 0 in each fill
     std::int64_t step = 0;
@@ -53,7 +60,9 @@ class ValueIterationGenerator final : public Generator {
 
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t i) const;
-  void WriteState(const CurrentFill& fill, StateBatch& batch, std::size_t i, std::size_t row) const;
+  std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
+                                    std::size_t i) const;
+  void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;
   void WriteTargets(const CurrentFill& fill, const Group& group) const;
 
   const Domain& domain_;
@@ -61,6 +70,7 @@ class ValueIterationGenerator final : public Generator {
   const std::uint64_t seed_;
   const bool labelled_;
   const Schema schema_;
+  const std::shared_ptr<const ExactLabels> exact_;
   const BellmanTargets targets_;
   tbb::task_arena arena_;
   std::array<Group, 2> groups_;  // turn i uses element i % 2

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -57,13 +58,15 @@ class WalkGenerator::Prefixes {
   std::optional<RandomWalk> steps_;
 };
 
-WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKind kind)
+WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKind kind,
+                             std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       walk_length_(config.generate.max_scramble),
       kind_(kind),
       range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
+      exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)) {}
 
 void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
@@ -88,6 +91,7 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
     const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
     Walk(prefixes, states, first, out);
+    if (exact_ != nullptr) UseExactLabels(request, states, first, out);
     const Span span(Phase::kWrite);
     domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
   }
@@ -106,6 +110,24 @@ void WalkGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t first,
     const std::size_t row = (first + i) * width;
     WriteLabel(prefixes.walk(), targets.subspan(row, width),
                weighted ? weights.subspan(row, width) : std::span<float>());
+  }
+}
+
+// Replaces the states of anchors, and the labels of all states in the ball.
+void WalkGenerator::UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
+                                   DataBuffer& out) const {
+  const Span span(Phase::kScramble);
+  const std::span<float> targets = out.floats(kTargetColumn);
+  const std::size_t width = schema_.columns[kTargetColumn].width;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
+    if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {
+      std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
+    }
+    const std::size_t at = (first + i) * width;
+    if (exact_->Write(states[i], targets.subspan(at, width)) && HasWeights(schema_)) {
+      std::ranges::fill(out.floats(kWeightColumn).subspan(at, width), 1.0F);
+    }
   }
 }
 

@@ -4,10 +4,12 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "config/config.h"
 #include "domain/random_walk.h"
+#include "generate/exact_labels.h"
 #include "generate/generator.h"
 
 namespace tandem {
@@ -26,7 +28,9 @@ class WalkGenerator : public Generator {
 
  protected:
   /// `domain` must outlive this. See MakeGenerator for `config`.
-  WalkGenerator(const Domain& domain, const Config& config, WalkKind kind = WalkKind::kNoStepBack);
+  /// With `exact`, rows in the ball around the goal get exact labels, and some rows become anchors.
+  WalkGenerator(const Domain& domain, const Config& config, WalkKind kind = WalkKind::kNoStepBack,
+                std::shared_ptr<const ExactLabels> exact = nullptr);
 
   const Domain& domain() const { return domain_; }
 
@@ -41,6 +45,8 @@ class WalkGenerator : public Generator {
 
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
+  void UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
+                      DataBuffer& out) const;
 
   const Domain& domain_;
   const std::int64_t walk_length_;
@@ -48,6 +54,7 @@ class WalkGenerator : public Generator {
   const std::int64_t range_rows_;
   const std::uint64_t seed_;
   const Schema schema_;
+  const std::shared_ptr<const ExactLabels> exact_;  // may be null
   tbb::task_arena arena_;
 };
 

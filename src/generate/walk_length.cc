@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "tandem/error.h"
 
 namespace tandem {
 
-WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config)
-    : WalkGenerator(domain, config), head_(config.network.head) {
+WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& config,
+                                         std::shared_ptr<const ExactLabels> exact)
+    : WalkGenerator(domain, config, WalkKind::kNoStepBack, std::move(exact)),
+      head_(config.network.head) {
   if (head_ == Head::kQ && domain.spec().inverse_actions.empty()) {
     throw InputError(
         "generate.target: walk_length with network.head q needs actions that can be undone, and " +

@@ -1,9 +1,11 @@
 // Examples labelled by the length of a random walk, without a target network.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "config/config.h"
+#include "generate/exact_labels.h"
 #include "generate/walk_generator.h"
 
 namespace tandem {
@@ -17,11 +19,15 @@ namespace tandem {
 /// these have weight 1; all others are masked. Labelling them as if they led away from the goal
 /// would be wrong wherever moves commute, and would flatten the ranking of a state's actions. The
 /// sparse labels follow AnanasClassic/cayleypy-training-core.
+///
+/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
+/// become anchors (ExactLabels).
 class WalkLengthGenerator final : public WalkGenerator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError for a Q net if
-  /// the domain's actions have no inverses.
-  WalkLengthGenerator(const Domain& domain, const Config& config);
+  /// the domain's actions have no inverses. `exact` may be null.
+  WalkLengthGenerator(const Domain& domain, const Config& config,
+                      std::shared_ptr<const ExactLabels> exact = nullptr);
 
  private:
   void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;

@@ -32,13 +32,22 @@ void ForEach(std::size_t size, const Work& work) {
 }  // namespace
 
 AStarTree::AStarTree(const DomainSpec& spec, const SearchConfig& config,
-                     std::span<const std::uint8_t> start, bool start_is_goal)
+                     std::span<const std::uint8_t> start)
     : spec_(spec),
       config_(config),
       weight_(static_cast<float>(config.weight)),
       nodes_(start.size()) {
   nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
-  if (start_is_goal) ended_ = Ended::kSolved;
+}
+
+void AStarTree::SetSolution(std::vector<Action> actions) {
+  SetUpperBound(std::move(actions));
+  ended_ = Ended::kSolved;
+}
+
+void AStarTree::SetUpperBound(std::vector<Action> actions) {
+  const float cost = CostOf(spec_, actions);
+  goal_ = {.parent = 0, .rest = std::move(actions), .cost = cost};
 }
 
 void AStarTree::SetStartEstimate(float estimate) {
@@ -99,10 +108,13 @@ void AStarTree::AddChild(const Expander& step, std::size_t child, std::uint32_t 
                          Action action) {
   const float cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= goal_->cost) return;
-  if (step.is_goal()[child] != 0) {
-    goal_ = {.parent = parent, .action = action, .cost = cost};
+  if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
+    if (goal_ && cost + rest >= goal_->cost) return;
+    goal_ = {.parent = parent, .rest = step.WayHome(child), .cost = cost + rest};
+    goal_->rest.insert(goal_->rest.begin(), action);
     return;
   }
+  if (goal_ && cost + step.least_unknown_cost() >= goal_->cost) return;
   const std::span<const std::uint8_t> state = step.children()[child];
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
@@ -160,7 +172,7 @@ SearchResult AStarTree::Result() const {
                       .seconds = watch_.Seconds()};
   if (goal_) {
     result.actions = PathTo(goal_->parent);
-    result.actions.push_back(goal_->action);
+    result.actions.insert(result.actions.end(), goal_->rest.begin(), goal_->rest.end());
     // A cheaper path to the goal's parent may have been found since the goal was.
     result.cost = CostOf(spec_, result.actions);
   } else if (!result.solved) {
@@ -170,10 +182,12 @@ SearchResult AStarTree::Result() const {
   return result;
 }
 
-AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config)
+AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+             std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size)) {
+      ball_(std::move(ball)),
+      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size), ball_) {
   if (!(config_.weight >= 0) || std::isinf(static_cast<float>(config_.weight))) {
     throw Error(
         fmt::format("A*: weight is {}; expected a finite number of at least 0", config_.weight));
@@ -191,11 +205,8 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
     const std::size_t old = running.size();
     to_estimate.clear();
     while (std::cmp_less(running.size(), config_.instances) && next < starts.size()) {
-      const bool is_goal = IsGoal(domain_, starts[next]);
-      if (!is_goal) to_estimate.push_back(static_cast<std::uint32_t>(next));
-      running.push_back(
-          {.number = next,
-           .tree = std::make_unique<AStarTree>(domain_.spec(), config_, starts[next], is_goal)});
+      running.push_back({.number = next, .tree = MakeTree(starts[next])});
+      if (!running.back().tree->ended()) to_estimate.push_back(static_cast<std::uint32_t>(next));
       ++next;
     }
     const std::span<const float> estimates = expander_.Estimate(starts, to_estimate, stop);
@@ -208,6 +219,16 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
     }
     std::erase_if(running, [](const Running& each) { return each.tree->ended(); });
   }
+}
+
+std::unique_ptr<AStarTree> AStar::MakeTree(std::span<const std::uint8_t> start) const {
+  auto tree = std::make_unique<AStarTree>(domain_.spec(), config_, start);
+  if (ball_ != nullptr && ball_->CostOf(start)) {
+    tree->SetSolution(ball_->WayHome(start));
+  } else if (IsGoal(domain_, start)) {
+    tree->SetSolution({});
+  }
+  return tree;
 }
 
 void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {

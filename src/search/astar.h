@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "config/config.h"
+#include "search/ball.h"
 #include "search/expander.h"
 #include "search/node_table.h"
 #include "search/search.h"
@@ -24,11 +25,18 @@ class AStarTree {
  public:
   /// Follows the keys weight, batch, max_nodes and max_seconds of `config`; the limits may be 0: no
   /// limit. The time limit starts here. `spec` and `config` must outlive this.
-  AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
-            bool start_is_goal);
+  AStarTree(const DomainSpec& spec, const SearchConfig& config,
+            std::span<const std::uint8_t> start);
 
-  /// Sets the estimate of the start state. Must be called before the first step unless the start is
-  /// a goal. Negative estimates count as 0, here and in SetEstimates.
+  /// Ends the search before its first step, with a known cheapest solution.
+  void SetSolution(std::vector<Action> actions);
+
+  /// Makes the search look only for solutions that cost less than this one. Must be called before
+  /// SetStartEstimate.
+  void SetUpperBound(std::vector<Action> actions);
+
+  /// Sets the estimate of the start state. Must be called before the first step unless the search
+  /// has ended. Negative estimates count as 0, here and in SetEstimates.
   void SetStartEstimate(float estimate);
 
   /// True once the search has ended. From then on the calls of a step have no effect.
@@ -60,7 +68,7 @@ class AStarTree {
  private:
   struct Goal {
     std::uint32_t parent;
-    Action action;
+    std::vector<Action> rest;  // from the parent on
     float cost;
   };
 
@@ -79,7 +87,7 @@ class AStarTree {
 
   NodeTable nodes_;
   OpenList open_;              // a node is pushed again each time its value falls
-  std::optional<Goal> goal_;   // the cheapest goal found; goals are not stored in nodes_
+  std::optional<Goal> goal_;   // the cheapest found; states of known cost are not in nodes_
   std::uint32_t nearest_ = 0;  // the node with the least estimate
   bool full_ = false;          // a state was dropped because of max_nodes
   std::optional<Ended> ended_;
@@ -102,6 +110,10 @@ class AStarTree {
 /// has expanded. So an easy puzzle expands few states, and a hard one fills the evaluator's
 /// batches.
 ///
+/// With a ball around the goal, a state of the ball counts as a goal whose solution goes on with
+/// the way home. Such states are neither stored nor expanded. Their costs are exact, so the bounds
+/// below hold with a ball too.
+///
 /// A search keeps the cheapest solution found so far. It ends when no open state has a value below
 /// weight * cost of that solution. If a cheaper path to a closed state is found, the state is
 /// opened again. If the estimates are admissible (never above the true cost-to-go), these bounds
@@ -118,8 +130,9 @@ class AStar final : public Search {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
   /// `domain` and `evaluator` must outlive this. Throws Error if search.weight is negative,
-  /// infinite or NaN, or if search.batch or search.instances is below 1.
-  AStar(const Domain& domain, Evaluator& evaluator, const Config& config);
+  /// infinite or NaN, or if search.batch or search.instances is below 1. `ball` may be null.
+  AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+        std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Puzzles start in the order of `starts` and finish in any order.
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
@@ -132,10 +145,12 @@ class AStar final : public Search {
     std::size_t first_fresh = 0;  // of the tree, in fresh_
   };
 
+  std::unique_ptr<AStarTree> MakeTree(std::span<const std::uint8_t> start) const;
   void Step(std::vector<Running>& running, const StopSignal& stop);
 
   const Domain& domain_;
   const SearchConfig config_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
   Expander expander_;
 
   // Buffers of the current step, over all puzzles.

@@ -1,7 +1,10 @@
 #include "search/beam_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -10,15 +13,16 @@
 namespace tandem {
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-                       QEvaluator* q_net)
+                       QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
       width_(static_cast<std::size_t>(config.search.beam_width)),
       q_net_(q_net),
       is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
+      ball_(std::move(ball)),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
-      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size)) {}
+      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
 
 void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -42,6 +46,11 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
 
   SearchResult result;
   result.solved = IsGoal(domain_, start);
+  if (ball_ != nullptr && ball_->CostOf(start)) {
+    std::vector<Action> way = ball_->WayHome(start);
+    result.solved = std::cmp_less_equal(way.size(), config_.max_length);
+    if (result.solved) result.actions = std::move(way);
+  }
   while (!result.solved) {
     if (stop.Reached()) throw Stopped();
     const std::optional<Ended> limit = LimitReached(watch.Seconds());
@@ -52,9 +61,9 @@ SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const Sto
     expander_.Expand(frontier());
     result.nodes += static_cast<std::int64_t>(expander_.size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
-    if (const std::optional<std::size_t> goal = CheapestGoal()) {
+    if (std::optional<std::vector<Action>> solution = CheapestSolution()) {
       result.solved = true;
-      result.actions = PathTo(steps_.size(), StepTo(*goal));
+      result.actions = std::move(*solution);
     } else {
       Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
     }
@@ -75,14 +84,24 @@ ConstRows BeamSearch::frontier() const {
   return {frontier_.data(), frontier_.size() / state_size, state_size};
 }
 
-// Ties go to the lower index.
-std::optional<std::size_t> BeamSearch::CheapestGoal() const {
+// The cheapest solution that leads through a child whose cost-to-go is known. Ties go to the lower
+// index. A way home from the ball may make a solution longer than search.max_length; such a
+// solution does not count.
+std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
   std::optional<std::size_t> cheapest;
-  for (std::size_t i = 0; i < expander_.is_goal().size(); ++i) {
-    if (expander_.is_goal()[i] == 0) continue;
-    if (!cheapest || CostTo(i) < CostTo(*cheapest)) cheapest = i;
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < expander_.size(); ++i) {
+    const float rest = expander_.KnownCost(i);
+    if (std::isinf(rest) || CostTo(i) + rest >= least) continue;
+    const std::size_t length = steps_.size() + 1 + (rest > 0 ? expander_.WayHome(i).size() : 0);
+    if (std::cmp_greater(length, config_.max_length)) continue;
+    cheapest = i;
+    least = CostTo(i) + rest;
   }
-  return cheapest;
+  if (!cheapest) return std::nullopt;
+  std::vector<Action> actions = PathTo(steps_.size(), StepTo(*cheapest));
+  std::ranges::copy(expander_.WayHome(*cheapest), std::back_inserter(actions));
+  return actions;
 }
 
 float BeamSearch::CostTo(std::size_t child) const {

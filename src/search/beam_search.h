@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "config/config.h"
+#include "search/ball.h"
 #include "search/expander.h"
 #include "search/search.h"
 #include "tandem/domain.h"
@@ -21,7 +23,9 @@ namespace tandem {
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
 /// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
 /// earlier depth, and children equal to their parent (the result of an action that does not apply).
-/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. States
+/// It ends at the first depth that has a goal and returns the cheapest goal of that depth. With a
+/// ball around the goal, each state of the ball counts as a goal: the search ends about as many
+/// depths earlier as the ball has, and the way home from the ball completes the solution. States
 /// are compared by 64-bit hashes: with a million states kept, the chance that any two collide is
 /// about 3e-8.
 ///
@@ -41,9 +45,9 @@ class BeamSearch final : public Search {
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
   /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
   /// network.head says whether `q_net` is a Q net or a policy. `domain` and the networks must
-  /// outlive this.
+  /// outlive this. `ball` may be null.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
-             QEvaluator* q_net = nullptr);
+             QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
 
@@ -68,7 +72,7 @@ class BeamSearch final : public Search {
 
   SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
   std::optional<Ended> LimitReached(double seconds) const;
-  std::optional<std::size_t> CheapestGoal() const;
+  std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
@@ -89,7 +93,8 @@ class BeamSearch final : public Search {
   const SearchConfig config_;
   const std::size_t width_;
   QEvaluator* const q_net_;
-  const bool is_policy_;  // whether q_net_ is a policy
+  const bool is_policy_;                        // whether q_net_ is a policy
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
 
   const bool costs_differ_;
   std::vector<std::uint8_t> frontier_;  // the states of the current depth

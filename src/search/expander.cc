@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/timeline.h"
+#include "search/ball.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,8 +22,13 @@ std::uint64_t HashState(std::span<const std::uint8_t> state) {
   return XXH3_64bits(state.data(), state.size());
 }
 
-Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows)
-    : domain_(domain), evaluator_(evaluator), evaluate_rows_(evaluate_rows) {}
+Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evaluate_rows,
+                   std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      evaluator_(evaluator),
+      evaluate_rows_(evaluate_rows),
+      ball_(std::move(ball)),
+      least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndUnchanged = 2;
@@ -63,6 +69,7 @@ void Expander::ResizeChildren(std::size_t states) {
   is_goal_.resize(num_children);
   unchanged_.resize(num_children);
   hashes_.resize(num_children);
+  if (ball_ != nullptr) known_costs_.resize(num_children);
 }
 
 void Expander::MakeChildren(ConstRows states, std::size_t first) {
@@ -79,6 +86,17 @@ void Expander::MakeChildren(ConstRows states, std::size_t first) {
     unchanged_[first_child + i] = same ? 1 : 0;
     if (!same) hashes_[first_child + i] = HashState(children[i]);
   }
+  if (ball_ == nullptr) return;
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    known_costs_[first_child + i] = unchanged_[first_child + i] != 0
+                                        ? std::numeric_limits<float>::infinity()
+                                        : ball_->CostOf(children[i], hashes_[first_child + i])
+                                              .value_or(std::numeric_limits<float>::infinity());
+  }
+}
+
+std::vector<Action> Expander::WayHome(std::size_t child) const {
+  return ball_ != nullptr ? ball_->WayHome(children()[child]) : std::vector<Action>();
 }
 
 // Every comparison with NaN is false, so min and max would drop it silently.
@@ -138,6 +156,10 @@ void Expander::EstimateAll() {
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   evaluator_.Evaluate(ConstRows(inputs_.data(), size(), input_size), values_);
   RejectNan(1, [&](std::size_t child) { return children()[child]; });
+}
+
+void NoNetwork::Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) {
+  throw Error("a search without a network asked for an estimate: a bug");
 }
 
 float LeastCost(const DomainSpec& spec) { return *std::ranges::min_element(spec.action_costs); }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "tandem/evaluator.h"
 
 namespace tandem {
+
+class GoalBall;
 
 /// The 64-bit hash (XXH3) by which searches look up states.
 std::uint64_t HashState(std::span<const std::uint8_t> state);
@@ -36,9 +39,11 @@ class Expander {
  public:
   /// `domain` and `evaluator` must outlive this. Estimate and EstimateActions pass at most
   /// `evaluate_rows` states per call to the evaluator. A multiple of the evaluator's own batch size
-  /// is as fast as one large call.
+  /// is as fast as one large call. Costs are known of the states in `ball` or, if that is null, of
+  /// goals.
   Expander(const Domain& domain, Evaluator& evaluator,
-           std::size_t evaluate_rows = std::numeric_limits<std::size_t>::max());
+           std::size_t evaluate_rows = std::numeric_limits<std::size_t>::max(),
+           std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// The memory, in bytes, for the children of `states` states, without what EstimateAll needs.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
@@ -81,6 +86,18 @@ class Expander {
   }
   std::span<const std::uint8_t> is_goal() const { return is_goal_; }
 
+  /// The exact cost-to-go of a child if it is known, else infinity.
+  float KnownCost(std::size_t child) const {
+    if (!known_costs_.empty()) return known_costs_[child];
+    return is_goal_[child] != 0 ? 0 : std::numeric_limits<float>::infinity();
+  }
+
+  /// A lower bound on the cost-to-go of children of unknown cost.
+  float least_unknown_cost() const { return least_unknown_cost_; }
+
+  /// A cheapest way from a child to the goal. Requires that its cost is known.
+  std::vector<Action> WayHome(std::size_t child) const;
+
   /// 1 where the child equals its parent, for example because the action does not apply. Such a
   /// child is never worth keeping.
   std::span<const std::uint8_t> unchanged() const { return unchanged_; }
@@ -105,13 +122,22 @@ class Expander {
   const Domain& domain_;
   Evaluator& evaluator_;
   const std::size_t evaluate_rows_;
+  const std::shared_ptr<const GoalBall> ball_;  // null: only goals have a known cost
+  const float least_unknown_cost_;
 
   std::vector<std::uint8_t> children_;
   std::vector<std::uint8_t> is_goal_;
+  std::vector<float> known_costs_;  // empty without a ball
   std::vector<std::uint8_t> unchanged_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;
+};
+
+/// NoNetwork stands in for the network of an Expander that only expands. Evaluate throws Error.
+class NoNetwork final : public Evaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override;
 };
 
 /// The cost-to-go that an estimate stands for: 0 for a goal and for negative estimates.

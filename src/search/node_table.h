@@ -100,7 +100,7 @@ class NodeTable {
   void Put(Slot slot);
   void GrowIndex();
 
-  const std::size_t state_size_;
+  std::size_t state_size_;
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Slot> index_;

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "search/astar.h"
+#include "search/ball.h"
 #include "search/beam_search.h"
+#include "search/improve.h"
 
 namespace tandem {
 
@@ -30,16 +32,28 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
   return only;
 }
 
-std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
-                                   const Config& config) {
+namespace {
+
+std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
+                                   const std::shared_ptr<const GoalBall>& ball) {
   switch (config.search.method) {
     case SearchMethod::kAStar:
-      return std::make_unique<AStar>(domain, network, config);
+      return std::make_unique<AStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
-      return std::make_unique<BeamSearch>(domain, network, config,
-                                          config.network.head == Head::kV ? nullptr : &network);
+      return std::make_unique<BeamSearch>(
+          domain, network, config, config.network.head == Head::kV ? nullptr : &network, ball);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
+}
+
+}  // namespace
+
+std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
+                                   const Config& config) {
+  const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
+  std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
+  if (config.search.improve_seconds == 0) return search;
+  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search);
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {

@@ -44,6 +44,9 @@ struct SearchResult {
   std::vector<Action> actions;  ///< from the start to a goal, if solved
   float cost = 0;               ///< cost of `actions`
 
+  /// The number of actions of the solution before it was shortened (search.improve_seconds).
+  std::optional<std::size_t> found_length;
+
   /// Set if no solution was found and at least one state was evaluated.
   std::optional<Partial> best;
 
@@ -80,8 +83,9 @@ class Search {
   Search() = default;
 };
 
-/// Creates the search that search.method and network.head select. `domain` and `network` must
-/// outlive the result.
+/// Creates the search that search.method and network.head select, with the ball of
+/// search.ball_radius and the shortening of search.improve_seconds. `domain` and `network` must
+/// outlive the result. Throws InputError if the puzzle has no such ball.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "tandem/registry.h"
 #include "train/run_directory.h"
@@ -89,13 +90,14 @@ std::unique_ptr<ShardLoader> Components::MakeShards(const Checkpoint* from) cons
 // In sync_main the generator queries the network being trained, and its rows are labelled later.
 void Components::MakeGenerator() {
   Evaluator* asked = target.get();
+  const auto exact = MakeExactLabels(*domain, config);
   if (config.pipeline.mode == Mode::kSyncMain) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
-    bellman = std::make_unique<BellmanTargets>(*domain, *target, config);
+    bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
     asked = queue.get();
   }
-  generator = tandem::MakeGenerator(*domain, config, asked);
+  generator = tandem::MakeGenerator(*domain, config, asked, exact);
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),

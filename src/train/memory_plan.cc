@@ -17,6 +17,7 @@
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "search/astar.h"
+#include "search/ball.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -93,21 +94,31 @@ void Planner::PlanBuffers() {
 // Two chunks of states exist at a time, each state with its children. With A*, each search keeps
 // its nodes up to its last step.
 void Planner::PlanGeneration() {
-  if (!needs_network()) return;
   const GenerateConfig& generate = config_.generate;
+  if (generate.ball_radius > 0 && rows_ > 0) {
+    plan_.generation += static_cast<std::int64_t>(
+        GoalBall::BytesFor(spec_, static_cast<float>(generate.ball_radius),
+                           static_cast<std::size_t>(config_.memory.ball_limit_gib * kGib)));
+  }
+  if (!needs_network()) return;
   const auto at_once = [&](std::int64_t states) {
     return std::min(2 * generate.chunk_rows, states);
   };
   const bool searches = generate.search != GenerateSearch::kNone;
   const std::int64_t steps = searches ? generate.search_iterations : 1;
   const std::int64_t states = at_once((rows_ + steps - 1) / steps);
-  plan_.generation = StateBatch::BytesFor(spec_, states);
+  const auto batch_bytes = [&](std::int64_t size) {
+    const std::int64_t known_costs =  // of the children, with a ball
+        generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
+    return StateBatch::BytesFor(spec_, size) + known_costs;
+  };
+  plan_.generation += batch_bytes(states);
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
   }
   if (sync_main_) {  // BellmanTargets works later, in batches of its own
-    plan_.generation += StateBatch::BytesFor(spec_, at_once(rows_));
+    plan_.generation += batch_bytes(at_once(rows_));
   }
 }
 
@@ -181,7 +192,9 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
   std::vector<Part> parts = {
       {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
       {plan.replay, "lower replay.updates, or set replay.map_to"},
-      {plan.generation, "lower generate.chunk_rows or, with searches, generate.search_iterations"},
+      {plan.generation,
+       "lower generate.chunk_rows, generate.ball_radius or, with searches, "
+       "generate.search_iterations"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
       {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),

@@ -89,6 +89,24 @@ class Solve(CliTest):
         self.assertEqual((result["nodes"], result["expanded"]), (12, 1))
         self.assertGreater(result["bytes_per_node"], 54)
 
+    def test_a_ball_ends_searches_earlier_and_solutions_are_shortened(self):
+        run = self.train_small()
+        state, _ = self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves", "R U F' L D B")
+        states = self.write("states.txt", f"{AFTER_R}\n{state}")
+        for search in ("beam", "astar"):
+            text, log = self.run_tandem("solve", "--model", run, "--states", states, "--ball", 4,
+                                        "--improve", 2, "--search", search, "--weight", 1)
+            self.assertIn("ball around the goal: 11,206 states with a cost-to-go of at most 4", log)
+            near, far = [json.loads(line) for line in text.splitlines()]
+            self.assertEqual((near["nodes"], near["moves"], near["found_length"]), (0, "R'", 1))
+            self.assertEqual((far["length"], far["cost"]), (6, 6))
+            if search == "beam":
+                self.assertEqual(far["nodes"], 12 + 12 * 12)  # two depths of six
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--improve", 2,
+                                   code=2)
+        self.assertIn("`search.improve_seconds: 2` ", error)
+        self.assertIn("Set search.ball_radius above 0", error)
+
     def test_astar_reports_the_best_state_reached(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"

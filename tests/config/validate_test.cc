@@ -80,6 +80,15 @@ TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
+TEST(Validate, AnchorsAndShorteningNeedABall) {
+  ExpectContradiction({"generate.anchor_share=0.1"}, "generate.anchor_share",
+                      "generate.ball_radius", "anchors are drawn from the ball");
+  EXPECT_EQ(ErrorOf({"generate.anchor_share=0.1", "generate.ball_radius=4"}), "");
+  ExpectContradiction({"search.improve_seconds=5"}, "search.improve_seconds", "search.ball_radius",
+                      "shortened with the ball");
+  EXPECT_EQ(ErrorOf({"search.improve_seconds=5", "search.ball_radius=4"}), "");
+}
+
 TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
   const auto with_share = [](const std::string& share, const std::string& batch) {
     return With(kShards, {"data.live_share=" + share, "train.batch_size=" + batch});

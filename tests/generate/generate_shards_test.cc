@@ -246,10 +246,21 @@ TEST_F(SpecOfSetTest, WalkLengthSetHoldsAllKeysThatMatter) {
               testing::ElementsAre("generate.max_scramble", "network.head", "seed"));
 }
 
+TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
+  Config config = Puzzle8Config();
+  config.generate.ball_radius = 3;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "");
+  EXPECT_TRUE(set.provenance.contains("generate.ball_radius"));
+  EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
+}
+
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
   // A new config key must be in the spec or in this list.
-  std::set<std::string> others = {"generate.target", "generate.workers"};
+  // The ball's keys are in it only if there is a ball, so that older sets stay valid.
+  std::set<std::string> others = {"generate.target", "generate.workers", "generate.ball_radius",
+                                  "generate.anchor_share"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

@@ -5,6 +5,7 @@
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
+#include "search/ball.h"
 #include "tandem/registry.h"
 #include "train/resume.h"
 
@@ -71,6 +72,16 @@ TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   EXPECT_EQ(PlanMemory(config).pinned, all.inference_inputs);
   EXPECT_GT(all.pinned, all.inference_inputs);
   EXPECT_LT(all.pinned, all.inference_inputs + all.batches);  // the order of rows is not copied
+}
+
+TEST(MemoryPlan, CountsTheBallAroundTheGoal) {
+  EXPECT_EQ(PlanFor("").generation, 0);
+  const GoalBall ball(*MakeDomain("cube3"), 3, std::size_t{1} << 30);
+  const std::int64_t bytes = PlanFor("generate: {ball_radius: 3}").generation;
+  EXPECT_GE(bytes, static_cast<std::int64_t>(ball.bytes()));
+  EXPECT_LE(bytes, 3 * static_cast<std::int64_t>(ball.bytes()));
+  EXPECT_EQ(PlanFor("generate: {ball_radius: 20}\nmemory: {ball_limit_gib: 0.5}").generation,
+            std::int64_t{1} << 29);
 }
 
 TEST(MemoryPlan, CountsActivationsForTheBackwardPass) {

@@ -1,0 +1,86 @@
+// The states around the goal, each with its exact cost-to-go and a cheapest way home.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "config/config.h"
+#include "search/node_table.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// GoalBall holds every state whose cost-to-go is at most radius(), with that cost and the first
+/// action of a cheapest way home. If all actions cost 1, these are the states at most radius()
+/// moves from the goal. A uniform-cost search from the goal over the inverses of the actions builds
+/// it, on the TBB threads of the caller's arena.
+///
+/// A ball serves as the goal set of searches, as a source of exact labels, and to shorten
+/// solutions. States are compared by all their bytes, never by their hashes alone.
+///
+/// The ball of a puzzle does not depend on the number of threads. All const methods are
+/// thread-safe.
+class GoalBall {
+ public:
+  /// Builds the ball around the goal of `domain`. If the states would take more than `most_bytes`
+  /// bytes, the ball ends at the largest smaller radius that fits. Throws InputError that gives the
+  /// reason if the puzzle has no such ball: its goals differ by problem, some action has no
+  /// inverse, or several states are goals.
+  GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
+
+  /// Builds a ball around `center`, as if that state were the only goal.
+  GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
+           std::size_t most_bytes);
+
+  /// The ball has all states whose cost-to-go is at most this.
+  float radius() const { return radius_; }
+  /// True if the memory limit made the radius smaller than requested.
+  bool limited() const { return limited_; }
+  /// The number of states.
+  std::size_t size() const { return nodes_.size(); }
+  /// The memory of the states, in bytes.
+  std::size_t bytes() const { return nodes_.bytes(); }
+  /// A lower bound on the cost-to-go of the states outside. Infinite if there are none.
+  float least_cost_outside() const { return least_cost_outside_; }
+
+  /// The exact cost-to-go of `state`, or nothing if it is not in the ball. `hash` is
+  /// HashState(state).
+  std::optional<float> CostOf(std::span<const std::uint8_t> state, std::uint64_t hash) const;
+  std::optional<float> CostOf(std::span<const std::uint8_t> state) const;
+
+  /// The actions of a cheapest way from `state` to the goal. Requires that the state is in the
+  /// ball.
+  std::vector<Action> WayHome(std::span<const std::uint8_t> state) const;
+
+  /// State i and its cost-to-go. Requires i < size().
+  std::span<const std::uint8_t> state(std::size_t i) const {
+    return nodes_.state(static_cast<std::uint32_t>(i));
+  }
+  float cost(std::size_t i) const { return nodes_[static_cast<std::uint32_t>(i)].cost; }
+
+  /// An upper bound on the memory of a ball, in bytes.
+  static std::size_t BytesFor(const DomainSpec& spec, float radius, std::size_t most_bytes);
+
+ private:
+  class Builder;
+
+  void Build(const Domain& domain, std::span<const std::uint8_t> center, std::size_t most_bytes,
+             bool center_is_goal);
+
+  NodeTable nodes_;  // a node's parent and action are the first step of its way home
+  float radius_;
+  bool limited_ = false;
+  float least_cost_outside_ = std::numeric_limits<float>::infinity();
+};
+
+/// The ball with the given radius around the goal, within memory.ball_limit_gib. Null if `radius`
+/// is 0. Logs its size. Throws InputError if the puzzle has no such ball.
+std::shared_ptr<const GoalBall> MakeGoalBall(const Domain& domain, double radius,
+                                             const MemoryConfig& memory);
+
+}  // namespace tandem

@@ -1,0 +1,91 @@
+// Shortens solutions by replacing parts of them with cheapest ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/stop_signal.h"
+#include "config/config.h"
+#include "search/ball.h"
+#include "search/expander.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// SolutionImprover replaces windows of a solution with cheapest sequences of actions between the
+/// same two states. A window is optimised by an exact search from its first state that ends in a
+/// ball around its last state, so a ball of radius r settles windows of more than 2 r moves.
+///
+/// If all actions are permutations, a sequence of actions does the same to every state. The window
+/// is therefore moved to the goal, and the ball around the goal serves all windows. Otherwise a
+/// smaller ball is built around the last state of each window. A new window is used only if a
+/// replay shows that it leads to the same state, because a permutation may look right at the goal
+/// and wrong elsewhere if the goal has equal pieces.
+///
+/// Windows start with twice the ball's radius, and grow by one move after each pass over the
+/// solution that changes nothing, until a search reaches its limit of nodes.
+class SolutionImprover {
+ public:
+  /// `ball` is the ball around the goal. `domain` must outlive this.
+  SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball);
+
+  /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
+  /// Works for at most `seconds`, and returns early once `stop` is reached.
+  std::vector<Action> Improve(std::span<const std::uint8_t> start, std::vector<Action> actions,
+                              double seconds, const StopSignal& stop);
+
+ private:
+  using State = std::vector<std::uint8_t>;
+  struct Clock;
+
+  // What a search for a cheaper window found.
+  struct Found {
+    std::optional<std::vector<Action>> cheaper;
+    bool exact = true;  // false if a limit ended the search
+  };
+
+  Found CheaperWindow(const State& from, const State& to, std::span<const Action> window,
+                      const Clock& clock);
+  Found CheaperAtGoal(std::span<const Action> window, const Clock& clock);
+  Found CheaperAround(const State& from, const State& to, std::span<const Action> window,
+                      const Clock& clock);
+  Found Search(const State& from, std::span<const Action> window, const GoalBall& ball,
+               Expander& expander, const Clock& clock);
+  void Apply(State& state, std::span<const Action> actions) const;
+  bool Leads(State from, std::span<const Action> actions, const State& to) const;
+
+  const Domain& domain_;
+  const std::shared_ptr<const GoalBall> ball_;
+  const bool permutes_;  // every action is a permutation of the state's bytes
+  State goal_;
+  NoNetwork no_network_;
+  Expander expander_;  // with ball_
+  std::vector<std::uint8_t> popped_;
+  std::vector<float> estimates_;
+};
+
+/// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
+/// It passes as many puzzles at a time to that search as search.instances says, so that the time
+/// limits of the search do not count the time for shortening.
+class ImprovingSearch final : public Search {
+ public:
+  /// `domain` must outlive this.
+  ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
+                  std::shared_ptr<const GoalBall> ball, const SearchConfig& config);
+
+  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+
+ private:
+  const Domain& domain_;
+  const std::unique_ptr<Search> search_;
+  const SearchConfig config_;
+  SolutionImprover improver_;
+};
+
+}  // namespace tandem

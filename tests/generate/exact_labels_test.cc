@@ -1,0 +1,197 @@
+#include "generate/exact_labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "generate/bellman.h"
+#include "generate/generator.h"
+#include "support/generator_config.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 2000;
+
+// A poor network: it says 1 for every state.
+StandInEvaluator One() {
+  return StandInEvaluator([](std::span<const std::uint8_t>) { return 1.0F; });
+}
+
+Config ConfigFor(Target target, Head head, double share) {
+  return GeneratorConfig({.target = target,
+                          .ball_radius = 4,
+                          .anchor_share = share,
+                          .max_scramble = 12,
+                          .workers = 2,
+                          .chunk_rows = 256},
+                         head);
+}
+
+DataBuffer Filled(const Domain& domain, const Config& config, Evaluator* network,
+                  FillRequest request = {.rows = kRows}) {
+  const auto generator = MakeGenerator(domain, config, network);
+  DataBuffer rows(generator->schema(), static_cast<std::size_t>(request.rows));
+  generator->Fill(request, rows, StopSignal());
+  return rows;
+}
+
+std::vector<std::uint8_t> Bytes(const DataBuffer& rows, std::size_t column) {
+  const auto bytes = rows.column(column).bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+class ExactLabelsTest : public testing::Test {
+ protected:
+  // Expects that the label of each row in the ball is exact. Returns how many rows that are.
+  std::size_t ExpectExact(const DataBuffer& rows, Head head) const {
+    const auto width = head == Head::kQ ? std::size_t(pancakes_.spec().num_actions()) : 1;
+    std::size_t in_ball = 0;
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      const auto row = rows.column(kInputColumn)[i];
+      const State state(row.begin(), row.end());
+      const int distance = distances_.at(state);
+      if (distance > 4) continue;
+      ++in_ball;
+      const auto label = rows.floats(kTargetColumn).subspan(i * width, width);
+      for (std::size_t a = 0; a < width; ++a) {
+        const float exact = head == Head::kV
+                                ? static_cast<float>(distance)
+                                : 1.0F + static_cast<float>(distances_.at(
+                                             After(pancakes_, state, {static_cast<Action>(a)})));
+        EXPECT_EQ(label[a], exact);
+      }
+    }
+    return in_ball;
+  }
+
+  const PancakeDomain pancakes_{6};
+  const StateMap distances_ = Distances(pancakes_);
+};
+
+TEST_F(ExactLabelsTest, RowsInTheBallHaveExactLabelsForEveryTargetAndHead) {
+  StandInEvaluator one = One();
+  for (const Target target :
+       {Target::kWalkLength, Target::kValueIteration, Target::kCappedValueIteration}) {
+    for (const Head head : {Head::kV, Head::kQ}) {
+      for (const double share : {0.0, 0.25}) {
+        const DataBuffer rows = Filled(pancakes_, ConfigFor(target, head, share), &one);
+        EXPECT_GT(ExpectExact(rows, head), kRows / 10);
+      }
+    }
+  }
+}
+
+TEST_F(ExactLabelsTest, SearchesGetExactLabelsAndAnchorsToo) {
+  StandInEvaluator one = One();
+  for (const GenerateSearch search : {GenerateSearch::kGreedy, GenerateSearch::kAStar}) {
+    Config config = ConfigFor(Target::kCappedValueIteration, Head::kV, 0.25);
+    config.generate.search = search;
+    config.generate.search_iterations = 10;
+    EXPECT_GT(ExpectExact(Filled(pancakes_, config, &one), Head::kV), kRows / 4);
+  }
+}
+
+TEST_F(ExactLabelsTest, RowsOutsideTheBallKeepTheirLabels) {
+  Config config = ConfigFor(Target::kWalkLength, Head::kV, 0);
+  const DataBuffer with_ball = Filled(pancakes_, config, nullptr);
+  config.generate.ball_radius = 0;
+  const DataBuffer without = Filled(pancakes_, config, nullptr);
+  EXPECT_EQ(Bytes(with_ball, kInputColumn), Bytes(without, kInputColumn));
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto row = with_ball.column(kInputColumn)[i];
+    const float label = with_ball.floats(kTargetColumn)[i];
+    const float walk = without.floats(kTargetColumn)[i];
+    if (distances_.at({row.begin(), row.end()}) > 4) {
+      EXPECT_EQ(label, walk);
+    }
+    if (label != walk) ++changed;
+  }
+  EXPECT_GT(changed, kRows / 10);
+}
+
+// Outside the ball, the poor network's estimate of 1 is raised to the least cost out there.
+TEST_F(ExactLabelsTest, BackupsOutsideTheBallUseItsCosts) {
+  StandInEvaluator one = One();
+  const DataBuffer rows = Filled(pancakes_, ConfigFor(Target::kValueIteration, Head::kV, 0), &one);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto row = rows.column(kInputColumn)[i];
+    const int distance = distances_.at({row.begin(), row.end()});
+    if (distance > 4) {
+      EXPECT_EQ(rows.floats(kTargetColumn)[i], distance == 5 ? 5 : 6);
+    }
+  }
+}
+
+TEST_F(ExactLabelsTest, AnchorsAreTheRequestedShareAndUniformInTheBall) {
+  const Config config = ConfigFor(Target::kWalkLength, Head::kV, 0.2);
+  const auto exact = MakeExactLabels(pancakes_, config);
+  std::size_t anchors = 0;
+  double mean = 0;
+  for (std::int64_t row = 0; row < 50'000; ++row) {
+    const auto anchor = exact->Anchor(3, row);
+    if (!anchor) continue;
+    ++anchors;
+    mean += static_cast<double>(*anchor);
+    ASSERT_LT(*anchor, exact->ball()->size());
+  }
+  EXPECT_NEAR(static_cast<double>(anchors), 10'000, 400);
+  const auto middle = static_cast<double>(exact->ball()->size() - 1) / 2;
+  EXPECT_NEAR(mean / static_cast<double>(anchors), middle, middle * 0.04);
+}
+
+TEST_F(ExactLabelsTest, AnchorsDependNeitherOnWorkersNorOnRanges) {
+  Config config = ConfigFor(Target::kWalkLength, Head::kQ, 0.3);
+  const DataBuffer whole = Filled(pancakes_, config, nullptr);
+  config.generate.workers = 1;
+  config.generate.chunk_rows = 77;
+  const DataBuffer again = Filled(pancakes_, config, nullptr);
+  EXPECT_EQ(Bytes(whole, kInputColumn), Bytes(again, kInputColumn));
+  EXPECT_EQ(Bytes(whole, kTargetColumn), Bytes(again, kTargetColumn));
+  const DataBuffer part = Filled(pancakes_, config, nullptr, {.first_row = 500, .rows = 100});
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_TRUE(
+        std::ranges::equal(part.column(kInputColumn)[i], whole.column(kInputColumn)[500 + i]));
+  }
+  EXPECT_NE(Bytes(Filled(pancakes_, config, nullptr, {.update = 1, .rows = kRows}), kInputColumn),
+            Bytes(whole, kInputColumn));
+}
+
+TEST_F(ExactLabelsTest, StatesStoredUnlabelledGetExactLabelsLater) {
+  StandInEvaluator one = One();
+  Config config = ConfigFor(Target::kValueIteration, Head::kV, 0.5);
+  config.pipeline.mode = Mode::kSyncMain;
+  config.generate.search = GenerateSearch::kGreedy;
+  config.generate.search_iterations = 10;
+  const auto exact = MakeExactLabels(pancakes_, config);
+  const auto generator = MakeGenerator(pancakes_, config, &one, exact);
+  DataBuffer states(generator->schema(), kRows);
+  generator->Fill({.rows = kRows}, states, StopSignal());
+  BellmanTargets bellman(pancakes_, one, config, exact);
+  DataBuffer examples(bellman.example_schema(), kRows);
+  const StopSignal stop;
+  bellman.Start(states, examples, stop).Run();
+  EXPECT_GT(ExpectExact(examples, Head::kV), kRows / 2);
+}
+
+TEST_F(ExactLabelsTest, RefusesABallThatDoesNotFit) {
+  Config config = ConfigFor(Target::kWalkLength, Head::kV, 0);
+  config.generate.ball_radius = 9;
+  config.memory.ball_limit_gib = 0.001;
+  try {
+    MakeGenerator(*MakeDomain("cube3"), config, nullptr);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("radius 4 fits"));
+  }
+}
+
+}  // namespace
+}  // namespace tandem

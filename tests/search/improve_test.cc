@@ -1,0 +1,138 @@
+#include "search/improve.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "domain/random_walk.h"
+#include "search/astar.h"
+#include "search/search.h"
+#include "support/path_domain.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kSeconds = 60;  // far more than any of these needs
+
+std::shared_ptr<const GoalBall> BallOf(const Domain& domain, float radius) {
+  return std::make_shared<const GoalBall>(domain, radius, std::size_t{1} << 40);
+}
+
+// A random walk away from the goal, and the way back.
+struct Detour {
+  Detour(const Domain& domain, int moves, std::uint64_t number)
+      : start(static_cast<std::size_t>(domain.spec().state_size)) {
+    RandomWalk walk(domain, Random(9, Purpose::kScramble, 0, number), start);
+    for (int i = 0; i < moves; ++i) {
+      walk.Step();
+      solution.insert(solution.begin(), *walk.back());
+    }
+  }
+
+  State start;
+  std::vector<Action> solution;
+};
+
+TEST(SolutionImprover, ShortensSolutionsOfSmallPuzzlesToTheOptimum) {
+  const PancakeDomain pancakes(6);
+  const StateMap distances = Distances(pancakes);
+  SolutionImprover improver(pancakes, BallOf(pancakes, 3));
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const Detour detour(pancakes, 30, i);
+    const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    EXPECT_TRUE(Solves(pancakes, detour.start, better));
+    EXPECT_EQ(better.size(), static_cast<std::size_t>(distances.at(detour.start)));
+  }
+}
+
+// The actions of this puzzle are no permutations that the domain lists, so balls around the ends of
+// windows are used.
+TEST(SolutionImprover, ShortensSlidingTilesToTheOptimum) {
+  const auto tiles = MakeDomain("npuzzle:3");
+  const GoalBall all(*tiles, 100, std::size_t{1} << 40);
+  SolutionImprover improver(*tiles, BallOf(*tiles, 6));
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const Detour detour(*tiles, 60, i);
+    const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    EXPECT_TRUE(Solves(*tiles, detour.start, better));
+    EXPECT_EQ(static_cast<float>(better.size()), *all.CostOf(detour.start));
+  }
+}
+
+TEST(SolutionImprover, ShortensEveryWindowOfCubeSolutions) {
+  const auto cube = MakeDomain("cube2");
+  SolutionImprover improver(*cube, BallOf(*cube, 4));
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar truth(*cube, zero, {.search = {.weight = 1}}, BallOf(*cube, 7));
+  const Detour detour(*cube, 40, 1);
+  const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+  EXPECT_TRUE(Solves(*cube, detour.start, better));
+  EXPECT_EQ(better.size(), truth.Solve(detour.start, StopSignal()).actions.size());
+}
+
+TEST(SolutionImprover, ComparesCostsAndNotLengths) {
+  const RingDomain ring(12, {1, 6});
+  SolutionImprover improver(ring, BallOf(ring, 2));
+  State start(12, 0);
+  start[10] = 1;
+  const auto better = improver.Improve(start, {1, 1}, kSeconds, StopSignal());
+  EXPECT_EQ(better, std::vector<Action>(10, Action{0}));
+}
+
+TEST(SolutionImprover, LeavesTheSolutionAloneWithoutTime) {
+  const PancakeDomain pancakes(6);
+  SolutionImprover improver(pancakes, BallOf(pancakes, 3));
+  const Detour detour(pancakes, 30, 0);
+  EXPECT_EQ(improver.Improve(detour.start, detour.solution, 0, StopSignal()), detour.solution);
+  StopSignal stopped;
+  stopped.Request();
+  EXPECT_EQ(improver.Improve(detour.start, detour.solution, kSeconds, stopped), detour.solution);
+}
+
+TEST(SolutionImprover, EmptySolutionStaysEmpty) {
+  const PathDomain path(5);
+  SolutionImprover improver(path, BallOf(path, 2));
+  EXPECT_TRUE(improver.Improve(State{0}, {}, kSeconds, StopSignal()).empty());
+}
+
+// Solves pancakes by walking a fixed long way.
+class LongWay final : public Search {
+ public:
+  explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
+  void SolveAll(ConstRows starts, const StopSignal& /*stop*/, const Done& done) override {
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      done(i, {.solved = i != 1, .ended = Ended::kSolved, .actions = actions_});
+    }
+  }
+
+ private:
+  const std::vector<Action> actions_;
+};
+
+TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  const SearchConfig config{.instances = 2, .improve_seconds = kSeconds};
+  ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+                         config);
+  std::vector<std::uint8_t> starts;
+  for (int i = 0; i < 3; ++i) {
+    starts.insert(starts.end(), detour.start.begin(), detour.start.end());
+  }
+  std::vector<std::size_t> numbers;
+  search.SolveAll({starts.data(), 3, 6}, StopSignal(), [&](std::size_t i, SearchResult result) {
+    numbers.push_back(i);
+    EXPECT_EQ(result.found_length.has_value(), result.solved);
+    if (!result.solved) return;
+    EXPECT_EQ(*result.found_length, 30U);
+    EXPECT_LT(result.actions.size(), 8U);
+    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
+  });
+  EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace tandem
