@@ -329,6 +329,10 @@ std::vector<Field> FieldsOf(Config& c) {
       {"profile.trace_epochs",
        "With data.source: shards, trace at least until this many epochs are done.",
        IntField{&c.profile.trace_epochs, 0, kMany}},
+      {"profile.product_rate",
+       "true: at the end of the run, measure how fast the machine does large matrix products, and "
+       "report the network's share of that rate. `tandem compare` sets it.",
+       Switch(c.profile.product_rate)},
 
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
