@@ -89,10 +89,14 @@ constexpr bool DependsOnLength(Schedule schedule) {
 }
 
 /// train.loss
-enum class Loss { kSquared, kHuber };
+enum class Loss { kSquared, kHuber, kLogCosh };
 inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kSquared, "squared", "squared error"},
     {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
+    {Loss::kLogCosh, "log_cosh",
+     "log(cosh(error)), which is about half the squared error for small errors and linear for "
+     "large "
+     "ones"},
 });
 
 /// train.precision, inference.precision

@@ -3,10 +3,12 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/mse_loss.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "base/stopwatch.h"
@@ -22,6 +24,12 @@ namespace {
 double ValueOf(const at::Tensor& scalar) {
   const Span span(Phase::kWaitForDevice);
   return scalar.item<double>();
+}
+
+// The mean of log(cosh(error)). cosh itself overflows for errors above 89.
+at::Tensor LogCoshLoss(const at::Tensor& estimates, const at::Tensor& targets) {
+  const at::Tensor errors = estimates - targets;
+  return (errors + at::softplus(-2 * errors)).mean() - std::numbers::ln2;
 }
 
 }  // namespace
@@ -156,6 +164,8 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
       return at::mse_loss(estimates, batch.targets);
     case Loss::kHuber:
       return at::huber_loss(estimates, batch.targets, at::Reduction::Mean, config_.huber_delta);
+    case Loss::kLogCosh:
+      return LogCoshLoss(estimates, batch.targets);
   }
   throw Error("LossOf: unknown loss; this is a bug in Tandem");
 }
