@@ -19,7 +19,8 @@ void AddSolve(CommandLine& line) {
   solve.add_option("--limit", args->limit, "Solve only the first N states")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  AddKeyOption(solve, args->model.overrides, "search", "search.method", "beam or astar");
+  AddKeyOption(solve, args->model.overrides, "search", "search.method",
+               "beam, anytime_beam or astar");
   AddKeyOption(solve, args->model.overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
   AddKeyOption(solve, args->model.overrides, "weight", "search.weight",
@@ -29,11 +30,13 @@ void AddSolve(CommandLine& line) {
   solve.footer(
       "Every solution is replayed from its state to check that it reaches the goal.\n\n"
       "Beam search is the default. A wider beam takes longer and finds shorter solutions.\n"
+      "anytime_beam repeats it with wider and wider beams, up to --beam-width, while\n"
+      "search.max_seconds lasts, and keeps the cheapest solution.\n"
       "A* first expands the states with the least\n"
       "    weight * (cost so far) + (estimate of the remaining cost).\n"
       "A greater weight takes longer and finds shorter solutions; from weight 1 on they are the\n"
       "shortest if the network's estimates are never too high. A* stores every state, up to\n"
-      "search.max_nodes. search.max_seconds limits both searches. If no solution is found, the\n"
+      "search.max_nodes. search.max_seconds limits all searches. If no solution is found, the\n"
       "result has the best state that the search reached.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
       "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"

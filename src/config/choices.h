@@ -108,9 +108,11 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAStar };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
+    {SearchMethod::kAnytimeBeam, "anytime_beam",
+     "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
 });
 

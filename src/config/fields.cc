@@ -237,7 +237,9 @@ std::vector<Field> FieldsOf(Config& c) {
                 c.inference.precision, kPrecisions),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
-      {"search.beam_width", "Number of states that beam search keeps at each depth.",
+      {"search.beam_width",
+       "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
+       "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
        "Length of the longest solution that beam search looks for, in actions.",

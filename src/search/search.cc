@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
 
@@ -32,12 +33,14 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
 
 std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
                                    const Config& config) {
+  QEvaluator* const q_net = config.network.head == Head::kQ ? &network : nullptr;
   switch (config.search.method) {
     case SearchMethod::kAStar:
       return std::make_unique<AStar>(domain, network, config);
     case SearchMethod::kBeam:
-      return std::make_unique<BeamSearch>(domain, network, config,
-                                          config.network.head == Head::kQ ? &network : nullptr);
+      return std::make_unique<BeamSearch>(domain, network, config, q_net);
+    case SearchMethod::kAnytimeBeam:
+      return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_net);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

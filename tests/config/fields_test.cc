@@ -36,7 +36,10 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
             "final_learning_rate at the last iteration. exponential: multiply by decay after every "
             "iteration.");
   EXPECT_EQ(meaning("network.norm"), "Normalisation after each hidden linear layer.");
-  EXPECT_EQ(meaning("search.method"), "beam: beam search. astar: batched weighted A*.");
+  EXPECT_EQ(
+      meaning("search.method"),
+      "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
+      "lasts. astar: batched weighted A*.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {
