@@ -66,7 +66,7 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
 }
 
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
-  AddKeyOption(command, overrides, "search", "search.method", "beam or astar");
+  AddKeyOption(command, overrides, "search", "search.method", "beam, anytime_beam or astar");
   AddKeyOption(command, overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
   AddKeyOption(command, overrides, "weight", "search.weight",

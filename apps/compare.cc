@@ -222,6 +222,8 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
       .folder = args.out.empty() ? NewRunFolder("compare-", args.config) : fs::path(args.out)};
   // Each run must do all its updates.
   plan.common.push_back({"train.max_seconds", "0", "tandem compare"});
+  // The table has a row for the product rate.
+  plan.common.push_back({"profile.product_rate", "true", "tandem compare"});
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
   plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);

@@ -59,7 +59,11 @@ std::string LowerWeight(const SearchConfig& config) {
 // Below this batch size, most of a step is the fixed cost of calling the network.
 constexpr std::int64_t kSmallBatch = 100;
 
-std::string FasterAStar(const SearchConfig& config, const SearchResult& result) {
+std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
+  if (config.method == SearchMethod::kBeam) {
+    return "lower search.beam_width, or raise search.max_seconds";
+  }
+  if (config.method == SearchMethod::kAnytimeBeam) return "raise search.max_seconds";
   if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
   return fmt::format(
       "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
@@ -137,9 +141,7 @@ std::string LoadedModel::Failure(const SearchResult& result) const {
           WithThousands(config.max_nodes), LowerWeight(config));
     case Ended::kTimeLimit:
       return fmt::format("no solution found in {} (search.max_seconds); {}",
-                         HumanSeconds(config.max_seconds),
-                         astar ? FasterAStar(config, result)
-                               : "lower search.beam_width, or raise search.max_seconds");
+                         HumanSeconds(config.max_seconds), ToEndInTime(config, result));
     case Ended::kLengthLimit:
       return fmt::format(
           "no solution of at most {} moves found with beam width {}; raise search.max_length or "

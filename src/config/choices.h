@@ -144,10 +144,14 @@ constexpr bool DependsOnLength(Schedule schedule) {
 }
 
 /// train.loss
-enum class Loss { kSquared, kHuber };
+enum class Loss { kSquared, kHuber, kLogCosh };
 inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kSquared, "squared", "squared error"},
     {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
+    {Loss::kLogCosh, "log_cosh",
+     "log(cosh(error)), which is about half the squared error for small errors and linear for "
+     "large "
+     "ones"},
 });
 
 /// train.ema_use
@@ -167,9 +171,11 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAStar };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
+    {SearchMethod::kAnytimeBeam, "anytime_beam",
+     "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
 });
 

@@ -175,6 +175,7 @@ struct ProfileConfig {
   std::int64_t trace_from = 0;
   std::int64_t trace_updates = 5;
   std::int64_t trace_epochs = 5;
+  bool product_rate = false;
 };
 
 /// `Config` holds every setting of a run. LoadConfig reads and checks one.

@@ -283,7 +283,9 @@ std::vector<Field> FieldsOf(Config& c) {
                 c.inference.precision, kPrecisions),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
-      {"search.beam_width", "Number of states that beam search keeps at each depth.",
+      {"search.beam_width",
+       "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
+       "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
        "Length of the longest solution that beam search looks for, in actions.",
@@ -393,6 +395,10 @@ std::vector<Field> FieldsOf(Config& c) {
       {"profile.trace_epochs",
        "With data.source: shards, trace at least until this many epochs are done.",
        IntField{&c.profile.trace_epochs, 0, kMany}},
+      {"profile.product_rate",
+       "true: at the end of the run, measure how fast the machine does large matrix products, and "
+       "report the network's share of that rate. `tandem compare` sets it.",
+       Switch(c.profile.product_rate)},
 
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "

@@ -223,6 +223,13 @@ void CheckSizes(const Config& c, const Reject& reject) {
          "one of the two keys.");
 }
 
+void CheckSearch(const Config& c, const Reject& reject) {
+  reject(c.search.method == SearchMethod::kAnytimeBeam && c.search.max_seconds == 0,
+         "search.method", "search.max_seconds",
+         "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
+         "seconds. Set search.max_seconds, or set search.method to beam.");
+}
+
 }  // namespace
 
 void Validate(const Config& config, const Contradiction& contradiction) {
@@ -230,8 +237,9 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData,
-                           CheckTraining, CheckRefresh, CheckMuon, CheckSchedule, CheckSizes}) {
+  for (const auto check :
+       {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData, CheckTraining,
+        CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

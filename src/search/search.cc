@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/ball.h"
 #include "search/beam_search.h"
@@ -36,12 +37,14 @@ namespace {
 
 std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
                                    const std::shared_ptr<const GoalBall>& ball) {
+  QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
   switch (config.search.method) {
     case SearchMethod::kAStar:
       return std::make_unique<AStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
-      return std::make_unique<BeamSearch>(
-          domain, network, config, config.network.head == Head::kV ? nullptr : &network, ball);
+      return std::make_unique<BeamSearch>(domain, network, config, q_net, ball);
+    case SearchMethod::kAnytimeBeam:
+      return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_net, ball);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

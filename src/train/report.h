@@ -61,7 +61,7 @@ struct RunSummary : RunCounters {
   std::string weights_sha256;
   TimeReport time;
   std::optional<DataReport> data;         ///< only with shards
-  std::optional<ProductReport> products;  ///< unless the run was stopped
+  std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error

@@ -404,7 +404,7 @@ double TrainRun::ProductFlop() const {
 }
 
 std::optional<ProductReport> TrainRun::MeasureProducts() const {
-  if (!cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
+  if (!config_.profile.product_rate || !cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
   const bool bf16 = config_.train.precision == Precision::kBf16 ||
                     config_.inference.precision == Precision::kBf16;
   try {

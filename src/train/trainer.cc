@@ -3,11 +3,13 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/mse_loss.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 
 #include "base/stopwatch.h"
@@ -28,6 +30,12 @@ double ValueOf(const at::Tensor& scalar) {
 // The sum of all weights, for division: if all outputs are masked, the loss is 0 and not 0 / 0.
 at::Tensor SumOf(const at::Tensor& weights) {
   return weights.sum().clamp_min(std::numeric_limits<float>::min());
+}
+
+// log(cosh(error)) of each output. cosh itself overflows for errors above 89.
+at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
+  const at::Tensor errors = outputs - targets;
+  return errors + at::softplus(-2 * errors) - std::numbers::ln2;
 }
 
 }  // namespace
@@ -185,6 +193,10 @@ at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& tar
       return at::mse_loss(outputs, targets, reduction);
     case Loss::kHuber:
       return at::huber_loss(outputs, targets, reduction, config_.huber_delta);
+    case Loss::kLogCosh: {
+      const at::Tensor losses = LogCosh(outputs, targets);
+      return reduction == at::Reduction::None ? losses : losses.mean();
+    }
   }
   throw Error("LossOf: unknown loss; this is a bug in Tandem");
 }

@@ -84,6 +84,12 @@ class Compare(CliTest):
         self.assertIn("async prefetch.enabled=false pipeline.overlap=false", out)
         self.assertIn("no verdict, because it takes at least 5 seeds", out)
 
+    def test_measures_the_product_rate_even_if_the_config_does_not(self):
+        out, _ = self.compare("--modes", "async", "--out", "all", "--set",
+                              "profile.product_rate=false")
+        self.assertRegex(out, r"% of product rate +\d")
+        self.assertIn("product_rate: true", (self.folder / "all/async-seed1/config.yaml").read_text())
+
     def test_reports_bad_input_before_the_first_run(self):
         for args, message in [
                 (["--modes", "async,fast"], "--modes fast: `pipeline.mode` is 'fast', expected one "),

@@ -139,6 +139,18 @@ class Solve(CliTest):
             "(search.max_seconds); raise search.max_seconds"))
         self.assertIn("lower search.beam_width",
                       error("--beam-width", 8, "--set", "search.max_length=100000"))
+        self.assertTrue(error("--search", "anytime_beam", "--set", "search.max_length=100000")
+                        .endswith("(search.max_seconds); raise search.max_seconds"))
+
+    def test_anytime_beam_solves_within_its_time_and_needs_a_limit(self):
+        run = self.train_small()
+        states = self.write("states.txt", AFTER_R + "\n")
+        solve = ["solve", "--model", run, "--states", states, "--search", "anytime_beam"]
+        self.assertIn("`search.method: anytime_beam` (--search anytime_beam) contradicts "
+                      "`search.max_seconds: 0`", self.run_tandem(*solve, code=2)[1])
+        text, _ = self.run_tandem(*solve, "--set", "search.max_seconds=5")
+        result = json.loads(text)
+        self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"))
 
     def test_no_mean_time_without_a_search(self):
         run = self.train_small()
@@ -256,7 +268,7 @@ class Solve(CliTest):
         _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search",
                                    "depth-first", code=2)
         self.assertIn("--search depth-first: `search.method` is 'depth-first', expected one of "
-                      "beam, astar", error)
+                      "beam, anytime_beam, astar", error)
 
     def test_bytes_that_are_not_text_are_an_error_of_their_line(self):
         run = self.train_small()

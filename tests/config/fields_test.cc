@@ -37,9 +37,10 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
             "iteration. step: multiply by step_factor after every step_every updates. wsd: no "
             "change, then a linear decrease to final_learning_rate over the last decay_share of "
             "the run.");
-  EXPECT_EQ(meaning("train.loss"),
-            "squared: squared error. huber: squared for errors up to huber_delta, linear above.");
-  EXPECT_EQ(meaning("search.method"), "beam: beam search. astar: batched weighted A*.");
+  EXPECT_EQ(
+      meaning("search.method"),
+      "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
+      "lasts. astar: batched weighted A*.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {

@@ -205,6 +205,12 @@ TEST(Validate, AutoMaxUpdatesNeedsATimeLimit) {
   EXPECT_EQ(ErrorOf({"train.max_updates=auto", "train.max_seconds=1"}), "");
 }
 
+TEST(Validate, AnytimeBeamNeedsATimeLimit) {
+  ExpectContradiction({"search.method=anytime_beam"}, "search.method", "search.max_seconds",
+                      "more than 0 seconds");
+  EXPECT_EQ(ErrorOf({"search.method=anytime_beam", "search.max_seconds=1"}), "");
+}
+
 TEST(Validate, SizesDoNotOverflow) {
   EXPECT_EQ(ErrorOf({"train.batch_size=65537", "train.iterations_per_update=65535"}), "");
   ExpectContradiction({"train.batch_size=65536", "train.iterations_per_update=65536"},

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
+#include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
@@ -252,13 +253,15 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   const PancakeDomain pancakes(4);
   const State start = {3, 1, 0, 2};
   SameValue network;
-  Config config{.search = {.beam_width = 1}};
+  Config config{.search = {.beam_width = 1, .max_seconds = 1000}};
   const auto calls_of_q_values = [&](SearchMethod method, Head head) {
     config.search.method = method;
     config.network.head = head;
     network = SameValue();
     const auto search = MakeSearch(pancakes, network, config);
     EXPECT_EQ(dynamic_cast<AStar*>(search.get()) != nullptr, method == SearchMethod::kAStar);
+    EXPECT_EQ(dynamic_cast<AnytimeBeamSearch*>(search.get()) != nullptr,
+              method == SearchMethod::kAnytimeBeam);
     search->Solve(start, StopSignal());
     EXPECT_GT(network.calls + network.calls_of_actions, 0);
     return network.calls_of_actions;
@@ -268,6 +271,8 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   EXPECT_EQ(calls_of_q_values(SearchMethod::kBeam, Head::kV), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kPolicy), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kV), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kQ), 0);
 }
 
 }  // namespace

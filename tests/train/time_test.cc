@@ -165,6 +165,15 @@ TEST(RunProfile, ReportLeavesOutWorkAfterTheLastUpdate) {
   EXPECT_LE(report.wall_s, report.threads.main.wall_s - 0.03);
 }
 
+TEST(ProductRate, IsMeasuredOnlyIfTheConfigAsksForIt) {
+  const std::string short_run = "train.max_updates=1";
+  EXPECT_FALSE(RunToTheEnd({short_run}).summary.products.has_value());
+  const RunSummary measured = RunToTheEnd({short_run, "profile.product_rate=true"}).summary;
+  ASSERT_TRUE(measured.products.has_value());
+  EXPECT_GT(measured.products->flop, 0.0);
+  EXPECT_GT(measured.products->machine_flop_per_s, 1e8);
+}
+
 TEST(TimingBreakdown, DoesNotChangeTheWeights) {
   for (const char* target : {"walk_length", "value_iteration"}) {
     const std::string generate = std::string("generate.target=") + target;

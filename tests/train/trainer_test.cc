@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "data/loader.h"
 #include "generate/generator.h"
@@ -131,6 +132,11 @@ TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
   EXPECT_NEAR(after(1).second, after(2).second, 1e-5);
 }
 
+Batch TwoRows(float first_target, float second_target) {
+  return {.inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+          .targets = at::tensor({first_target, second_target}).view({2, 1})};
+}
+
 TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
   Config config = SmallConfig();
   config.train.loss = Loss::kHuber;
@@ -140,11 +146,40 @@ TEST(TorchTrainer, HuberLossIsLinearBeyondItsDelta) {
     const c10::NoGradGuard no_grad;
     for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
   }
-  const Batch batch{
-      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
-      .targets = at::tensor({0.25F, 3.0F}).view({2, 1})};
   // 0.25^2 / 2 and 0.5 * (3 - 0.5 / 2)
-  EXPECT_FLOAT_EQ(parts.trainer.Step(batch, 0).item<float>(), (0.03125F + 1.375F) / 2);
+  EXPECT_FLOAT_EQ(parts.trainer.Step(TwoRows(0.25F, 3.0F), 0).item<float>(),
+                  (0.03125F + 1.375F) / 2);
+}
+
+TEST(TorchTrainer, LogCoshLossIsFiniteAndLinearForLargeErrorsOfEitherSign) {
+  Config config = SmallConfig();
+  config.train.loss = Loss::kLogCosh;
+  const auto loss_of = [&](float small_error, float large_error) {
+    Parts parts(config);
+    {
+      const c10::NoGradGuard no_grad;
+      for (at::Tensor& parameter : parts.net.parameters()) parameter.zero_();
+    }
+    return parts.trainer.Step(TwoRows(-small_error, -large_error), 0).item<float>();
+  };
+  for (const float sign : {1.0F, -1.0F}) {
+    EXPECT_NEAR(loss_of(0, sign * 0.5F), std::log(std::cosh(0.5)) / 2, 1e-6);
+    EXPECT_NEAR(loss_of(sign * 2, sign * 1000),
+                (std::log(std::cosh(2.0)) + 1000 - std::numbers::ln2) / 2, 1e-3);
+  }
+}
+
+TEST(TorchTrainer, LearnsWithEveryLoss) {
+  for (const Choice<Loss>& choice : kLosses) {
+    Config config = SmallConfig();
+    config.train.loss = choice.value;
+    Parts parts(config);
+    const DataBuffer rows = RingRows(parts, 20, 3.0F);
+    const double first = parts.Train(0, rows).loss;
+    double last = first;
+    for (std::int64_t update = 1; update < 40; ++update) last = parts.Train(update, rows).loss;
+    EXPECT_LT(last, first / 10) << choice.name;
+  }
 }
 
 void SetToZero(ResNetFC& net) {

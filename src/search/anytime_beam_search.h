@@ -1,0 +1,56 @@
+// Beam search that widens its beam while time remains.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "config/config.h"
+#include "search/ball.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// Returns the width of the next beam, after a beam of `width` took `seconds` and `remaining`
+/// seconds are left. Takes the time of a search as proportional to its width, and chooses a width
+/// whose search should end in time: at most 8 times `width`, because short searches predict badly,
+/// and at most `widest`. Returns nothing if `width` is `widest` already, or if the time does not
+/// suffice for twice the width.
+std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double remaining,
+                                      std::int64_t widest);
+
+/// AnytimeBeamSearch repeats BeamSearch with wider and wider beams within search.max_seconds, and
+/// keeps the cheapest solution (complete anytime beam search; Zhang 1998). The first beam holds 64
+/// states, or search.beam_width if that is less. NextWidth gives the others; none is wider than
+/// search.beam_width. Once there is a solution, a search looks only at depths that can have a
+/// cheaper one.
+///
+/// The search ends when the beam of search.beam_width is done, when no cheaper solution is
+/// possible, or when the time does not suffice for a wider beam. `ended` is then kTimeLimit, with
+/// or without a solution. How wide the last beam is depends on the speed of the machine, so results
+/// do not repeat.
+///
+/// Puzzles are solved one after another.
+class AnytimeBeamSearch final : public Search {
+ public:
+  /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
+  /// BeamSearch.
+  AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+                    QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+
+  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+
+ private:
+  SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
+
+  const Domain& domain_;
+  Evaluator& network_;
+  const Config config_;
+  QEvaluator* const q_net_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+};
+
+}  // namespace tandem

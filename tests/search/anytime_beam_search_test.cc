@@ -1,0 +1,130 @@
+#include "search/anytime_beam_search.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "domain/random_walk.h"
+#include "search/beam_search.h"
+#include "search/expander.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kAmple = 1000;  // seconds; no search of these tests takes nearly as long
+
+float NumberOf(std::span<const std::uint8_t> state) {
+  return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
+}
+
+TEST(NextWidth, IsWhatShouldEndInTheRemainingTime) {
+  EXPECT_EQ(NextWidth(100, 1, 5, 10'000), 400);     // 0.8 of the time is planned
+  EXPECT_EQ(NextWidth(100, 1, 1000, 10'000), 800);  // grows at most 8 times
+  EXPECT_EQ(NextWidth(100, 0, 1e-3, 10'000), 800);  // too fast to measure
+  EXPECT_EQ(NextWidth(100, 1, 2.5, 10'000), 200);   // doubling just fits
+  EXPECT_EQ(NextWidth(100, 1, 2.4, 10'000), std::nullopt);
+  EXPECT_EQ(NextWidth(100, 1, -1, 10'000), std::nullopt);
+}
+
+TEST(NextWidth, NeverExceedsTheWidest) {
+  EXPECT_EQ(NextWidth(100, 1, 1000, 300), 300);
+  EXPECT_EQ(NextWidth(100, 1, 2, 150), 150);  // the widest may be less than twice the last
+  EXPECT_EQ(NextWidth(100, 1, 1000, 100), std::nullopt);
+}
+
+TEST(AnytimeBeamSearch, WiderBeamsShortenTheSolutionOfTheFirst) {
+  const PancakeDomain pancakes(6, /*action_cost=*/2.5);
+  StandInEvaluator misleads(NumberOf);
+  BeamSearch narrow(pancakes, misleads, {.search = {.beam_width = 64}});
+  AnytimeBeamSearch search(pancakes, misleads,
+                           {.search = {.beam_width = 1000, .max_seconds = kAmple}});
+  int shortened = 0;
+  for (const auto& [state, distance] : Distances(pancakes)) {
+    if (distance < 6) continue;
+    const SearchResult first = narrow.Solve(state, StopSignal());
+    const SearchResult result = search.Solve(state, StopSignal());
+    ASSERT_TRUE(result.solved);
+    EXPECT_EQ(result.ended, Ended::kSolved);
+    EXPECT_EQ(std::ssize(result.actions), distance);
+    EXPECT_EQ(result.cost, 2.5F * float(distance));
+    EXPECT_TRUE(Solves(pancakes, state, result.actions));
+    EXPECT_FALSE(result.best.has_value());
+    EXPECT_GT(result.nodes, first.nodes);  // the sum over all beams
+    shortened += first.solved && first.actions.size() > result.actions.size() ? 1 : 0;
+  }
+  EXPECT_GT(shortened, 0);
+}
+
+TEST(AnytimeBeamSearch, WidthOfOneIsASingleBeamSearch) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  State start(100, 0);
+  start[37] = 1;
+  AnytimeBeamSearch search(ring, truth, {.search = {.beam_width = 1, .max_seconds = kAmple}});
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_EQ(result.actions.size(), 37U);
+  EXPECT_EQ(result.ended, Ended::kSolved);
+  EXPECT_EQ(result.expanded, 37);
+}
+
+TEST(AnytimeBeamSearch, SolutionOfOneActionEndsIt) {
+  const PancakeDomain pancakes(4);
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  AnytimeBeamSearch search(pancakes, never, {.search = {.max_seconds = kAmple}});
+  EXPECT_EQ(search.Solve(State{1, 0, 2, 3}, StopSignal()).expanded, 1);
+  const SearchResult none = search.Solve(State{0, 1, 2, 3}, StopSignal());
+  EXPECT_TRUE(none.solved);
+  EXPECT_EQ(none.ended, Ended::kSolved);
+  EXPECT_EQ(none.nodes, 0);
+}
+
+TEST(AnytimeBeamSearch, FailedSearchReportsTheLeastEstimateOfAllBeams) {
+  const CycleDomain cycles(6);
+  float least = 1000;
+  StandInEvaluator anything([&](std::span<const std::uint8_t> state) {
+    least = std::min(least, NumberOf(state));
+    return NumberOf(state);
+  });
+  AnytimeBeamSearch search(cycles, anything,
+                           {.search = {.beam_width = 100, .max_seconds = kAmple}});
+  const State odd = {1, 0, 2, 3, 4, 5};
+  const SearchResult result = search.Solve(odd, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, least);
+  EXPECT_EQ(NumberOf(After(cycles, odd, result.best->actions)), least);
+}
+
+TEST(AnytimeBeamSearch, EndsAtItsTimeLimit) {
+  const auto cube = MakeDomain("cube3");
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  State start(static_cast<std::size_t>(cube->spec().state_size));
+  RandomWalk walk(*cube, Random(3, Purpose::kScramble, 0, 0), start);
+  for (int i = 0; i < 20; ++i) walk.Step();
+  AnytimeBeamSearch search(
+      *cube, zero, {.search = {.beam_width = 1 << 28, .max_length = 8, .max_seconds = 0.3}});
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_LT(result.seconds, 10);  // otherwise a beam of 2^28 states would have begun
+}
+
+TEST(AnytimeBeamSearch, StopSignalEndsTheSearch) {
+  const PancakeDomain pancakes(6);
+  StopSignal stop;
+  StandInEvaluator asks_to_stop([&](std::span<const std::uint8_t>) {
+    stop.Request();
+    return 0.0F;
+  });
+  AnytimeBeamSearch search(pancakes, asks_to_stop,
+                           {.search = {.beam_width = 8, .max_seconds = kAmple}});
+  EXPECT_THROW(search.Solve(State{5, 3, 1, 4, 2, 0}, stop), Stopped);
+}
+
+}  // namespace
+}  // namespace tandem
