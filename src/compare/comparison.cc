@@ -30,6 +30,7 @@ double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) 
 template <class Measure>
 auto Over(const std::vector<RunRecord>& runs, const Measure& measure) {
   std::vector<std::remove_cvref_t<std::invoke_result_t<Measure, const RunRecord&>>> values;
+  values.reserve(runs.size());
   for (const RunRecord& run : runs) values.push_back(std::invoke(measure, run));
   return SpreadOf(values);
 }
