@@ -232,8 +232,8 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
     line.push_back({to_x(point.x), to_y(point.y)});
   }
   if (series.best) {
-    constexpr double kRing = 9;
-    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kRing, 0.35);
+    constexpr double kDisc = 9;
+    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
   }
   DrawLineSample(svg, series, line);
   // A line through a single point is invisible, so a point has a dot in any case.
@@ -274,7 +274,7 @@ void DrawPanel(Svg& svg, const Panel& panel, Content content, const SeriesBuilde
 std::string BestNote(const LearningCurve& curve) {
   if (!curve.best || curve.networks.size() < 2) return "";
   const EvaluatedNetwork& best = curve.networks[*curve.best];
-  return fmt::format("The pale ring marks the network that solves best: {}.", best.name);
+  return fmt::format("The pale disc marks the network that solves best: {}.", best.name);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct LearningCurve {
 
 /// Returns an SVG with four panels over the seconds or the examples of training: the share of
 /// states solved, the mean length of the solutions, the error of the estimates, and the loss. Thick
-/// lines with dots are evaluations; thin lines are the run's own validations. A ring marks the
+/// lines with dots are evaluations; thin lines are the run's own validations. A pale disc marks the
 /// network that solves best. Requires at least one network, and of each the examples and seconds.
 std::string LearningCurveFigure(const LearningCurve& curve);
 

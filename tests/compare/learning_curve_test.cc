@@ -50,7 +50,7 @@ TEST(LearningCurve, DrawsEvaluationsAndValidationsOverSeconds) {
   // 10 and 20 of 20 seconds along 404 pixels from 60; 25 and 50 of 100 % up 188 pixels from 258.
   EXPECT_THAT(figure, HasSubstr("points=\"262.0,211.0 464.0,164.0 \""));
   EXPECT_THAT(figure, HasSubstr("points=\"60.0,258.0 262.0,211.0 464.0,164.0 \""));
-  EXPECT_THAT(figure, HasSubstr("The pale ring marks the network that solves best: update 2."));
+  EXPECT_THAT(figure, HasSubstr("The pale disc marks the network that solves best: update 2."));
   EXPECT_THAT(figure, HasSubstr("cx=\"464.0\" cy=\"164.0\" r=\"9\""));
 }
 
