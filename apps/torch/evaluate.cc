@@ -23,6 +23,7 @@
 #include "compare/learning_curve.h"
 #include "compare/runs.h"
 #include "config/fields.h"
+#include "nn/torch_message.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"

@@ -214,7 +214,7 @@ class Reader {
       if (origins_.contains(key) && before != value) {
         throw InputError(fmt::format(
             "{} contradicts {}: the name stands for `{}: {}`. Remove one of the two keys.",
-            Describe(key), Describe(kName), key, value));
+            WithOrigin(key), WithOrigin(kName), key, value));
       }
       Assign(key, value, origins_.at(kName));
       if (!origins_.contains(key)) origins_[key] = origins_.at(kName);
