@@ -12,6 +12,7 @@
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/checkpoint.h"
 #include "train/memory_plan.h"
 #include "train/resume.h"
 #include "train/train_run.h"

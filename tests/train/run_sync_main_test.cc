@@ -12,6 +12,7 @@
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/calibrate.h"
+#include "train/checkpoint.h"
 #include "train/resume.h"
 #include "train/train_run.h"
 
