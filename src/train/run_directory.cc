@@ -121,7 +121,7 @@ void RunDirectory::Abandon() const {
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
-  const RunDirectory run(path);
+  RunDirectory run(path);
   for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) {
     RequireNoPipe(file);
   }
@@ -183,7 +183,8 @@ void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
   auto line = ParseJsonOrDiscard<nlohmann::ordered_json>(lines.substr(begin));
   if (!line.is_object()) return;
   line.update(more);
-  lines.replace(begin, std::string::npos, DumpJson(line) + "\n");
+  lines.resize(begin);
+  lines += DumpJson(line) + "\n";
   WriteFileAtomically(metrics(), lines);
 }
 
