@@ -73,6 +73,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   // Reset the keys that contradict sync_main (the last mode), solve_rate (the last rule for
   // refreshes) or replay.
   config.pipeline.refresh_every = 1;
+  config.generate.target = Target::kCappedValueIteration;
+  config.network.head = Head::kQ;
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
