@@ -75,7 +75,7 @@ std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
                                    const std::string& option) {
   if (which == "last") return run.checkpoint();
-  const std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
+  std::filesystem::path path = which == "best" ? run.best() : CheckpointIn(which);
   if (std::filesystem::exists(path)) return path;
   throw InputError(
       which == "best"

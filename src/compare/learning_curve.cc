@@ -286,8 +286,9 @@ std::string LearningCurveFigure(const LearningCurve& curve) {
   const std::array contents = {SolveRates(builder), Lengths(builder, curve), Errors(builder),
                                Losses(builder)};
   for (std::size_t i = 0; i < contents.size(); ++i) {
+    const std::size_t row = i / 2;
     const Panel panel{.left = kLeft + static_cast<double>(i % 2) * kColumnStep,
-                      .top = kTop + static_cast<double>(i / 2) * kRowStep,
+                      .top = kTop + static_cast<double>(row) * kRowStep,
                       .width = kPanelWidth,
                       .height = kPanelHeight};
     DrawPanel(svg, panel, contents[i], builder);

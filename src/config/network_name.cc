@@ -33,7 +33,8 @@ std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_v
   std::string_view rest = name;
   if (rest.starts_with(kArchitecture)) rest.remove_prefix(kArchitecture.size());
   if (rest.empty()) fail("which has no parts");
-  std::optional<std::int64_t> width, blocks;
+  std::optional<std::int64_t> width;
+  std::optional<std::int64_t> blocks;
   std::optional<std::string> norm;
   while (!rest.empty()) {
     const std::string_view part = rest.substr(0, rest.find('_'));

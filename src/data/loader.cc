@@ -69,7 +69,9 @@ std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_si
 Batch Concatenate(const std::vector<Batch>& parts) {
   const bool weighted =
       std::ranges::any_of(parts, [](const Batch& part) { return part.weights.defined(); });
-  std::vector<at::Tensor> inputs, targets, weights;
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> targets;
+  std::vector<at::Tensor> weights;
   for (const Batch& part : parts) {
     inputs.push_back(part.inputs);
     targets.push_back(part.targets);

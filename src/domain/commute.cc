@@ -48,7 +48,8 @@ bool CommuteAndUndoThemselves(const Domain& domain) {
     domain.Apply(rows, std::vector<Action>(rows.size(), second));
     return copy;
   };
-  for (Action a = 0; a < spec.num_actions(); ++a) {
+  for (int i = 0; i < spec.num_actions(); ++i) {
+    const auto a = static_cast<Action>(i);
     for (Action b = 0; b < a; ++b) {
       if (after(a, b) != after(b, a)) return false;
     }

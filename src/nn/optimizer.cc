@@ -46,6 +46,7 @@ std::vector<std::size_t> HiddenMatrices(const std::vector<at::Tensor>& parameter
 std::vector<at::Tensor> Selected(const std::vector<at::Tensor>& tensors,
                                  const std::vector<std::size_t>& numbers) {
   std::vector<at::Tensor> selected;
+  selected.reserve(numbers.size());
   for (const std::size_t number : numbers) selected.push_back(tensors[number]);
   return selected;
 }
@@ -62,9 +63,10 @@ double Scheduled(const OptimizerConfig& config, const SchedulePoint& point) {
              0.5 * (1 + std::cos(std::numbers::pi * point.done)) * fall;
     case Schedule::kExponential:
       return config.learning_rate * std::pow(config.decay, static_cast<double>(point.iteration));
-    case Schedule::kStep:
-      return config.learning_rate *
-             std::pow(config.step_factor, static_cast<double>(point.update / config.step_every));
+    case Schedule::kStep: {
+      const std::int64_t steps = point.update / config.step_every;
+      return config.learning_rate * std::pow(config.step_factor, static_cast<double>(steps));
+    }
     case Schedule::kWsd: {  // Hu et al., "MiniCPM", 2024: warm-up, stable, decay
       const double decayed = (point.done - (1 - config.decay_share)) / config.decay_share;
       return config.learning_rate - std::clamp(decayed, 0.0, 1.0) * fall;
@@ -137,7 +139,7 @@ void Optimizer::Step(double learning_rate) {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
-void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) {
+void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const {
   adam_.steps.add_(1);
   const std::vector<at::Tensor> steps(adam_.parameters.size(), adam_.steps);
   if (config_.name == OptimizerKind::kAdam) {
@@ -151,7 +153,7 @@ void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learni
   }
 }
 
-void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) {
+void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) const {
   // LibTorch's kernel expects no momentum tensors if there is no momentum.
   const std::vector<at::Tensor> none;
   at::_fused_sgd_(momentum_.parameters, gradients, config_.momentum > 0 ? momentum_.momentum : none,
@@ -191,7 +193,9 @@ StateDict Optimizer::State(const std::vector<std::string>& names) const {
 
 at::Tensor Orthogonalised(const at::Tensor& matrix) {
   constexpr int kIterations = 5;
-  constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
+  constexpr double kA = 3.4445;
+  constexpr double kB = -4.7750;
+  constexpr double kC = 2.0315;
   const c10::NoGradGuard no_grad;
   const bool is_tall = matrix.size(0) > matrix.size(1);
   // As the author's program does, use bf16 on a GPU. Many CPUs compute products in bf16 slowly.

@@ -56,8 +56,8 @@ class Optimizer {
 
   void AddToAdam(std::size_t number);
   void AddToMomentum(std::size_t number);
-  void StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate);
-  void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate);
+  void StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const;
+  void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) const;
   void StepMuon(const std::vector<at::Tensor>& gradients, double learning_rate);
 
   OptimizerConfig config_;

@@ -21,7 +21,8 @@ WeightAverage::WeightAverage(const ResNetFC& net, double decay)
     : net_(net.spec(), /*seed=*/0), decay_(decay) {
   const c10::NoGradGuard no_grad;
   net_.to(net.layers().front()->weight.device());
-  const std::vector<at::Tensor> from = TensorsOf(net), into = TensorsOf(net_);
+  const std::vector<at::Tensor> from = TensorsOf(net);
+  const std::vector<at::Tensor> into = TensorsOf(net_);
   for (std::size_t i = 0; i < from.size(); ++i) into[i].copy_(from[i]);
 }
 

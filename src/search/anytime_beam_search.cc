@@ -54,9 +54,13 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double
   return in_time < static_cast<double>(wanted) ? static_cast<std::int64_t>(in_time) : wanted;
 }
 
-AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, Config config,
                                      QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
-    : domain_(domain), network_(network), config_(config), q_net_(q_net), ball_(std::move(ball)) {}
+    : domain_(domain),
+      network_(network),
+      config_(std::move(config)),
+      q_net_(q_net),
+      ball_(std::move(ball)) {}
 
 void AnytimeBeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {

@@ -38,7 +38,7 @@ class AnytimeBeamSearch final : public Search {
  public:
   /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
   /// BeamSearch.
-  AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
+  AnytimeBeamSearch(const Domain& domain, Evaluator& network, Config config,
                     QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;

@@ -231,7 +231,7 @@ std::shared_ptr<const GoalBall> MakeGoalBall(const Domain& domain, double radius
                                              const MemoryConfig& memory) {
   if (radius == 0) return nullptr;
   const Stopwatch watch;
-  const auto ball = std::make_shared<const GoalBall>(
+  auto ball = std::make_shared<const GoalBall>(
       domain, static_cast<float>(radius),
       static_cast<std::size_t>(memory.ball_limit_gib * static_cast<double>(kGib)));
   LogInfo(

@@ -237,6 +237,7 @@ std::vector<fs::path> RunDirectory::AllKept() const {
     if (update) by_update.emplace(*update, entry.path());
   }
   std::vector<fs::path> paths;
+  paths.reserve(by_update.size());
   for (const auto& [update, path] : by_update) paths.push_back(path);
   return paths;
 }

@@ -1,8 +1,7 @@
-#include "compare/runs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compare/runs.h"
 #include "tandem/error.h"
 
 namespace tandem {
