@@ -149,7 +149,7 @@ class Evaluation {
     } else {
       model_.Load(network.file);
     }
-    const std::vector<float> estimates = Estimates(stop);
+    const std::vector<float> estimates = Estimates(stop);  // none of a policy
     const float least_cost = LeastCost(model_.domain().spec());
     const Stopwatch watch;
     SolveProblems(problems_, model_.domain(), *search_, stop,
@@ -158,18 +158,21 @@ class Evaluation {
                                          .length = std::ssize(result.actions),
                                          .nodes = result.nodes,
                                          .seconds = result.seconds};
-                    if (const std::optional<int> optimal = problems_[number].optimal) {
-                      outcome.optimal = *optimal;
-                      outcome.cost = static_cast<double>(*optimal) * least_cost;
-                      outcome.estimate = estimates[number];
+                    const Problem& problem = problems_[number];
+                    outcome.best_known = problem.best_known;
+                    if (problem.optimal) {
+                      outcome.optimal = *problem.optimal;
+                      outcome.cost = static_cast<double>(*problem.optimal) * least_cost;
+                      if (!estimates.empty()) outcome.estimate = estimates[number];
                     }
                     outcomes_.push_back(outcome);
                     seconds_ = watch.Seconds();
                   });
   }
 
-  // Returns the network's estimate for each problem.
+  // Returns the network's estimate for each problem, or nothing if the network is a policy.
   std::vector<float> Estimates(const StopSignal& stop) {
+    if (model_.config().network.head == Head::kPolicy) return {};
     std::vector<std::uint8_t> states;
     for (const Problem& problem : problems_) {
       states.insert(states.end(), problem.state.begin(), problem.state.end());
@@ -217,9 +220,16 @@ std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNe
 }
 
 std::string DescribeSearch(const SearchConfig& search) {
-  return search.method == SearchMethod::kAStar
-             ? fmt::format("A* with weight {:g}", search.weight)
-             : fmt::format("beam search with width {}", WithThousands(search.beam_width));
+  switch (search.method) {
+    case SearchMethod::kBeam:
+      return fmt::format("beam search with width {}", WithThousands(search.beam_width));
+    case SearchMethod::kAnytimeBeam:
+      return fmt::format("beam searches of widths up to {}, within {}",
+                         WithThousands(search.beam_width), HumanSeconds(search.max_seconds));
+    case SearchMethod::kAStar:
+      return fmt::format("A* with weight {:g}", search.weight);
+  }
+  return "";  // not reached: the compiler warns of a missing case
 }
 
 // Prints the figures as tables. `best` is the index of the network that solves best.

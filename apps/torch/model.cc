@@ -230,13 +230,11 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
-  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
-  ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));
-  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
-  const std::string sha256 = WeightsSha256(StateDictOf(net));
-  net.to(device->torch());
-  InferenceNet inference_net(spec, config.inference, *device);
-  inference_net.Load(net);
+  const std::unique_ptr<ResNetFC> net = MakeInitialNet(config, domain->spec());
+  const std::string sha256 = WeightsSha256(StateDictOf(*net));
+  net->to(device->torch());
+  InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
+  inference_net.Load(*net);
   return work({.config = config,
                .network = &inference_net,
                .weights_sha256 = sha256,

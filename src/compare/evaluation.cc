@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 
@@ -24,16 +25,25 @@ double Share(Part part, Whole whole) {
 struct Sums {
   std::int64_t states = 0;
   std::int64_t solved = 0;
+  std::int64_t estimated = 0;  // states that have an estimate
   double estimates = 0;
   double squared_errors = 0;
 
   void Add(const SolveOutcome& outcome) {
     ++states;
     if (outcome.solved) ++solved;
-    estimates += outcome.estimate;
-    squared_errors += (outcome.estimate - outcome.cost) * (outcome.estimate - outcome.cost);
+    if (!outcome.estimate) return;
+    ++estimated;
+    const double error = *outcome.estimate - outcome.cost;
+    estimates += *outcome.estimate;
+    squared_errors += error * error;
   }
-  double ValueError() const { return std::sqrt(Share(squared_errors, states)); }
+
+  std::optional<EstimateFigures> Estimates() const {
+    if (estimated == 0) return std::nullopt;
+    return EstimateFigures{.mean = Share(estimates, estimated),
+                           .error = std::sqrt(Share(squared_errors, estimated))};
+  }
 };
 
 std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> outcomes) {
@@ -51,15 +61,27 @@ std::optional<KnownLengthFigures> SummariseKnown(std::span<const SolveOutcome> o
   if (all.states == 0) return std::nullopt;
   known.states = all.states;
   known.mean_length = Share(lengths, all.states);
-  known.value_error = all.ValueError();
+  known.estimates = all.Estimates();
   for (const auto& [length, sums] : by_length) {
     known.by_length.push_back({.length = length,
                                .states = sums.states,
                                .solved = sums.solved,
-                               .mean_estimate = Share(sums.estimates, sums.states),
-                               .value_error = sums.ValueError()});
+                               .estimates = sums.Estimates()});
   }
   return known;
+}
+
+std::optional<BestKnownFigures> SummariseBestKnown(std::span<const SolveOutcome> outcomes) {
+  BestKnownFigures figures;
+  double ratios = 0;
+  for (const SolveOutcome& outcome : outcomes) {
+    if (!outcome.solved || outcome.best_known.value_or(0) == 0) continue;
+    ++figures.states;
+    ratios += Share(outcome.length, *outcome.best_known);
+  }
+  if (figures.states == 0) return std::nullopt;
+  figures.mean_ratio = Share(ratios, figures.states);
+  return figures;
 }
 
 // A column of a table: its heading, and the text of each row.
@@ -87,6 +109,25 @@ std::string Table(std::span<const Column<Row>> columns, std::span<const Row> row
   return text;
 }
 
+// A column of the measure that `figures` of a network yields, with "-" for networks without one.
+template <class Figures>
+Column<EvaluatedNetwork> OptionalColumn(const char* heading,
+                                        std::optional<Figures> EvaluationFigures::*figures,
+                                        std::function<std::string(const Figures&)> cell) {
+  return {heading, [figures, cell = std::move(cell)](const EvaluatedNetwork& n) {
+            return n.figures.*figures ? cell(*(n.figures.*figures)) : std::string("-");
+          }};
+}
+
+std::string EstimateError(const std::optional<EstimateFigures>& estimates) {
+  return estimates ? fmt::format("{:.2f}", estimates->error) : "-";
+}
+
+// Whether the network has estimates, rather than being a policy.
+bool HasEstimates(const EvaluationFigures& figures) {
+  return figures.known && figures.known->estimates;
+}
+
 std::string Percent(double share) { return fmt::format("{:.1f}", 100 * share); }
 
 }  // namespace
@@ -110,6 +151,7 @@ EvaluationFigures Summarise(std::span<const SolveOutcome> outcomes, double secon
   }
   figures.mean_length = Share(lengths, figures.solved);
   figures.known = SummariseKnown(outcomes);
+  figures.best_known = SummariseBestKnown(outcomes);
   return figures;
 }
 
@@ -144,15 +186,21 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
          return n.figures.solved > 0 ? fmt::format("{:.2f}", n.figures.mean_length) : "-";
        }},
   };
-  const auto known = [&](const char* heading, auto cell) {
-    columns.push_back({heading, [cell](const Network& n) {
-                         return n.figures.known ? cell(*n.figures.known) : std::string("-");
-                       }});
-  };
-  if (std::ranges::any_of(networks, [](const Network& n) { return n.figures.known.has_value(); })) {
-    known("% optimal", [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); });
-    known("value error",
-          [](const KnownLengthFigures& k) { return fmt::format("{:.2f}", k.value_error); });
+  const auto any = [&](auto has) { return std::ranges::any_of(networks, has, &Network::figures); };
+  if (any([](const EvaluationFigures& f) { return f.known.has_value(); })) {
+    columns.push_back(OptionalColumn<KnownLengthFigures>(
+        "% optimal", &EvaluationFigures::known,
+        [](const KnownLengthFigures& k) { return Percent(k.share_optimal()); }));
+  }
+  if (any(HasEstimates)) {
+    columns.push_back(OptionalColumn<KnownLengthFigures>(
+        "value error", &EvaluationFigures::known,
+        [](const KnownLengthFigures& k) { return EstimateError(k.estimates); }));
+  }
+  if (any([](const EvaluationFigures& f) { return f.best_known.has_value(); })) {
+    columns.push_back(OptionalColumn<BestKnownFigures>(
+        "x best known", &EvaluationFigures::best_known,
+        [](const BestKnownFigures& b) { return fmt::format("{:.3f}", b.mean_ratio); }));
   }
   columns.push_back({"nodes", [](const Network& n) { return WithThousands(n.figures.nodes); }});
   columns.push_back({"nodes/s", [](const Network& n) {
@@ -167,13 +215,17 @@ std::string EvaluationTable(std::span<const EvaluatedNetwork> networks) {
 
 std::string ByLengthTable(const EvaluationFigures& figures) {
   using Length = LengthFigures;
-  const std::vector<Column<Length>> columns = {
+  std::vector<Column<Length>> columns = {
       {"optimal length", [](const Length& l) { return std::to_string(l.length); }},
       {"states", [](const Length& l) { return std::to_string(l.states); }},
       {"% solved", [](const Length& l) { return Percent(Share(l.solved, l.states)); }},
-      {"mean estimate", [](const Length& l) { return fmt::format("{:.2f}", l.mean_estimate); }},
-      {"value error", [](const Length& l) { return fmt::format("{:.2f}", l.value_error); }},
   };
+  if (HasEstimates(figures)) {
+    columns.push_back({"mean estimate", [](const Length& l) {
+                         return l.estimates ? fmt::format("{:.2f}", l.estimates->mean) : "-";
+                       }});
+    columns.push_back({"value error", [](const Length& l) { return EstimateError(l.estimates); }});
+  }
   return Table<Length>(columns, figures.known->by_length);
 }
 
@@ -194,19 +246,24 @@ Json ToJson(const EvaluatedNetwork& network) {
       {"seconds", RoundedSeconds(figures.seconds)},
       {"mean_s", RoundedSeconds(figures.mean_s())},
       {"slowest_s", RoundedSeconds(figures.slowest_s)}};
+  if (figures.best_known) {
+    json["with_best_known"] = figures.best_known->states;
+    json["mean_ratio_to_best_known"] = RoundedReal(figures.best_known->mean_ratio);
+  }
   if (!figures.known) return json;
   const KnownLengthFigures& known = *figures.known;
   json["with_optimal"] = known.states;
   json["optimal"] = known.optimal;
   json["share_optimal"] = RoundedReal(known.share_optimal());
   json["mean_optimal"] = RoundedReal(known.mean_length);
-  json["value_error"] = RoundedReal(known.value_error);
+  if (known.estimates) json["value_error"] = RoundedReal(known.estimates->error);
   for (const LengthFigures& each : known.by_length) {
-    json["by_length"].push_back({{"length", each.length},
-                                 {"states", each.states},
-                                 {"solved", each.solved},
-                                 {"mean_estimate", RoundedReal(each.mean_estimate)},
-                                 {"value_error", RoundedReal(each.value_error)}});
+    Json length = {{"length", each.length}, {"states", each.states}, {"solved", each.solved}};
+    if (each.estimates) {
+      length["mean_estimate"] = RoundedReal(each.estimates->mean);
+      length["value_error"] = RoundedReal(each.estimates->error);
+    }
+    json["by_length"].push_back(std::move(length));
   }
   return json;
 }

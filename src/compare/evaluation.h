@@ -19,8 +19,19 @@ struct SolveOutcome {
   std::int64_t nodes = 0;                              ///< states that the search generated
   double seconds = 0;                                  ///< wall time of the search
   std::optional<std::int64_t> optimal = std::nullopt;  ///< length of a shortest solution, if known
-  double cost = 0;      ///< cost of a shortest solution; only if `optimal` is known
-  double estimate = 0;  ///< the network's estimate of that cost; only if `optimal` is known
+  double cost = 0;  ///< cost of a shortest solution; only if `optimal` is known
+
+  /// Length of the shortest solution that anyone has published, if `optimal` is not known.
+  std::optional<std::int64_t> best_known = std::nullopt;
+
+  /// The network's estimate of `cost`. Nothing if the network is a policy.
+  std::optional<double> estimate = std::nullopt;
+};
+
+/// `EstimateFigures` compares estimates with the costs of shortest solutions.
+struct EstimateFigures {
+  double mean = 0;   ///< mean estimate
+  double error = 0;  ///< root mean square of estimate minus cost
 };
 
 /// `LengthFigures` holds the figures of the states whose shortest solutions have one length.
@@ -28,19 +39,25 @@ struct LengthFigures {
   std::int64_t length = 0;
   std::int64_t states = 0;
   std::int64_t solved = 0;
-  double mean_estimate = 0;
-  double value_error = 0;  ///< root mean square of estimate minus cost
+  std::optional<EstimateFigures> estimates;  ///< nothing for a policy
 };
 
 /// `KnownLengthFigures` holds the figures of the states whose `optimal` is known.
 struct KnownLengthFigures {
   std::int64_t states = 0;
-  std::int64_t optimal = 0;              ///< states that were solved by a shortest solution
-  double mean_length = 0;                ///< mean length of the shortest solutions
-  double value_error = 0;                ///< root mean square of estimate minus cost
-  std::vector<LengthFigures> by_length;  ///< sorted by length
+  std::int64_t optimal = 0;                  ///< states that were solved by a shortest solution
+  double mean_length = 0;                    ///< mean length of the shortest solutions
+  std::optional<EstimateFigures> estimates;  ///< nothing for a policy
+  std::vector<LengthFigures> by_length;      ///< sorted by length
 
   double share_optimal() const;
+};
+
+/// `BestKnownFigures` compares solutions with the best ones that are known. Only solved states with
+/// `best_known` count.
+struct BestKnownFigures {
+  std::int64_t states = 0;
+  double mean_ratio = 0;  ///< mean of length divided by best known length
 };
 
 /// `EvaluationFigures` summarises the outcomes of one network.
@@ -51,7 +68,8 @@ struct EvaluationFigures {
   std::int64_t nodes = 0;
   double seconds = 0;  ///< wall time of all searches
   double slowest_s = 0;
-  std::optional<KnownLengthFigures> known;  ///< nothing if no state has `optimal`
+  std::optional<KnownLengthFigures> known;     ///< nothing if no state has `optimal`
+  std::optional<BestKnownFigures> best_known;  ///< nothing if no solved state has `best_known`
 
   double solve_rate() const;
   double nodes_per_s() const;

@@ -172,8 +172,8 @@ Content Errors(const SeriesBuilder& builder) {
   Content content{.name = "error of the estimates (root mean square)", .series = {}, .up = {}};
   content.series = {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
                                        [](const Figures& f) -> MaybeReal {
-                                         if (!f.known) return std::nullopt;
-                                         return f.known->value_error;
+                                         if (!f.known || !f.known->estimates) return std::nullopt;
+                                         return f.known->estimates->error;
                                        }),
                     builder.OfTraining("validation, against optimal lengths", kColours[1],
                                        [](const UpdatePoint& p) { return p.value_error; }),

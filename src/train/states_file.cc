@@ -15,7 +15,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kLongest = 1'000'000;  // largest accepted `optimal`
+constexpr int kLongest = 1'000'000;  // largest accepted length
+
+// Returns the length that `object` has as `key`, or nothing if it has none.
+std::optional<int> ReadLength(const json& object, const char* key) {
+  if (!object.contains(key) || object[key].is_null()) return std::nullopt;
+  const json& length = object[key];
+  if (!length.is_number_integer() || length < 0 || length > kLongest) {
+    throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, kLongest));
+  }
+  return length.get<int>();
+}
 
 void ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonOrDiscard(text);
@@ -30,13 +40,8 @@ void ReadJson(std::string_view text, Problem& line) {
     throw InputError("expected `state`, a string");
   }
   line.text = object["state"];
-  if (object.contains("optimal") && !object["optimal"].is_null()) {
-    const json& optimal = object["optimal"];
-    if (!optimal.is_number_integer() || optimal < 0 || optimal > kLongest) {
-      throw InputError(fmt::format("expected `optimal` to be a whole number up to {}", kLongest));
-    }
-    line.optimal = optimal.get<int>();
-  }
+  line.optimal = ReadLength(object, "optimal");
+  line.best_known = ReadLength(object, "best_known");
 }
 
 Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,

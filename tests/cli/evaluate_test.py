@@ -109,6 +109,23 @@ class Evaluate(CliTest):
                                  "search.max_length=1")
         self.assertIn("2 of 4", out)
 
+    def test_a_policy_is_evaluated_without_estimates(self):
+        run = self.train("--set", "network.head=policy", "--set", "generate.target=policy", "--set",
+                         "validation.best_by=solve_rate")
+        out, _ = self.run_tandem("evaluate", run, "--states", self.states(), "--json",
+                                 "results.json")
+        self.assertIn("% optimal", out)
+        self.assertNotIn("value error", out)
+        network = json.loads((self.folder / "results.json").read_text())["networks"][0]
+        self.assertEqual(network["with_optimal"], 4)
+        self.assertNotIn("value_error", network)
+
+    def test_anytime_beam_is_described_by_its_time(self):
+        run = self.train()
+        _, log = self.run_tandem("evaluate", run, "--states", self.states(), "--search",
+                                 "anytime_beam", "--set", "search.max_seconds=0.2")
+        self.assertIn("beam searches of widths up to 200, within 200 ms", log)
+
     def test_figure_shows_examples_on_request(self):
         run = self.train()
         self.run_tandem("evaluate", run, "--states", self.states(), "--checkpoints", "last,best",

@@ -55,14 +55,35 @@ TEST(Summarise, MeasuresOnlyStatesWithKnownLengthsAgainstThem) {
   EXPECT_EQ(known.optimal, 1);
   EXPECT_DOUBLE_EQ(known.share_optimal(), 1.0 / 3);
   EXPECT_DOUBLE_EQ(known.mean_length, 4);
-  EXPECT_DOUBLE_EQ(known.value_error, std::sqrt(10.0 / 3));
+  ASSERT_TRUE(known.estimates);
+  EXPECT_DOUBLE_EQ(known.estimates->error, std::sqrt(10.0 / 3));
   ASSERT_EQ(known.by_length.size(), 2);
   EXPECT_EQ(known.by_length[0].length, 2);
   EXPECT_EQ(known.by_length[0].solved, 0);
   EXPECT_EQ(known.by_length[1].length, 5);
   EXPECT_EQ(known.by_length[1].states, 2);
-  EXPECT_DOUBLE_EQ(known.by_length[1].mean_estimate, 6.5);
-  EXPECT_DOUBLE_EQ(known.by_length[1].value_error, std::sqrt(4.5));
+  ASSERT_TRUE(known.by_length[1].estimates);
+  EXPECT_DOUBLE_EQ(known.by_length[1].estimates->mean, 6.5);
+  EXPECT_DOUBLE_EQ(known.by_length[1].estimates->error, std::sqrt(4.5));
+}
+
+TEST(Summarise, DividesLengthsBySolutionsThatArePublished) {
+  const auto with_best_known = [](SolveOutcome outcome, std::int64_t best_known) {
+    outcome.best_known = best_known;
+    return outcome;
+  };
+  const std::vector<SolveOutcome> outcomes = {
+      with_best_known(Solved(12, 1, 0), 10), with_best_known(Solved(9, 1, 0), 10),
+      with_best_known(Unsolved(1, 0), 10), Solved(50, 1, 0)};
+  const std::optional<BestKnownFigures> figures = Summarise(outcomes, 1).best_known;
+  ASSERT_TRUE(figures);
+  EXPECT_EQ(figures->states, 2);
+  EXPECT_DOUBLE_EQ(figures->mean_ratio, 1.05);
+  const EvaluatedNetwork network = Network("last", outcomes);
+  EXPECT_THAT(EvaluationTable(std::vector{network}), HasSubstr("x best known"));
+  EXPECT_THAT(EvaluationTable(std::vector{network}), HasSubstr("  1.050  "));
+  EXPECT_EQ(ToJson(network)["with_best_known"], 2);
+  EXPECT_EQ(ToJson(network)["mean_ratio_to_best_known"], 1.05);
 }
 
 TEST(Summarise, GivesZerosWithoutOutcomes) {
@@ -105,6 +126,19 @@ TEST(EvaluationTable, ShowsOptimalColumnsOnlyIfLengthsAreKnown) {
   EXPECT_EQ(ByLengthTable(with.figures),
             "optimal length  states  % solved  mean estimate  value error\n"
             "4                    1     100.0           6.00         2.00\n");
+}
+
+TEST(EvaluationTable, OfAPolicyHasNoColumnsOfEstimates) {
+  SolveOutcome outcome = Solved(4, 1, 0);
+  outcome.optimal = 4;
+  const EvaluatedNetwork policy = Network("last", {outcome});
+  EXPECT_THAT(EvaluationTable(std::vector{policy}), HasSubstr("% optimal"));
+  EXPECT_THAT(EvaluationTable(std::vector{policy}), Not(HasSubstr("value error")));
+  EXPECT_EQ(ByLengthTable(policy.figures),
+            "optimal length  states  % solved\n"
+            "4                    1     100.0\n");
+  EXPECT_FALSE(ToJson(policy).contains("value_error"));
+  EXPECT_FALSE(ToJson(policy)["by_length"][0].contains("mean_estimate"));
 }
 
 TEST(EvaluationTable, MarksANetworkThatWasStoppedAndHasNoSolution) {

@@ -32,6 +32,16 @@ TEST(StatesFile, BlankLinesSeparateLevels) {
   EXPECT_EQ(Read("sokoban:5", "#@$.#\n\n#.$@#\n\n#@$.#", 2).size(), 2);
 }
 
+TEST(StatesFile, ReadsPublishedLengthsAndRefusesOthers) {
+  const auto lines = Read("npuzzle:3",
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"best_known\": 3}\n"
+                          "{\"state\": \"1 2 3 4 5 6 7 0 8\", \"best_known\": -1}\n");
+  ASSERT_EQ(lines.size(), 2);
+  EXPECT_EQ(lines[0].best_known, 3);
+  EXPECT_EQ(lines[0].optimal, std::nullopt);
+  EXPECT_NE(lines[1].error.find("expected `best_known` to be a whole number"), std::string::npos);
+}
+
 TEST(StatesFile, DeeplyNestedJsonIsAnErrorOfItsLine) {
   const std::string nested = R"({"id": 1, "x": )" + std::string(200'000, '[') +
                              std::string(200'000, ']') + R"(, "state": "1"})";
