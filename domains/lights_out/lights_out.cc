@@ -48,10 +48,10 @@ std::vector<std::vector<std::uint8_t>> Switched(int size) {
   return switched;
 }
 
-// A basis of the sets of presses that together switch nothing, by Gaussian elimination. The
-// relation "pressing i switches j" is symmetric. A state can therefore be solved if and only if it
-// has an even number of lights in common with each of these sets.
-std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& switched) {
+// A basis of the quiet patterns, sets of presses that together switch nothing, by Gaussian
+// elimination. The relation "pressing i switches j" is symmetric. A state can therefore be solved
+// if and only if it has an even number of lights in common with each quiet pattern.
+std::vector<Cells> QuietPatterns(const std::vector<std::vector<std::uint8_t>>& switched) {
   // The cells that are switched, and the presses that switch them.
   std::vector<std::pair<Cells, Cells>> rows;
   std::vector<Cells> silent;
@@ -79,7 +79,7 @@ class LightsOut final : public Domain {
       : Domain(Spec(size)),
         size_(size),
         switched_(Switched(size)),
-        silent_(SilentPresses(switched_)) {}
+        silent_(QuietPatterns(switched_)) {}
 
   void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
 
