@@ -185,7 +185,7 @@ Ideal Longest(const RunRecord& run) {
   return longest;
 }
 
-// One figure of a row: an entry of the JSON and, if it has a name, a line of the table.
+// One measure of a row: an entry of the JSON and, if it has a name, a line of the table.
 struct Entry {
   std::string name;  // "": not in the table
   std::string key;   // in the JSON
@@ -212,7 +212,7 @@ Json ToJson(const std::optional<Value>& value) {
   return value ? ToJson(*value) : Json();
 }
 
-// Returns every figure, in the order of the table and of the JSON.
+// Returns every measure, in the order of the table and of the JSON.
 std::vector<Entry> Entries() {
   const auto spread = [](const char* name, const char* key, auto of, double scale, int digits) {
     return Entry{name, key, [=](const Row& row) { return Cell(row.*of, scale, digits); },
@@ -266,7 +266,7 @@ std::string Faster(const Row& row, std::size_t seeds) {
   const std::string range =
       fmt::format("{:.3f} to {:.3f} over {} seeds; {}", row.speed_up.least, row.speed_up.most,
                   seeds, ByChance(row.speed_up_chance.value_or(1)));
-  if (seeds >= kFewestSeeds && row.speed_up_chance > kUnlikely) {
+  if (seeds >= kMinSeeds && row.speed_up_chance > kUnlikely) {
     return fmt::format("no difference in speed shown ({})", range);
   }
   return fmt::format("{} ({})", figures, range);
@@ -281,15 +281,15 @@ std::string Better(const std::optional<Spread>& rate, const std::optional<Spread
   std::string figures = fmt::format("; after equal {} it solves {:.1f} % instead of {:.1f} %",
                                     after, 100 * rate->median, 100 * first->median);
   if (seeds == 1 || !chance) return figures;
-  if (seeds >= kFewestSeeds && *chance > kUnlikely) {
+  if (seeds >= kMinSeeds && *chance > kUnlikely) {
     figures = fmt::format("; after equal {} no difference in solve rate shown", after);
   }
   return fmt::format("{} ({})", figures, ByChance(*chance));
 }
 
 std::string NoVerdict(std::size_t seeds) {
-  if (seeds >= kFewestSeeds) return "";
-  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kFewestSeeds);
+  if (seeds >= kMinSeeds) return "";
+  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kMinSeeds);
 }
 
 }  // namespace
@@ -314,8 +314,8 @@ std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
 
 double ChanceOf(std::span<const double> differences) {
   constexpr std::uint64_t kSamples = std::uint64_t{1} << kExactPairs;
-  constexpr std::size_t kMostPairs = 64;  // one bit of a sample per pair
-  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMostPairs));
+  constexpr std::size_t kMaxPairs = 64;  // one bit of a sample per pair
+  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMaxPairs));
   const bool exact = pairs.size() <= kExactPairs;
   const std::uint64_t patterns = exact ? std::uint64_t{1} << pairs.size() : kSamples;
 

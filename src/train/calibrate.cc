@@ -38,8 +38,7 @@ constexpr std::int64_t kFewestUpdates = 40;
 constexpr std::int64_t kManyIterations = 5000;
 constexpr double kManySeconds = 30;
 
-// All numbers of threads are measured in each round, because a shared machine changes its speed
-// over time.
+// Each round measures all numbers of threads, because the speed of a shared machine varies.
 constexpr int kRounds = 2;
 
 // More threads are chosen only if they are faster than fewer by this factor.
@@ -138,9 +137,9 @@ std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   return std::clamp(static_cast<std::int64_t>(fitting), least, most);
 }
 
-Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<Device>& device,
+Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
                       const StopSignal& stop) {
-  if (asked.train.threads || !RepaysMeasuringThreads(config)) return config;
+  if (requested.train.threads || !RepaysMeasuringThreads(config)) return config;
   CheckMemory(config);
   std::vector<ThreadRate> rates;
   for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
@@ -149,7 +148,7 @@ Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<
   const auto with = [&](std::int64_t threads) {
     Config changed = config;
     changed.train.threads = threads;
-    changed.inference.threads = asked.inference.threads.value_or(threads);
+    changed.inference.threads = requested.inference.threads.value_or(threads);
     return changed;
   };
   const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
@@ -180,11 +179,11 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
   const double rate = IterationsPerSecond(config, device, length, stop);
   const double elapsed = began.Seconds();
   if (rate > 0) {
-    const std::int64_t asked = config.train.iterations_per_update;
+    const std::int64_t requested = config.train.iterations_per_update;
     const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
-    if (iterations < asked) {
+    if (iterations < requested) {
       LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
-                          iterations, asked, kFewestUpdates));
+                          iterations, requested, kFewestUpdates));
     }
     config.train.iterations_per_update = iterations;
   }

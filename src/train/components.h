@@ -60,7 +60,7 @@ struct Components {
   std::unique_ptr<Generator> generator;  // null if all rows come from shards
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
-  PipelineParts parts;                   // of the pipeline
+  PipelineParts parts;
   std::int64_t batch_size = 0;
   std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
 

@@ -18,7 +18,7 @@
 namespace tandem {
 namespace {
 
-nlohmann::ordered_json ToJson(const StageFigures& stage) {
+nlohmann::ordered_json ToJson(const StageTotals& stage) {
   return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
 }
 
@@ -136,7 +136,7 @@ const char* EndedBy(RunEnd end) {
   return "";
 }
 
-// Returns the figures that `tandem compare` compares.
+// Returns the measurements that `tandem compare` compares.
 nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
   const TimeReport& time = summary.time;
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;

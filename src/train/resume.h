@@ -1,5 +1,4 @@
-// Configs of runs: values that depend on the machine or the folder, and what may change when a run
-// is resumed.
+// Completes the config of a run, and decides which keys may change when a run is resumed.
 #pragma once
 
 #include <filesystem>
