@@ -185,7 +185,7 @@ class Evaluate(CliTest):
              "100000", "--set", "search.max_length=100000", "--json", self.folder / "results.json"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = ""
-        while "networks on 2 states" not in line:  # from then on it heeds signals
+        while "networks on 2 states" not in line:  # from then on it handles signals
             line = program.stderr.readline()
             self.assertNotEqual(line, "")
         program.send_signal(signal.SIGINT)

@@ -191,7 +191,7 @@ class Solve(CliTest):
             [TANDEM, "solve", "--model", run, "--states", states, "--beam-width", "300000",
              "--set", "search.max_length=100000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first = program.stdout.readline()  # by now it heeds signals
+        first = program.stdout.readline()  # by now it handles signals
         start = self.cpu_seconds(program)
         self.wait_until(lambda: self.cpu_seconds(program) > start + 2, program)  # the beam is wide
         asked = time.monotonic()
