@@ -34,15 +34,15 @@ constexpr std::int64_t kProbeIterations = 10;
 // be refreshed too rarely.
 constexpr std::int64_t kFewestUpdates = 40;
 
-// Shorter runs do not repay measuring which number of threads is fastest.
-constexpr std::int64_t kManyIterations = 5000;
-constexpr double kManySeconds = 30;
+// In shorter runs, measuring which number of threads is fastest costs more than it gains.
+constexpr std::int64_t kMinIterationsToMeasure = 5000;
+constexpr double kMinSecondsToMeasure = 30;
 
 // Each round measures all numbers of threads, because the speed of a shared machine varies.
 constexpr int kRounds = 2;
 
-// More threads are chosen only if they are faster than fewer by this factor.
-constexpr double kWorthMoreThreads = 1.05;
+// More threads are chosen only if they are faster than fewer threads by this factor.
+constexpr double kMinSpeedUp = 1.05;
 
 // How long a probe measures.
 struct ProbeLength {
@@ -87,11 +87,12 @@ void CheckMemory(Config config) {
   CheckLimits(PlanMemory(config), config);
 }
 
-bool RepaysMeasuringThreads(const Config& config) {
+bool ShouldMeasureThreads(const Config& config) {
   if (config.device != "cpu" || NumCores() == 1) return false;
   const TrainingConfig& train = config.train;
-  if (train.max_seconds > 0 && train.max_seconds < kManySeconds) return false;
-  return !train.max_updates || *train.max_updates >= kManyIterations / train.iterations_per_update;
+  if (train.max_seconds > 0 && train.max_seconds < kMinSecondsToMeasure) return false;
+  return !train.max_updates ||
+         *train.max_updates >= kMinIterationsToMeasure / train.iterations_per_update;
 }
 
 ProbeLength ThreadProbeLength(const Config& config, std::size_t probes) {
@@ -125,7 +126,7 @@ std::int64_t FastestThreads(const std::vector<ThreadRate>& rates) {
   const double best = std::ranges::max(rates, {}, &ThreadRate::iterations_per_s).iterations_per_s;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (const ThreadRate& rate : rates) {
-    if (rate.iterations_per_s * kWorthMoreThreads >= best) fewest = std::min(fewest, rate.threads);
+    if (rate.iterations_per_s * kMinSpeedUp >= best) fewest = std::min(fewest, rate.threads);
   }
   return fewest;
 }
@@ -139,7 +140,7 @@ std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
 
 Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
                       const StopSignal& stop) {
-  if (requested.train.threads || !RepaysMeasuringThreads(config)) return config;
+  if (requested.train.threads || !ShouldMeasureThreads(config)) return config;
   CheckMemory(config);
   std::vector<ThreadRate> rates;
   for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {

@@ -135,7 +135,7 @@ class Evaluate(CliTest):
     def test_rejects_what_it_cannot_evaluate(self):
         run = self.train()
         states = self.states()
-        self.assertIn("there is no folder nowhere", self.error_of("nowhere", "--states", states))
+        self.assertIn("nowhere: no such folder", self.error_of("nowhere", "--states", states))
         self.assertIn("nothing.txt", self.error_of(run, "--states", "nothing.txt"))
         empty = self.write("empty.txt", "\n")
         self.assertIn("no state found; expected", self.error_of(run, "--states", empty))

@@ -324,7 +324,7 @@ class Solve(CliTest):
     def test_rejects_missing_runs_empty_files_and_damaged_checkpoints(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
-        self.assertIn("there is no folder nowhere", error)
+        self.assertIn("nowhere: no such folder", error)
         run = self.train_small()
         empty = self.write("empty.txt", "\n# nothing\n")
         self.assertIn("no state found; expected",
