@@ -394,7 +394,7 @@ int RunPlay(const PlayArgs& args) {
     return Session(hints->domain(), hints.get(), args.start).Run();
   }
   if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
-    throw InputError("--checkpoint and --set need a network; expected --model RUN_DIR too");
+    throw InputError("--checkpoint and --set need a network: expected --model with them");
   }
   const auto domain = MakeDomain(args.start.domain);
   return Session(*domain, nullptr, args.start).Run();
