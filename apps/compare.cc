@@ -368,8 +368,9 @@ void AddCompare(CommandLine& line) {
       "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
       "between the validations before and after that moment.\n\n"
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
-      "side of a run is the generator, the main thread, the cores or the GPU. The product rate is\n"
-      "relative to that of large matrix products, measured at the end of each run.\n\n"
+      "side of a run is the generator, the main thread, the cores or the GPU. The product rate is "
+      "a\n"
+      "share of the rate of large matrix products, measured at the end of each run.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
       "The folder receives the runs, compare.json and compare.svg.");

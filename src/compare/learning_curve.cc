@@ -42,7 +42,7 @@ struct Series {
 struct Content {
   std::string name;
   std::vector<Series> series;
-  std::optional<Range> up;  // of the vertical axis; nothing: that of the values
+  std::optional<Range> up;  // of the vertical axis; nothing: the range of the values
 };
 
 // A unit of the horizontal axis.

@@ -59,9 +59,9 @@ std::int64_t NumSlots(const PrefetchConfig& config);
 /// only after the event of the training stream (TransferSlot).
 class BufferLoader {
  public:
-  /// `device` must outlive this object. `schema` is an ExampleSchema, and that of all buffers. The
-  /// last batch of a buffer may be smaller than `batch_size`. `seed` determines the order of rows,
-  /// and `thread_name` is the name of the prefetch thread.
+  /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers.
+  /// The last batch of a buffer may be smaller than `batch_size`. `seed` determines the order of
+  /// rows, and `thread_name` is the name of the prefetch thread.
   BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                const PrefetchConfig& prefetch, std::uint64_t seed,
                const std::string& thread_name = kPrefetchThread);
