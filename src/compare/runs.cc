@@ -35,7 +35,7 @@ Json JsonOf(const std::string& text, const std::string& where) {
   return json;
 }
 
-// Calls `read` with `json`. Names the place in the error if an entry is missing.
+// Calls `read` with `json`. If an entry is missing, the error names `where`.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   try {
