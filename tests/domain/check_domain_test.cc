@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "domain/wrong_domains.h"
 #include "domain/wrong_puzzles.h"
 #include "tandem/error.h"
@@ -123,10 +126,10 @@ TEST(CheckDomain, ReportsExceptionsNotDerivedFromStdException) {
 }
 
 TEST(CheckDomain, DetectsWalksThatDoNotBeginAtAGoal) {
-  for (const DomainCheck& check : CheckDomain(GoalThatIsRejected())) {
-    if (check.promise != "scrambles can be undone") continue;
-    EXPECT_EQ(check.broken, "a walk begins at a state that is not a goal: state 1");
-  }
+  const std::vector<DomainCheck> checks = CheckDomain(GoalThatIsRejected());
+  const auto check = std::ranges::find(checks, "scrambles can be undone", &DomainCheck::promise);
+  ASSERT_NE(check, checks.end());
+  EXPECT_EQ(check->broken, "a walk begins at a state that is not a goal: state 1");
 }
 
 // The error message of the constructor, or "".
