@@ -89,7 +89,7 @@ class HintProvider {
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 
-/// Loads the network of a run for `tandem play`. Throws InputError if the run has none.
+/// Loads the network of a run for `tandem play`. Throws InputError if the run has no network.
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 
 // The symbols of the library.

@@ -23,6 +23,7 @@ Config TrainingConfigFor(bool bf16) {
   return config;
 }
 
+// All three networks read the stickers of a cube.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge };
 
 NetworkSpec SpecOf(std::int64_t net) {

@@ -1,5 +1,5 @@
-// Measures a training step and an evaluation of the quickstart's network, in fp32 and bf16, and the
-// matrix products of the step alone: compare items_per_second.
+// Measures a training step and an evaluation of the quickstart's network, with stickers as its
+// input, in fp32 and bf16, and the matrix products of the step alone: compare items_per_second.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>

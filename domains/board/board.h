@@ -59,7 +59,7 @@ inline constexpr int kMaxSize = 16;
 /// The parameter that chooses the size.
 DomainParameter SizeParameter();
 
-/// BoardDomain is a puzzle in which a player moves on such a board. Each problem has its own board.
+/// BoardDomain is a puzzle in which a player moves on a board. Each problem has its own board.
 class BoardDomain : public Domain {
  public:
   void WriteGoals(Rows states) const final;

@@ -35,7 +35,7 @@ struct DomainSpec {
   InputLayout input;
 
   std::vector<std::string> action_names;  ///< one per action; solutions are written in them
-  std::vector<Action> inverse_actions;    ///< one per action: wherever action a applies,
+  std::vector<Action> inverse_actions;    ///< one per action: if action a applies,
                                           ///< inverse_actions[a] applies after it and undoes it;
                                           ///< empty if some action has no inverse: see StepBack
   std::vector<float> action_costs;        ///< one per action: the transition cost, above 0; if

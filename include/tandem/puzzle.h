@@ -87,7 +87,7 @@ class PuzzleDomain final : public Domain {
   }
 
   void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
-    if constexpr (kGoalsByProblem) {
+    if constexpr (kPerProblemGoals) {
       for (std::size_t i = 0; i < states.size(); ++i) Write(kPuzzle.Goal(seeds[i]), states[i]);
     } else {
       WriteGoals(states);
@@ -166,10 +166,10 @@ class PuzzleDomain final : public Domain {
  private:
   static constexpr std::size_t kSize = std::tuple_size_v<State>;
   static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
-  static_assert(puzzle_members::Checked<P>::kRight);
+  static_assert(puzzle_members::Checked<P>::kValid);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
-  static constexpr bool kGoalsByProblem = requires(const P p) {
+  static constexpr bool kPerProblemGoals = requires(const P p) {
     p.Goal(std::declval<std::uint64_t>());
   };
   static constexpr bool kStepsBack = requires(const P p, State s) {
@@ -198,7 +198,7 @@ class PuzzleDomain final : public Domain {
                     .state_size = static_cast<int>(kSize),
                     .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
                     .masks_actions = kMasks,
-                    .per_problem_goals = kGoalsByProblem};
+                    .per_problem_goals = kPerProblemGoals};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
     if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
     for (int a = 0; a < P::kActions; ++a) {
@@ -297,7 +297,7 @@ class PuzzleDomain final : public Domain {
     std::uint64_t random = 1;
     for (std::uint64_t walk = 0; walk < kWalks; ++walk) {
       State state = kPuzzle.Goal();
-      if constexpr (kGoalsByProblem) state = samples.emplace_back(kPuzzle.Goal(walk));
+      if constexpr (kPerProblemGoals) state = samples.emplace_back(kPuzzle.Goal(walk));
       for (int step = 0; step < kSteps; ++step) {
         random = random * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;  // Knuth's MMIX
         State child = state;

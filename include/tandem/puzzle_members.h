@@ -40,8 +40,7 @@ struct Names {
 template <class P>
 struct Both : P, Names {};
 
-/// A final struct cannot be a base class. So only those of its members are checked that can be
-/// called.
+/// A final struct cannot be a base class, so members that cannot be called go unnoticed in it.
 template <class P>
 requires std::is_final_v<P>
 struct Both<P> : Names {
@@ -183,7 +182,7 @@ struct Checked {
       "the puzzle has DrawGoal, DrawGoals or Goals, which Tandem does not use: expected `State "
       "Goal(std::uint64_t seed)`, the goal of the problem drawn by `seed`");
 
-  static constexpr bool kRight = true;
+  static constexpr bool kValid = true;
 };
 
 #undef TANDEM_PUZZLE_MEMBER

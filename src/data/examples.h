@@ -1,4 +1,4 @@
-// The columns of training examples, with which generators, loaders and shards agree.
+// The columns of training examples, which generators, loaders and shards share.
 #pragma once
 
 #include <cstddef>

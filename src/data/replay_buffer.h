@@ -15,8 +15,7 @@ namespace tandem {
 /// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
 /// seed, the update and the rows held. If `earlier` is 0, the sample is the newest buffer itself.
 ///
-/// All memory is allocated at construction; that of the buffers may be mapped files. Not
-/// thread-safe.
+/// All memory is allocated at construction. The buffers may be mapped files. Not thread-safe.
 class ReplayBuffer {
  public:
   /// Each buffer has `rows` rows of `schema`. If `map_to` is set, the buffers are files in that
@@ -24,7 +23,7 @@ class ReplayBuffer {
   ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
                const std::filesystem::path& map_to = {});
 
-  /// The size in bytes of all buffers. The sample needs as much again as one of them.
+  /// The size in bytes of all buffers. The sample needs the size of one more.
   static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
 
   /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.

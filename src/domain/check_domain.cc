@@ -308,8 +308,8 @@ std::string CheckMargins(const Samples& samples) {
              : "a method writes before the first row or after the last row of a batch";
 }
 
-// Calls all batch methods from `workers` threads at once, and compares the results with those of a
-// single thread.
+// Compares the results of all batch methods, called by `workers` threads at once, with the results
+// in a single thread.
 std::string CheckThreads(const Samples& samples, int workers) {
   constexpr int kRepeats = 5;
   const Outcome alone = RunAll(samples);

@@ -24,9 +24,9 @@ void Check(const DomainSpec& spec) {
   if (spec.input.positions <= 0) fail("input.positions must be at least 1");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
   if (spec.action_names.empty()) fail("it has no actions");
-  constexpr std::size_t kMostActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
-  if (spec.action_names.size() > kMostActions) {
-    fail(fmt::format("{} actions, expected at most {}", spec.action_names.size(), kMostActions));
+  constexpr std::size_t kMaxActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
+  if (spec.action_names.size() > kMaxActions) {
+    fail(fmt::format("{} actions, expected at most {}", spec.action_names.size(), kMaxActions));
   }
   const auto check_count = [&](std::size_t found, const char* what) {
     if (found == 0 || found == spec.action_names.size()) return;

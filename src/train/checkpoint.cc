@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// A dictionary in a file. Its errors name the file, the entry and what was expected.
+// Entries reads a dictionary of a file. Its errors name the file, the entry and what was expected.
 class Entries {
  public:
   Entries(const TensorDict& dict, std::string file, std::string path = "")
@@ -102,7 +102,7 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
-// The entry of a RunState with the SHA-256 of all its other entries.
+// The entry of a RunState that holds the SHA-256 of its other entries.
 constexpr const char* kSha256 = "sha256";
 
 // Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's

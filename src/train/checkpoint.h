@@ -5,13 +5,12 @@
 //     domain          DomainSpec::identity: the puzzle and the input of the network
 //     activation      network.activation, which the weights do not show; relu if it is missing
 //     updates         complete updates that the network was trained for
-//     iterations      iterations that it was trained for, with those of an incomplete update
+//     iterations      iterations that it was trained for, including those of an incomplete update
 //     weights_sha256  SHA-256 of `model`
 //     model           the state dict of the network, or of its moving average if train.ema_use
 //                     says so
 //     resume          only in checkpoint.pt: the RunState before the next update to do, and its
-//                     `sha256`. An update that was cut short is the next one to do. `config` is
-//                     the run's whole config as YAML.
+//                     `sha256`. An update that was cut short is done again.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +64,8 @@ class Checkpoint {
   /// `domain`, for another network or for another activation, or if the weights are damaged.
   void LoadModel(ResNetFC& net, const std::string& domain) const;
 
-  /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
-  /// best.pt.
+  /// These return parts of the RunState. They throw InputError if the checkpoint has no RunState;
+  /// best.pt has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
   std::optional<ShardPosition> Position() const;

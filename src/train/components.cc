@@ -18,7 +18,7 @@ std::vector<std::string> ParameterNames(const ResNetFC& net) {
 }
 
 // TBB's threads include the generator thread or the main thread, which wait for the others.
-std::size_t MostThreads(const Config& config) {
+std::size_t MaxThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
 }
 
@@ -40,7 +40,7 @@ Components::Components(Config run_config, std::shared_ptr<Device> device_used,
     : config(std::move(run_config)),
       stop(stop_signal),
       device(std::move(device_used)),
-      tbb_limit(tbb::global_control::max_allowed_parallelism, MostThreads(config)),
+      tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
       domain(MakeDomain(config.domain.full_name())),
       network(NetworkFor(config.network, domain->spec())),
       net(MakeNet(from)),
@@ -89,15 +89,15 @@ std::unique_ptr<ShardLoader> Components::MakeShards(const Checkpoint* from) cons
 
 // In sync_main the generator queries the network being trained, and its rows are labelled later.
 void Components::MakeGenerator() {
-  Evaluator* asked = target.get();
+  Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
   if (config.pipeline.mode == Mode::kSyncMain) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
     bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
-    asked = queue.get();
+    evaluator = queue.get();
   }
-  generator = tandem::MakeGenerator(*domain, config, asked, exact);
+  generator = tandem::MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),

@@ -18,8 +18,8 @@
 
 namespace tandem {
 
-/// Returns the network of a run before its first update: random weights that depend on `seed`, or
-/// those of `network.init_from`. Throws InputError if that checkpoint does not fit.
+/// Returns the network of a run before its first update, with random weights that depend on `seed`,
+/// or with the weights of `network.init_from`. Throws InputError if that checkpoint does not fit.
 std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain);
 
 /// `Components` holds the objects of a run, in the order of construction. Each member uses only
@@ -60,7 +60,7 @@ struct Components {
   std::unique_ptr<Generator> generator;  // null if all rows come from shards
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
-  PipelineParts parts;                   // of the pipeline
+  PipelineParts parts;
   std::int64_t batch_size = 0;
   std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
 

@@ -167,8 +167,8 @@ bool TrainRun::RunUpdate() {
   return !ended_;
 }
 
-// Runs `work`. If it throws, saves the state before the current update, or the present state if no
-// update has begun, so that training is kept.
+// Runs `work`. If it throws, saves the state before the current update, or the current state if no
+// update has begun.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
@@ -360,13 +360,13 @@ void TrainRun::SaveUnfinished() {
   try {
     Save(*unfinished_, *unfinished_);
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
+    LogWarning(fmt::format("cannot save the state before the update: {}", error.what()));
   }
 }
 
 // Saves the network of `current`, and `resume`, the state from which the run can be resumed. Writes
-// the metrics and the replay rows before the checkpoint, which relies on both. Removes the files of
-// earlier checkpoints only after it.
+// the metrics and the replay rows before the checkpoint, because it relies on both. Removes the
+// files of earlier checkpoints after the new one is complete.
 void TrainRun::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_->SyncMetrics();

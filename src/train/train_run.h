@@ -95,7 +95,6 @@ class TrainRun final : private ProgressListener {
   const Config& config() const { return config_; }
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
-  const std::string& device_description() const { return device_description_; }
 
  private:
   // Setting up and going back.

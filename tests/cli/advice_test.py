@@ -89,7 +89,7 @@ class Advice(CliTest):
                                 ("cub3", "did you mean 'cube3'?")]:
             self.assertIn(message, self.run_tandem("play", wanted, "--model", run, code=2)[1])
         _, error = self.run_tandem("play", "cube3", "--model", "nowhere", code=2)
-        self.assertIn("there is no folder nowhere", error)
+        self.assertIn("nowhere: no such folder", error)
 
     def test_ctrl_c_ends_only_the_search(self):
         run = self.train(SMALL)

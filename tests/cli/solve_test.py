@@ -191,7 +191,7 @@ class Solve(CliTest):
             [TANDEM, "solve", "--model", run, "--states", states, "--beam-width", "300000",
              "--set", "search.max_length=100000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first = program.stdout.readline()  # by now it heeds signals
+        first = program.stdout.readline()  # by now it handles signals
         start = self.cpu_seconds(program)
         self.wait_until(lambda: self.cpu_seconds(program) > start + 2, program)  # the beam is wide
         asked = time.monotonic()
@@ -324,7 +324,7 @@ class Solve(CliTest):
     def test_rejects_missing_runs_empty_files_and_damaged_checkpoints(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
-        self.assertIn("there is no folder nowhere", error)
+        self.assertIn("nowhere: no such folder", error)
         run = self.train_small()
         empty = self.write("empty.txt", "\n# nothing\n")
         self.assertIn("no state found; expected",

@@ -346,7 +346,7 @@ class Signals(CliTest):
 
 
 class Terminal(CliTest):
-    def test_shows_a_bar(self):
+    def test_a_terminal_shows_a_progress_bar(self):
         try:
             for fd in pty.openpty():
                 os.close(fd)

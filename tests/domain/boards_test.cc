@@ -96,7 +96,7 @@ TEST(Hanoi, TowerNeedsTheKnownNumberOfMoves) {
   }
 }
 
-TEST(Hanoi, NoDiscIsPutOnASmallerDisc) {
+TEST(Hanoi, MovesNeverPutADiscOnASmallerDisc) {
   EXPECT_EQ(After("hanoi:3", "0 0 0", "02 01"), "2 1 0");
   EXPECT_EQ(After("hanoi:3", "2 0 0", "02"), "2 0 0");
   EXPECT_EQ(ErrorFor("hanoi:3", "0 3 0"), "number 2 is '3', expected a whole number from 0 to 2");

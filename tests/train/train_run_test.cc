@@ -134,11 +134,12 @@ TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
   RunToTheEnd({"generate.target=value_iteration", "validation.every_updates=0"},
               RunDirectory::Create(folder_));
   std::ifstream metrics(folder_ / "metrics.jsonl");
-  std::string line;
-  while (std::getline(metrics, line)) {
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) {
     EXPECT_LT(line.size(), 1000) << line;
     EXPECT_EQ(line.find('{', 1), std::string::npos) << line;
   }
+  EXPECT_EQ(lines, 6);
 }
 
 TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
