@@ -268,7 +268,8 @@ void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tre
   domain_.MoveGoals(states, tree.state(path.back().node));
   std::vector<std::uint8_t> is_goal(path.size());
   domain_.IsGoal(states, is_goal);
-  const auto end = static_cast<std::size_t>(std::ranges::find(is_goal, 1) - is_goal.begin());
+  const auto end = static_cast<std::size_t>(
+      std::ranges::find_if(is_goal, [](std::uint8_t goal) { return goal != 0; }) - is_goal.begin());
   if (end == path.size()) {
     throw Error(fmt::format("domain '{}': MoveGoals gave the state {} a goal that it does not meet",
                             domain_.spec().name, domain_.FormatState(states[end - 1])));
