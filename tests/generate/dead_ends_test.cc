@@ -97,6 +97,31 @@ TEST_P(DeadEnds, UnlabelledRowsGoOnTheSameWay) {
                                  labelled.column(kInputColumn).bytes()));
 }
 
+// The estimate of a pit is too good, and a search that has expanded the pit knows it.
+TEST_P(DeadEnds, LhblOfAVNetLearnsThatAnExpandedPitLeadsNowhere) {
+  const Config config = MakeConfig();
+  if (config.generate.states_per_step() > 1 || config.network.head == Head::kQ) {
+    GTEST_SKIP() << "needs consecutive rows of one search, and one label per row";
+  }
+  const bool lhbl = config.generate.backup == Backup::kLhbl;
+  const DataBuffer rows = Rows(lure_, config);
+  int drops = 0;
+  for (std::size_t i = 0; i + 1 < kRows; ++i) {
+    const std::uint8_t cell = rows.column(kInputColumn)[i][0];
+    const bool same_search = (i + 1) % 12 != 0;
+    // Beside the goal a search ends, so the next row is not a pit.
+    if (!same_search || rows.column(kInputColumn)[i + 1][0] != 8 + cell) continue;
+    const float label = rows.floats(kTargetColumn)[i];
+    if (lhbl) {
+      EXPECT_GE(label, 2) << i;
+    } else {
+      EXPECT_EQ(label, 1) << i;  // a drop at a cost of 1, and nothing from there
+    }
+    ++drops;
+  }
+  EXPECT_GT(drops, 10);
+}
+
 std::string NameOfCase(const testing::TestParamInfo<DeadEnds::ParamType>& test) {
   std::string name(NameOf(kGenerateSearches, std::get<0>(test.param)));
   name += NameOf(kBackups, std::get<1>(test.param));
