@@ -26,7 +26,7 @@ class Hindsight : public testing::TestWithParam<const char*> {
     return GeneratorConfig({.target = Target::kValueIteration,
                             .search = GenerateSearch::kGreedy,
                             .search_iterations = kSteps,
-                            .search_epsilon = 0.3,
+                            .search_epsilon = 0.8,
                             .hindsight = hindsight,
                             .max_scramble = 30,
                             .workers = 2,
