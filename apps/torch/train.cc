@@ -76,7 +76,7 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
 void Announce(const Config& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   const MemoryPlan plan = PlanMemory(c);
-  const bool searches = c.generate.search != GenerateSearch::kNone;
+  const bool searches = c.generate.searches();
   LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
                       value("generate.target"),
                       searches ? fmt::format(" by {} search", value("generate.search")) : "",

@@ -42,6 +42,7 @@ struct DomainSpec {
                                           ///< empty, every action costs 1
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
   bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
+  bool moves_goals = false;               ///< a problem's goal can be moved: see MoveGoals
   bool multiline_states = false;          ///< the text of a state may have more than one line
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
@@ -102,6 +103,13 @@ class Domain {
   /// from the predecessor to `state`. If there is no predecessor, leaves `state` unchanged and
   /// returns nothing. Called only if spec().inverse_actions is empty; then it must be overridden.
   virtual std::optional<Action> StepBack(std::span<std::uint8_t> state, std::uint64_t random) const;
+
+  /// Gives all rows, which are states of one problem, the goal that `reached`, another state of the
+  /// problem, meets: after the call, `reached` with the same goal would be a goal. Everything else
+  /// about the states stays, and actions lead to the same states as before. `reached` is not one of
+  /// the rows. Called only if spec().moves_goals; then it must be overridden. Training uses it to
+  /// learn from searches that reached no goal (generate.hindsight).
+  virtual void MoveGoals(Rows states, std::span<const std::uint8_t> reached) const;
 
   /// Sets is_goal[i] to 1 if row i is a goal, else to 0.
   virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;

@@ -21,7 +21,7 @@ namespace tandem::puzzle_members {
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
   void kSummary(), kVersion();
-  void Encode(), Expand(), Mask();
+  void Encode(), Expand(), Mask(), MoveGoals();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
   void inverse(), Inverses(), InverseAction(), InverseOf();
@@ -118,6 +118,7 @@ struct Checked {
   TANDEM_NO_PUZZLE_MEMBER(Encode, "the network reads the bytes of State; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Expand, "it calls Apply; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Mask, "Apply returns false where an action does not apply");
+  TANDEM_NO_PUZZLE_MEMBER(MoveGoals, "structs cannot move goals; give it another name");
 
   static_assert(
       !requires { P::kSummary; } ||

@@ -71,13 +71,27 @@ constexpr bool NeedsNetwork(Target target) {
 constexpr bool LabelsWholeWalks(Target target) { return !NeedsNetwork(target); }
 
 /// generate.search
-enum class GenerateSearch { kNone, kGreedy, kAStar };
+enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
 inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>({
     {GenerateSearch::kNone, "none", "the ends of random walks"},
     {GenerateSearch::kGreedy, "greedy",
      "the states that such a search expands when it starts from the end of a random walk"},
+    {GenerateSearch::kBeam, "beam",
+     "the states that such a search expands when it starts from the end of a random walk"},
     {GenerateSearch::kAStar, "astar",
      "the states that such a search expands when it starts from the end of a random walk"},
+});
+
+/// generate.backup
+enum class Backup { kOneStep, kLhbl, kUbSoln };
+inline constexpr auto kBackups = std::to_array<Choice<Backup>>({
+    {Backup::kOneStep, "one_step", "the backup of the state's own children"},
+    {Backup::kLhbl, "lhbl",
+     "the backup over all states that the search expanded; only children that it did not expand "
+     "count with their estimates"},
+    {Backup::kUbSoln, "ubsoln",
+     "if the search reached a goal, at most the cost of its solution from the state on; otherwise "
+     "the same as one_step"},
 });
 
 /// network.head

@@ -44,11 +44,26 @@ struct GenerateConfig {
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
   double search_weight = 0.6;
+  double temperature = 0;
+  std::int64_t search_beam_width = 16;
+  bool balance_steps = false;
+  Backup backup = Backup::kOneStep;
+  bool hindsight = false;
   double ball_radius = 0;
   double anchor_share = 0;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
+
+  bool searches() const { return search != GenerateSearch::kNone; }
+  /// Number of states that one step of a search expands.
+  std::int64_t states_per_step() const {
+    return search == GenerateSearch::kBeam ? search_beam_width : 1;
+  }
+  /// Number of consecutive rows that one search fills.
+  std::int64_t rows_per_search() const {
+    return searches() ? search_iterations * states_per_step() : 1;
+  }
 };
 
 struct DataConfig {

@@ -104,8 +104,9 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("generate.search", "States that become examples.", c.generate.search,
                 kGenerateSearches),
       {"generate.search_iterations",
-       "Number of consecutive states that one search contributes. If a search reaches a goal "
-       "earlier, it restarts from a new scramble.",
+       "Number of consecutive steps that one search contributes, each with one state or, in a beam "
+       "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
+       "from a new scramble.",
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "
@@ -115,6 +116,25 @@ std::vector<Field> FieldsOf(Config& c) {
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
        "solving.",
        RealField{&c.generate.search_weight, 0, 1000}},
+      {"generate.temperature",
+       "Temperature of the choice of children in greedy and beam searches: a child whose path cost "
+       "plus estimate is c is chosen with probability proportional to exp(-c / temperature). 0: "
+       "the best children.",
+       RealField{&c.generate.temperature, 0, 1e6}},
+      {"generate.search_beam_width",
+       "Number of states that a step of a beam search expands when it generates examples, as "
+       "search.beam_width is for solving.",
+       IntField{&c.generate.search_beam_width, 1, 1 << 20}},
+      {"generate.balance_steps",
+       "true: random walks of all lengths give equally many rows. false: searches from long walks "
+       "give more rows, because they take longer to reach a goal.",
+       Switch(c.generate.balance_steps)},
+      ChoiceKey("generate.backup", "How the estimates of a search label its states.",
+                c.generate.backup, kBackups),
+      {"generate.hindsight",
+       "true: a search that reached no goal is labelled as if its last state had been the goal. "
+       "Only for puzzles that can move their goals, such as sokoban and grid.",
+       Switch(c.generate.hindsight)},
       {"generate.ball_radius",
        "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
        "They are kept in a ball around the goal. 0: no ball.",

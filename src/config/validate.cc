@@ -22,7 +22,7 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
       "generate.target to value_iteration or capped_value_iteration.");
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
-         "greedy or astar.");
+         "greedy, beam or astar.");
   reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
          "sync_main trains on rows from replay. Set replay.updates to at least 1.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
@@ -42,16 +42,22 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "pipeline.mode",
          "async fills a buffer while it trains on the previous one, so its lag is 1. Set "
          "pipeline.policy_lag to 1 or auto, or choose sequential.");
-  const bool searches = c.generate.search != GenerateSearch::kNone;
+  const bool searches = c.generate.searches();
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
          "Set generate.target to value_iteration or capped_value_iteration.");
   const bool generates = c.live_rows_of(0) > 0;
-  reject(searches && generates && c.generate.search_iterations > c.live_rows_of(0),
+  const std::int64_t states_per_step = c.generate.states_per_step();
+  reject(searches && generates && c.generate.rows_per_search() > c.live_rows_of(0),
          "generate.search_iterations", "train.iterations_per_update",
-         fmt::format("a search must end within a buffer, which has {} rows. Lower "
-                     "generate.search_iterations, or raise train.iterations_per_update.",
-                     c.live_rows_of(0)));
+         states_per_step == 1
+             ? fmt::format("a search must end within a buffer, which has {} rows. Lower "
+                           "generate.search_iterations, or raise train.iterations_per_update.",
+                           c.live_rows_of(0))
+             : fmt::format("a search with {} states per step must end within a buffer, which has "
+                           "{} rows. Lower generate.search_iterations or "
+                           "generate.search_beam_width, or raise train.iterations_per_update.",
+                           states_per_step, c.live_rows_of(0)));
   // A walk lies within one buffer, and each of its states is a row.
   const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(takes_walks && generates && c.generate.max_scramble > c.live_rows_of(0),
@@ -60,6 +66,33 @@ void CheckExamples(const Config& c, const Reject& reject) {
                      "would have the greatest lengths. Lower generate.max_scramble, or "
                      "raise train.iterations_per_update.",
                      c.live_rows_of(0)));
+}
+
+// Checks the keys of the searches that generate examples.
+void CheckGenerateSearch(const Config& c, const Reject& reject) {
+  const GenerateConfig& g = c.generate;
+  reject(
+      g.temperature > 0 && g.search != GenerateSearch::kGreedy && g.search != GenerateSearch::kBeam,
+      "generate.temperature", "generate.search",
+      "only greedy and beam searches choose among children at random. Set generate.temperature "
+      "to 0, or generate.search to greedy or beam.");
+  reject(g.balance_steps && !g.searches(), "generate.balance_steps", "generate.search",
+         "without a search every row is the end of a walk of its own, and lengths are balanced "
+         "already. Set generate.balance_steps to false, or choose a search.");
+  reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
+         "this backup works on the states that a search expanded. Set generate.backup to one_step, "
+         "or generate.search to greedy, beam or astar.");
+  reject(g.backup != Backup::kOneStep && c.pipeline.mode == Mode::kSyncMain, "generate.backup",
+         "pipeline.mode",
+         "sync_main labels rows one by one just before it trains on them, when the search that "
+         "they come from is gone. Set generate.backup to one_step, or choose another mode.");
+  reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
+         "hindsight gives the states of a search the goal that the search did reach. Set "
+         "generate.hindsight to false, or generate.search to greedy, beam or astar.");
+  reject(g.hindsight && c.network.head != Head::kV && c.pipeline.mode != Mode::kSyncMain,
+         "generate.hindsight", "network.head",
+         "a path to the new goal labels one action per state, and this head needs labels of all. "
+         "Set network.head to v, or generate.hindsight to false.");
 }
 
 // A policy ranks the actions of a state and estimates no cost-to-go. Its labels come from walks.
@@ -238,8 +271,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
     if (if_true) contradiction(key, other, why);
   };
   for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData, CheckTraining,
-        CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckPolicy, CheckBalls, CheckData,
+        CheckTraining, CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

@@ -84,6 +84,12 @@ std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
                           spec_.name));
 }
 
+void Domain::MoveGoals(Rows /*states*/, std::span<const std::uint8_t> /*reached*/) const {
+  throw Error(
+      fmt::format("domain '{}': spec().moves_goals is {}, and it does not override MoveGoals",
+                  spec_.name, spec_.moves_goals));
+}
+
 void Domain::Expand(ConstRows states, Rows children) const {
   const auto num_actions = static_cast<std::size_t>(spec_.num_actions());
   std::vector<Action> actions(num_actions);

@@ -71,6 +71,11 @@ class RandomWalk {
   std::optional<Action> next_;
 };
 
+/// Takes a random walk of `length` steps. Writes its last state to `state` and returns the cost of
+/// the way back.
+float WalkFromGoal(const Domain& domain, Random random, std::int64_t length,
+                   std::span<std::uint8_t> state);
+
 /// Takes a random walk whose length is uniform in 0..max_length. Writes its last state to `state`
 /// and returns the cost of the way back.
 float Scramble(const Domain& domain, Random random, std::int64_t max_length,

@@ -136,6 +136,13 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                             "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
       keys.emplace_back(key);
     }
+    // Only keys that make a difference, so that older sets stay valid.
+    const GenerateConfig& generate = config.generate;
+    if (generate.temperature > 0) keys.emplace_back("generate.temperature");
+    if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
+    if (generate.balance_steps) keys.emplace_back("generate.balance_steps");
+    if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
+    if (generate.hindsight) keys.emplace_back("generate.hindsight");
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {
       keys.emplace_back("inference.threads");

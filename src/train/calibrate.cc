@@ -115,7 +115,7 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
   std::int64_t needed = 1;
-  if (config.generate.search != GenerateSearch::kNone) needed = config.generate.search_iterations;
+  if (config.generate.searches()) needed = config.generate.rows_per_search();
   if (LabelsWholeWalks(config.generate.target)) needed = config.generate.max_scramble;
   return (needed + rows - 1) / rows;
 }

@@ -14,6 +14,7 @@
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
+#include "generate/search_tree.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "search/astar.h"
@@ -104,9 +105,11 @@ void Planner::PlanGeneration() {
   const auto at_once = [&](std::int64_t states) {
     return std::min(2 * generate.chunk_rows, states);
   };
-  const bool searches = generate.search != GenerateSearch::kNone;
-  const std::int64_t steps = searches ? generate.search_iterations : 1;
-  const std::int64_t states = at_once((rows_ + steps - 1) / steps);
+  const std::int64_t rows_per_search = generate.rows_per_search();
+  const std::int64_t width = generate.states_per_step();
+  const std::int64_t searches = (rows_ + rows_per_search - 1) / rows_per_search;
+  const std::int64_t states =
+      std::max(at_once(searches * width), std::min<std::int64_t>(searches, 2) * width);
   const auto batch_bytes = [&](std::int64_t size) {
     const std::int64_t known_costs =  // of the children, with a ball
         generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
@@ -114,8 +117,11 @@ void Planner::PlanGeneration() {
   };
   plan_.generation += batch_bytes(states);
   if (generate.search == GenerateSearch::kAStar) {
-    const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
+    const std::size_t nodes = 1 + static_cast<std::size_t>(rows_per_search) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
+  }
+  if (SearchTree::IsNeeded(generate)) {
+    plan_.generation += states / width * SearchTree::BytesFor(spec_, rows_per_search);
   }
   if (sync_main_) {  // BellmanTargets works later, in batches of its own
     plan_.generation += batch_bytes(at_once(rows_));
@@ -194,7 +200,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius or, with searches, "
-       "generate.search_iterations"},
+       "generate.search_iterations or generate.search_beam_width"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
       {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),

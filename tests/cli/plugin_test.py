@@ -94,6 +94,8 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static void Encode(const State&) {}": "has Encode, which Tandem does not call",
             "static bool Mask(const State&, int) { return true; }":
                 "has Mask, which Tandem does not call",
+            "static void MoveGoals(State&, const State&) {}":
+                "has MoveGoals, which Tandem does not call",
             "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
             "static void Apply(State, int) {}": "Apply takes the state by value",
             "static float Costs(int) { return 2; }":

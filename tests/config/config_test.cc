@@ -74,6 +74,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   // refreshes) or replay.
   config.pipeline.refresh_every = 1;
   config.generate.target = Target::kCappedValueIteration;
+  config.generate.temperature = 0;
+  config.generate.backup = Backup::kOneStep;
   config.network.head = Head::kQ;
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
@@ -256,7 +258,7 @@ TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
   EXPECT_EQ(ErrorFor(mode + "generate: {target: value_iteration}\n" + replay),
             begins +
                 "`generate.search: none` (the default): in sync_main the network being "
-                "trained guides searches. Set generate.search to greedy or astar.");
+                "trained guides searches. Set generate.search to greedy, beam or astar.");
   EXPECT_EQ(ErrorFor(mode + search),
             begins +
                 "`replay.updates: 0` (the default): sync_main trains on rows from replay. "

@@ -148,6 +148,48 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
   EXPECT_EQ(ErrorOf(With(kShards, {"network.head=policy"})), "");
 }
 
+TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {
+  const auto with_search = [](const std::string& search, const std::string& key) {
+    return With(kTarget, {"generate.search=" + search, key});
+  };
+  for (const char* search : {"greedy", "beam"}) {
+    EXPECT_EQ(ErrorOf(with_search(search, "generate.temperature=0.5")), "");
+  }
+  for (const char* search : {"none", "astar"}) {
+    ExpectContradiction(with_search(search, "generate.temperature=0.5"), "generate.temperature",
+                        "generate.search", "only greedy and beam searches choose");
+  }
+  for (const char* key : {"generate.balance_steps=true", "generate.backup=lhbl",
+                          "generate.backup=ubsoln", "generate.hindsight=true"}) {
+    EXPECT_EQ(ErrorOf(with_search("astar", key)), "");
+  }
+  ExpectContradiction(with_search("none", "generate.balance_steps=true"), "generate.balance_steps",
+                      "generate.search", "lengths are balanced already");
+  ExpectContradiction(with_search("none", "generate.backup=lhbl"), "generate.backup",
+                      "generate.search", "states that a search expanded");
+  ExpectContradiction(with_search("none", "generate.hindsight=true"), "generate.hindsight",
+                      "generate.search", "the goal that the search did reach");
+}
+
+TEST(Validate, SyncMainSupportsBeamsAndHindsightButNoBackupsOverSearches) {
+  EXPECT_EQ(ErrorOf(With(kSyncMain, {"generate.search=beam", "generate.temperature=1"})), "");
+  EXPECT_EQ(ErrorOf(With(kSyncMain, {"generate.hindsight=true", "network.head=q"})), "");
+  ExpectContradiction(With(kSyncMain, {"generate.backup=lhbl"}), "generate.backup", "pipeline.mode",
+                      "the search that they come from is gone");
+  ExpectContradiction(
+      With(kTarget, {"generate.search=greedy", "generate.hindsight=true", "network.head=q"}),
+      "generate.hindsight", "network.head", "labels one action per state");
+}
+
+TEST(Validate, BeamMustEndWithinABuffer) {
+  const std::vector<std::string> beam = {"generate.target=value_iteration", "generate.search=beam",
+                                         "train.batch_size=10", "train.iterations_per_update=10",
+                                         "generate.search_beam_width=20"};
+  EXPECT_EQ(ErrorOf(With(beam, {"generate.search_iterations=5"})), "");
+  ExpectContradiction(With(beam, {"generate.search_iterations=6"}), "generate.search_iterations",
+                      "train.iterations_per_update", "with 20 states per step");
+}
+
 TEST(Validate, SearchMustEndWithinABuffer) {
   const std::vector<std::string> search = {"generate.target=value_iteration",
                                            "generate.search=astar", "train.batch_size=10",

@@ -53,6 +53,15 @@ TEST(CheckDomain, DetectsWrongGoals) {
             "yet per_problem_goals is true");
 }
 
+TEST(CheckDomain, DetectsGoalsThatMoveWrongly) {
+  EXPECT_EQ(FirstBroken(GoalsThatMoveTheMarker()),
+            "MoveGoals changes only the goal: action r in state 0 leads to another state after "
+            "MoveGoals");
+  EXPECT_EQ(FirstBroken(SaysThatGoalsMove()),
+            "MoveGoals changes only the goal: exception: domain 'walker': spec().moves_goals is "
+            "true, and it does not override MoveGoals");
+}
+
 TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
   EXPECT_EQ(FirstBroken(ExpandInWrongOrder()),
             "Expand gives the same children as Apply: action l in state 0: Expand gives state 1, "

@@ -252,6 +252,29 @@ struct DuplicateActionName final : Walker {
         }()) {}
 };
 
+/// Moves the marker instead of the goal.
+struct GoalsThatMoveTheMarker final : Walker {
+  GoalsThatMoveTheMarker()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.moves_goals = true;
+          return spec;
+        }()) {}
+
+  void MoveGoals(Rows states, std::span<const std::uint8_t> /*reached*/) const override {
+    std::ranges::fill(states.bytes(), 0);
+  }
+};
+
+struct SaysThatGoalsMove final : Walker {
+  SaysThatGoalsMove()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.moves_goals = true;
+          return spec;
+        }()) {}
+};
+
 struct ClaimsPerProblemGoals final : Walker {
   ClaimsPerProblemGoals()
       : Walker([] {

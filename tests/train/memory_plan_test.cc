@@ -106,6 +106,13 @@ TEST(MemoryPlan, CountsReplayAndSearchesOfTheGenerator) {
   const std::string astar =
       rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
   EXPECT_GE(PlanFor(astar).generation, children * 54);
+  const std::string beam = rows +
+                           "generate: {search: beam, target: value_iteration, search_iterations: "
+                           "4, search_beam_width: 32, backup: ";
+  EXPECT_GE(PlanFor(beam + "one_step}").generation, 2 * 32 * 12 * (54 + 54));
+  // Of each of the two searches, the tree holds 4 x 32 states.
+  EXPECT_GE(PlanFor(beam + "lhbl}").generation - PlanFor(beam + "one_step}").generation,
+            2 * 4 * 32 * (54 + 12 * (4 + 4 + 8 + 4)));
 }
 
 }  // namespace

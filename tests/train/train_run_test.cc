@@ -92,7 +92,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Source{"astar_q",
                            true,
                            {"generate.target=value_iteration", "generate.search=astar",
-                            "generate.search_iterations=15", "network.head=q"}}),
+                            "generate.search_iterations=15", "network.head=q"}},
+                    Source{"beam_with_lhbl",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=beam",
+                            "generate.search_iterations=10", "generate.search_beam_width=5",
+                            "generate.temperature=0.5", "generate.backup=lhbl"}},
+                    Source{"hindsight",
+                           true,
+                           {"domain.name=grid", "domain.size=6", "generate.target=value_iteration",
+                            "generate.search=greedy", "generate.search_iterations=10",
+                            "generate.hindsight=true"}},
+                    Source{"greedy_with_ubsoln",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=greedy",
+                            "generate.search_iterations=15", "generate.temperature=1",
+                            "generate.balance_steps=true", "generate.backup=ubsoln"}}),
     [](const auto& test) { return test.param.name; });
 
 class InFolder : public testing::Test {
