@@ -199,6 +199,7 @@ class NetworkHints final : public HintProvider {
       InferenceNet& network = model_.net();
       switch (model_.config().network.head) {
         case Head::kV:
+        case Head::kVp:
           return HintByStates(domain(), network, state);
         case Head::kQ:
           return HintByActions(domain(), network, state);

@@ -3,7 +3,17 @@
 namespace tandem {
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
-  return head == Head::kV ? 1 : static_cast<std::size_t>(spec.num_actions());
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  switch (head) {
+    case Head::kV:
+      return 1;
+    case Head::kQ:
+    case Head::kPolicy:
+      return num_actions;
+    case Head::kVp:
+      return 1 + num_actions;
+  }
+  return 0;  // not reached: the compiler warns of a missing case
 }
 
 Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {

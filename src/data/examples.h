@@ -11,7 +11,9 @@ namespace tandem {
 
 /// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
 /// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
-/// goal. For a policy it is num_actions: the probability of each action.
+/// goal. For a policy it is num_actions: the probability of each action. For head vp it is
+/// 1 + num_actions: the state's cost-to-go, then the probability of each action. A network has as
+/// many outputs.
 std::size_t TargetWidth(const DomainSpec& spec, Head head);
 
 /// The columns of a training example: the network's input, its target and, if rows label only some

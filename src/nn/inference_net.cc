@@ -110,20 +110,46 @@ StateDict InferenceNet::State() const {
   return state;
 }
 
-void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+InferenceNet::Reduce InferenceNet::ToEstimates(Head head) {
+  switch (head) {
+    case Head::kV:
+    case Head::kQ:
+      return [](const at::Tensor& outputs) { return outputs.amin(1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) { return outputs.select(1, 0); };
+    case Head::kPolicy:
+      break;
   }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs.amin(1); });
+  throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+}
+
+InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
+  switch (head) {
+    case Head::kQ:
+      return [](const at::Tensor& outputs) { return outputs; };
+    case Head::kPolicy:
+      return [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) {
+        return -at::log_softmax(outputs.narrow(1, 1, outputs.size(1) - 1), 1);
+      };
+    case Head::kV:
+      break;
+  }
+  throw Error("a V net gives no values of actions; this is a bug in Tandem");
+}
+
+void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
+  EvaluateAll(inputs, values, ToEstimates(config_.head));
 }
 
 void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    EvaluateAll(inputs, values,
-                [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); });
-    return;
-  }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs; });
+  EvaluateAll(inputs, values, ToActionValues(config_.head));
+}
+
+at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) const {
+  const c10::InferenceMode inference;
+  return ToEstimates(config_.head)(Forward(bytes)).contiguous();
 }
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {

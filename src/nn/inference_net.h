@@ -42,9 +42,13 @@ class InferenceNet final : public QEvaluator {
   /// Throws Error for a policy, which has no estimates.
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy.
-  /// Requires a Q net or a policy.
+  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy
+  /// or of head vp. Requires one of these heads.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
+
+  /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
+  /// calling thread's current stream. Requires a head that estimates costs.
+  at::Tensor Estimates(const at::Tensor& bytes) const;
 
   /// Maps bytes (n, positions) on the device to floats (n, outputs), on the calling thread's
   /// current stream.
@@ -73,6 +77,8 @@ class InferenceNet final : public QEvaluator {
   // m).
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
 
+  static Reduce ToEstimates(Head head);
+  static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;

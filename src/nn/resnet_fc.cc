@@ -18,6 +18,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "data/examples.h"
 #include "nn/threads.h"
 
 namespace tandem {
@@ -34,7 +35,7 @@ at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
   return {.input = domain.input,
           .layers = config,
-          .outputs = config.head == Head::kV ? 1 : domain.num_actions()};
+          .outputs = static_cast<std::int64_t>(TargetWidth(domain, config.head))};
 }
 
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
