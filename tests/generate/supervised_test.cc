@@ -161,7 +161,7 @@ TEST_F(Supervised, ErrorNamesFileLineAndWhatIsWrong) {
   expect(R"({"state": "4", "moves": ["a", 1]})", "as one text or as a list of texts");
   expect(R"({"moves": "a"})", "expected `state`");
   expect(R"({"state": "4", "moves": "a x"})", "move 2 is 'x', expected one of a b");
-  expect(R"({"state": "4", "moves": "a a"})", "the 2 moves do not lead to a goal");
+  expect(R"({"state": "4", "moves": "a a"})", "the moves do not lead from the state to a goal");
   expect(R"({"state": "1", "moves": "a a"})", "at a goal after 1 of its 2 moves");
   expect(R"({"state": "4", "moves": "b a"})", "move 1, b, does not apply");
   expect(R"({"state": "1", "moves": "a", "weight": 0})", "`weight` to be a number above 0");

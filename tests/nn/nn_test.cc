@@ -281,6 +281,35 @@ TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
   EXPECT_THROW(inference.Evaluate(inputs, estimates), Error);
 }
 
+TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
+  NetworkSpec spec = SmallSpec(Norm::kLayer);
+  spec.layers.head = Head::kVp;
+  spec.outputs = 1 + 4;
+  const auto device = OpenDevice("cpu");
+  InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+                         *device);
+  inference.Load(ResNetFC(spec, 1));
+  const at::Tensor rows = RandomRows(3);
+  const at::Tensor outputs = inference.Forward(rows);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 3, 5);
+  std::vector<float> values(12), estimates(3);
+  inference.Evaluate(inputs, estimates);
+  inference.EvaluateActions(inputs, values);
+  const at::Tensor on_device = inference.Estimates(rows);
+  ASSERT_TRUE(on_device.is_contiguous());
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    EXPECT_FLOAT_EQ(estimates[i], outputs[row][0].item<float>());
+    EXPECT_FLOAT_EQ(on_device[row].item<float>(), estimates[i]);
+    double sum = 0;
+    for (std::int64_t a = 0; a < 4; ++a) sum += std::exp(outputs[row][1 + a].item<double>());
+    for (std::int64_t a = 0; a < 4; ++a) {
+      const double surprisal = std::log(sum) - outputs[row][1 + a].item<double>();
+      EXPECT_NEAR(values[4 * i + static_cast<std::size_t>(a)], surprisal, 1e-5);
+    }
+  }
+}
+
 TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
