@@ -202,6 +202,7 @@ class NetworkHints final : public HintProvider {
         case Head::kVp:
           return HintByStates(domain(), network, state);
         case Head::kQ:
+        case Head::kQIn:
           return HintByActions(domain(), network, state);
         case Head::kPolicy:
           return HintByPolicy(domain(), network, state);

@@ -81,6 +81,8 @@ const char* DescribeHead(Head head) {
       return "policy";
     case Head::kVp:
       return "value and policy net";
+    case Head::kQIn:
+      return "Q net with the action as input,";
   }
   return "";  // not reached: the compiler warns of a missing case
 }

@@ -62,19 +62,20 @@ enum class Target {
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
      "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
-     "that the walk knows, its last step undone and its next step; for head vp, also the action "
-     "that undoes the walk's last step"},
+     "that the walk knows, its last step undone and its next step, or of one of them for head "
+     "q_in; "
+     "for head vp, also the action that undoes the walk's last step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child"},
     {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
     {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
     {Target::kQLearning, "q_learning",
-     "for head q, one action of the state, drawn at random: the action's cost plus the least value "
-     "that the target network gives to an action of the child. A row takes one evaluation instead "
-     "of one for each action, and labels one output. It is the better choice if generation takes "
-     "longer than training; value_iteration, which labels all actions of a row, is better if "
-     "training takes longer, and needed for searches"},
+     "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
+     "least value that the target network gives to an action of the child. A row takes one "
+     "evaluation of the target network, where value_iteration takes one for each action and labels "
+     "them all. q_learning is the better choice if generation takes longer than training, and "
+     "value_iteration if training takes longer or searches generate the states"},
     {Target::kCappedQLearning, "capped_q_learning",
      "the smaller of that and the cost of the action, the action that undoes it, and the random "
      "walk's way back"},
@@ -110,7 +111,7 @@ inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>(
 });
 
 /// network.head
-enum class Head { kV, kQ, kPolicy, kVp };
+enum class Head { kV, kQ, kPolicy, kVp, kQIn };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kV, "v", "one output, the cost-to-go of the state"},
     {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
@@ -121,13 +122,19 @@ inline constexpr auto kHeads = std::to_array<Choice<Head>>({
      "value and policy: the cost-to-go of the state, and one output per action as for policy. "
      "Greedy descent, A* and beam search use the cost-to-go; beam search adds the policy with "
      "search.policy_weight"},
+    {Head::kQIn, "q_in",
+     "the value of an action as for q, but the action is part of the input and there is one "
+     "output. A row labels one action. A state is evaluated once with each action"},
 });
+
+/// Returns whether the network of this head values actions with costs.
+constexpr bool IsQ(Head head) { return head == Head::kQ || head == Head::kQIn; }
+
+/// Returns whether the network of this head takes an action as input, besides the state.
+constexpr bool TakesAction(Head head) { return head == Head::kQIn; }
 
 /// Returns whether a network with this head estimates costs-to-go, as all but a policy do.
 constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
-
-/// Returns whether a network with this head gives probabilities of actions.
-constexpr bool HasPolicy(Head head) { return head == Head::kPolicy || head == Head::kVp; }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {

@@ -83,7 +83,11 @@ void CheckHead(const Config& c, const Reject& reject) {
   reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
-  reject(IsQLearning(target) && head != Head::kQ, "generate.target", "network.head",
+  reject(head == Head::kQIn && NeedsNetwork(target) && !IsQLearning(target) && generates,
+         "network.head", "generate.target",
+         "a row of head q_in labels one action, and this target labels all actions of a state. Set "
+         "generate.target to q_learning, or network.head to q.");
+  reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
   reject(
@@ -146,6 +150,10 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "network.head",
          "the ball gives exact costs, and this head also learns actions. Set generate.ball_radius "
          "to 0, or network.head to v.");
+  reject(c.generate.ball_radius > 0 && c.network.head == Head::kQIn, "generate.ball_radius",
+         "network.head",
+         "the ball labels all actions of a state, and a row of this head labels one. Set "
+         "generate.ball_radius to 0, or network.head to q.");
   reject(c.search.improve_seconds > 0 && c.search.ball_radius == 0, "search.improve_seconds",
          "search.ball_radius",
          "solutions are shortened with the ball around the goal. Set search.ball_radius above 0 "

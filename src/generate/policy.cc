@@ -27,8 +27,8 @@ PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, Wal
       config.generate.max_scramble, domain.spec().name, num_actions));
 }
 
-void PolicyGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
-                                 std::span<float> /*weight*/) const {
+Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::span<float> label,
+                                   std::span<float> /*weight*/) const {
   if (has_value_) {
     label[0] = walk.cost_back();
     label = label.subspan(1);
@@ -41,6 +41,7 @@ void PolicyGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
   } else if (walk.back()) {
     label[*walk.back()] = 1;
   }
+  return 0;
 }
 
 }  // namespace tandem

@@ -30,7 +30,8 @@ class PolicyGenerator final : public WalkGenerator {
 
  private:
   PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind);
-  void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;
+  Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                    std::span<float> weight) const override;
 
   const WalkKind kind_;
   const bool has_value_;

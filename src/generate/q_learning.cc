@@ -126,7 +126,9 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
     const Span span(Phase::kWrite);
     domain_.Encode(children.Slice(first, count), inputs.Slice(first, count));
     const std::size_t row = static_cast<std::size_t>(range.first) + first;
-    domain_.Encode(states.Slice(first, count), out.column(kInputColumn).Slice(row, count));
+    EncodeInputs(domain_, states.Slice(first, count),
+                 std::span(batch.actions).subspan(first, count),
+                 out.column(kInputColumn).Slice(row, count));
   });
 }
 
@@ -144,8 +146,13 @@ void QLearningGenerator::Evaluate(Batch& batch) const {
 
 void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const {
   const Span span(Phase::kBackUp);
-  const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
   const auto first = static_cast<std::size_t>(range.first);
+  if (!HasWeights(schema_)) {  // the action is part of the input
+    const std::span<float> labels = out.floats(kTargetColumn).subspan(first, batch.actions.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = LabelOf(batch, i);
+    return;
+  }
+  const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
     const std::size_t at = (first + i) * width;
     const std::span<float> label = out.floats(kTargetColumn).subspan(at, width);

@@ -22,6 +22,8 @@ namespace tandem {
 /// target network gives to an action of the child, which is 0 if the child is a goal. The other
 /// actions have weight 0.
 ///
+/// For head q_in, the action is part of the input instead, and there are no weights.
+///
 /// A row thus takes one evaluation. BellmanTargets labels all actions of a state at once and takes
 /// one for each, so here an evaluation more often meets a new state, and there a training step uses
 /// more labels.
@@ -40,7 +42,7 @@ namespace tandem {
 class QLearningGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose network.head
-  /// must be q. `exact` may be null.
+  /// must be q or q_in. `exact` may be null; it must be for q_in.
   QLearningGenerator(const Domain& domain, Evaluator& network, const Config& config,
                      std::shared_ptr<const ExactLabels> exact = nullptr);
 

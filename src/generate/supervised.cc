@@ -67,10 +67,12 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
     const auto row = static_cast<std::size_t>(i);
     Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
                   static_cast<std::uint64_t>(request.first_row + i));
+    Action next = 0;  // part of the input of head q_in, whose rows are never goals
     {
       const Span span(Phase::kScramble);
       const SolvedPath& path = DrawPath(random);
       const std::size_t taken = random.Below(StatesOf(path));
+      if (taken < path.actions.size()) next = path.actions[taken];
       state = path.start;
       for (const Action& action : std::span(path.actions).first(taken)) {
         domain_.Apply(Rows(std::span(state)), {&action, 1});
@@ -78,7 +80,8 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
       WriteLabel(std::span(path.actions).subspan(taken), out, row);
     }
     const Span span(Phase::kWrite);
-    domain_.Encode(ConstRows(std::span(state)), out.column(kInputColumn).Slice(row, 1));
+    EncodeInputs(domain_, ConstRows(std::span(state)), {&next, 1},
+                 out.column(kInputColumn).Slice(row, 1));
   }
 }
 
@@ -91,6 +94,7 @@ void SupervisedGenerator::WriteLabel(std::span<const Action> rest, DataBuffer& o
   const float cost = CostOf(domain_.spec(), rest);
   switch (head_) {
     case Head::kV:
+    case Head::kQIn:
       label[0] = cost;
       return;
     case Head::kQ: {

@@ -21,6 +21,7 @@ namespace tandem {
 ///
 /// - V net: the remaining cost of the path.
 /// - Q net: the remaining cost, for the action that the path takes. The others have weight 0.
+/// - Head q_in: the remaining cost, for the action that the path takes, which is part of the input.
 /// - Policy: the action that the path takes.
 /// - Head vp: the remaining cost and the action.
 ///

@@ -193,6 +193,7 @@ at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& tar
   switch (net_.spec().layers.head) {
     case Head::kV:
     case Head::kQ:
+    case Head::kQIn:
       return LossOfCosts(outputs, targets, reduction);
     case Head::kPolicy:
       return LossOfPolicy(outputs, targets, reduction);

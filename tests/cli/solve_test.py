@@ -44,7 +44,7 @@ class Solve(CliTest):
         states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
         solved = self.folder / "solved.jsonl"
         self.run_tandem("solve", "--model", run, "--states", states, "--out", solved)
-        for head in ("v", "q", "vp", "policy"):
+        for head in ("v", "q", "q_in", "vp", "policy"):
             trained = self.folder / head
             sets = [f"network.head={head}", "generate.target=supervised", f"generate.paths={solved}"]
             options = [option for text in sets for option in ("--set", text)]

@@ -43,6 +43,7 @@ class Train(CliTest):
     def test_async_and_sequential_agree_on_new_heads_and_targets_also_with_replay(self):
         config = self.write("small.yaml", SMALL)
         for name, sets in (("q_learning", ["network.head=q", "generate.target=capped_q_learning"]),
+                           ("q_in", ["network.head=q_in", "generate.target=q_learning"]),
                            ("vp", ["network.head=vp"]), ("replay", ["network.head=vp",
                                                                     "replay.updates=2"])):
             hashes = []

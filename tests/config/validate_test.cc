@@ -171,6 +171,7 @@ TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
   for (const char* target : {"q_learning", "capped_q_learning"}) {
     const std::vector<std::string> sets = {std::string("generate.target=") + target};
     EXPECT_EQ(ErrorOf(With(sets, {"network.head=q", "pipeline.refresh=every"})), "");
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q_in", "search.method=astar"})), "");
     for (const char* head : {"v", "vp"}) {
       ExpectContradiction(With(sets, {std::string("network.head=") + head}), "generate.target",
                           "network.head", "labels actions with costs");
@@ -182,9 +183,19 @@ TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
   }
 }
 
+TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
+  EXPECT_EQ(ErrorOf({"network.head=q_in"}), "");
+  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=q_in", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "Set generate.target to q_learning");
+  }
+  ExpectContradiction({"network.head=q_in", "generate.ball_radius=2"}, "generate.ball_radius",
+                      "network.head", "a row of this head labels one");
+}
+
 TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
   const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
-  for (const char* head : {"v", "q", "policy", "vp"}) {
+  for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
     EXPECT_EQ(ErrorOf(With(both, {std::string("network.head=") + head})), "");
   }
   ExpectContradiction({"generate.target=supervised"}, "generate.target", "generate.paths",

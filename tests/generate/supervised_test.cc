@@ -98,6 +98,16 @@ TEST_F(Supervised, QNetLearnsTheRemainingCostOfThePathsAction) {
   }
 }
 
+TEST_F(Supervised, ActionOfThePathIsPartOfTheInputOfHeadQIn) {
+  const DataBuffer rows = Filled(map_, ConfigFor(kPath, Head::kQIn));
+  EXPECT_EQ(LabelsByCity(rows), (Labels{{4, {11}}, {3, {9}}, {1, {2}}}));
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const auto input = rows.column(kInputColumn)[i];
+    ASSERT_EQ(input.size(), 2U);
+    EXPECT_EQ(input[1], input[0] == 3 ? 1 : 0);  // b from city 3, else a
+  }
+}
+
 TEST_F(Supervised, PolicyLearnsThePathsAction) {
   const DataBuffer rows = Filled(map_, ConfigFor(kPath, Head::kPolicy));
   EXPECT_EQ(LabelsByCity(rows), (Labels{{4, {1, 0}}, {3, {0, 1}}, {1, {1, 0}}}));

@@ -310,6 +310,42 @@ TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
   }
 }
 
+TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
+  for (const int depth : {3, 6}) {  // below and above the number of actions
+    NetworkSpec spec = SmallSpec(Norm::kLayer);
+    spec.layers.head = Head::kQIn;
+    spec.actions = 4;
+    const int action_positions = depth == 3 ? 4 : 1;
+    spec.input = {.positions = 5 + action_positions, .depth = depth};
+    ASSERT_EQ(spec.state_positions(), 5);
+    ResNetFC net(spec, 1);
+    const auto device = OpenDevice("cpu");
+    InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+                           *device);
+    inference.Load(net);
+    const at::Tensor rows = RandomRows(7);  // more than the two states of a batch
+    at::Tensor pairs = at::zeros({28, 5 + action_positions}, at::kByte);
+    for (std::int64_t i = 0; i < 28; ++i) {
+      pairs[i].narrow(0, 0, 5).copy_(rows[i / 4]);
+      if (depth == 3) {
+        pairs[i][5 + i % 4] = 1;
+      } else {
+        pairs[i][5] = i % 4;
+      }
+    }
+    const OneHot one_hot(spec.input, at::kFloat, c10::kCPU);
+    const c10::NoGradGuard no_grad;
+    const at::Tensor expected = net.Forward(one_hot(pairs)).view({7, 4});
+    std::vector<float> values(28), estimates(7);
+    const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 7, 5);
+    inference.EvaluateActions(inputs, values);
+    inference.Evaluate(inputs, estimates);
+    EXPECT_TRUE(at::allclose(at::tensor(values).view({7, 4}), expected, 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(at::tensor(estimates), expected.amin(1), 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(inference.Estimates(rows), expected.amin(1), 1e-4, 1e-5));
+  }
+}
+
 TEST(Optimizer, TakesTheStepComputedByHand) {
   // Gradient 0.5 and then -1 at rate 0.1, beta1 0.9, beta2 0.99, epsilon 0:
   //   m1 = 0.05, v1 = 0.0025; corrected 0.5 and 0.25, so the first step is 0.1 * 0.5 / 0.5
