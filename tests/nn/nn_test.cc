@@ -241,6 +241,7 @@ TEST_P(Inference, EvaluatesInBatchesAndInOrder) {
 
 TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
   NetworkSpec spec = Spec();
+  spec.layers.head = Head::kQ;
   spec.outputs = 3;
   const ResNetFC net(spec, 1);
   InferenceNet copy = Make(spec);
