@@ -199,8 +199,10 @@ class NetworkHints final : public HintProvider {
       InferenceNet& network = model_.net();
       switch (model_.config().network.head) {
         case Head::kV:
+        case Head::kVp:
           return HintByStates(domain(), network, state);
         case Head::kQ:
+        case Head::kQIn:
           return HintByActions(domain(), network, state);
         case Head::kPolicy:
           return HintByPolicy(domain(), network, state);

@@ -71,6 +71,22 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
       live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
 }
 
+const char* DescribeHead(Head head) {
+  switch (head) {
+    case Head::kV:
+      return "V net";
+    case Head::kQ:
+      return "Q net";
+    case Head::kPolicy:
+      return "policy";
+    case Head::kVp:
+      return "value and policy net";
+    case Head::kQIn:
+      return "Q net with the action as input,";
+  }
+  return "";  // not reached: the compiler warns of a missing case
+}
+
 // Logs what the run will do and how much memory it will take, before anything large is allocated.
 // Throws InputError if the run would exceed a memory limit.
 void Announce(const Config& c, const std::string& device, const fs::path& out) {
@@ -85,10 +101,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
     LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
   }
   LogInfo(fmt::format(
-      "  network   {} of {}, {}: {} parameters",
-      c.network.head == Head::kPolicy ? "policy"
-      : c.network.head == Head::kQ    ? "Q net"
-                                      : "V net",
+      "  network   {} of {}, {}: {} parameters", DescribeHead(c.network.head),
       DescribeNetwork(c.network),
       c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
       WithThousands(plan.parameters)));

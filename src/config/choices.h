@@ -50,25 +50,54 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
 });
 
 /// generate.target
-enum class Target { kWalkLength, kValueIteration, kCappedValueIteration, kPolicy };
+enum class Target {
+  kWalkLength,
+  kValueIteration,
+  kCappedValueIteration,
+  kPolicy,
+  kQLearning,
+  kCappedQLearning,
+  kSupervised
+};
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
      "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
-     "that the walk knows, its last step undone and its next step"},
+     "that the walk knows, its last step undone and its next step (head q_in: of one of them); for "
+     "head vp, also the action that undoes the walk's last step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child"},
     {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
     {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
+    {Target::kQLearning, "q_learning",
+     "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
+     "least value that the target network gives to an action of the child. A row takes one "
+     "evaluation of the target network, where value_iteration takes one for each action and labels "
+     "them all. q_learning is the better choice if generation takes longer than training, and "
+     "value_iteration if training takes longer or searches generate the states"},
+    {Target::kCappedQLearning, "capped_q_learning",
+     "the smaller of that and the cost of the action, the action that undoes it, and the random "
+     "walk's way back"},
+    {Target::kSupervised, "supervised",
+     "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
+     "action that the path takes, and for a policy that action"},
 });
+
+/// Returns whether rows label one action of a state by Q-learning.
+constexpr bool IsQLearning(Target target) {
+  return target == Target::kQLearning || target == Target::kCappedQLearning;
+}
 
 /// Returns whether labels of this kind come from a network.
 constexpr bool NeedsNetwork(Target target) {
-  return target == Target::kValueIteration || target == Target::kCappedValueIteration;
+  return target == Target::kValueIteration || target == Target::kCappedValueIteration ||
+         IsQLearning(target);
 }
 
 /// Returns whether every state of a random walk becomes a row, which the walk itself labels.
-constexpr bool LabelsWholeWalks(Target target) { return !NeedsNetwork(target); }
+constexpr bool LabelsWholeWalks(Target target) {
+  return target == Target::kWalkLength || target == Target::kPolicy;
+}
 
 /// generate.search
 enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
@@ -95,18 +124,35 @@ inline constexpr auto kBackups = std::to_array<Choice<Backup>>({
 });
 
 /// network.head
-enum class Head { kV, kQ, kPolicy };
+enum class Head { kV, kQ, kPolicy, kVp, kQIn };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kV, "v", "one output, the cost-to-go of the state"},
     {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
     {Head::kPolicy, "policy",
      "one output per action, the probability that the action is the next one of a way to the goal, "
      "trained with cross-entropy"},
+    {Head::kVp, "vp",
+     "value and policy: the cost-to-go of the state, and one output per action as for policy. "
+     "Greedy descent, A* and beam search use the cost-to-go; beam search adds the policy with "
+     "search.policy_weight"},
+    {Head::kQIn, "q_in",
+     "the value of an action as for q, but the action is part of the input and there is one "
+     "output. A row labels one action. A state is evaluated once with each action"},
 });
+
+/// Returns whether the network of this head values actions with costs.
+constexpr bool IsQ(Head head) { return head == Head::kQ || head == Head::kQIn; }
+
+/// Returns whether the network of this head takes an action as input, besides the state.
+constexpr bool TakesAction(Head head) { return head == Head::kQIn; }
+
+/// Returns whether a network with this head estimates costs-to-go, as all but a policy do.
+constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {
-  return target == Target::kWalkLength && head == Head::kQ;
+  return head == Head::kQ &&
+         (target == Target::kWalkLength || target == Target::kSupervised || IsQLearning(target));
 }
 
 /// network.norm

@@ -40,6 +40,7 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
+  std::string paths;
   GenerateSearch search = GenerateSearch::kNone;
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
@@ -129,6 +130,7 @@ struct TrainingConfig {
   double max_seconds = 0;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
+  double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
@@ -158,6 +160,7 @@ struct SearchConfig {
   std::int64_t beam_width = 4096;
   std::int64_t max_length = 100;
   double weight = 0.6;
+  double policy_weight = 0;
   std::int64_t batch = 1000;
   std::int64_t instances = 1;
   std::int64_t max_nodes = 10'000'000;

@@ -101,6 +101,11 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.pipeline.refresh_margin, 0, 1}},
 
       ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
+      {"generate.paths",
+       "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
+       "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
+       "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
+       NullTextField{&c.generate.paths}},
       ChoiceKey("generate.search", "States that become examples.", c.generate.search,
                 kGenerateSearches),
       {"generate.search_iterations",
@@ -259,10 +264,14 @@ std::vector<Field> FieldsOf(Config& c) {
        NullTextField{&c.train.plan, "a plan, or null"}},
       {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
        RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
-      ChoiceKey("train.loss", "Loss of a V or Q net; a policy always uses cross-entropy.",
+      ChoiceKey("train.loss", "Loss of estimated costs; a policy always uses cross-entropy.",
                 c.train.loss, kLosses),
       {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
        RealField{&c.train.huber_delta, 1e-6, 1e6}},
+      {"train.policy_weight",
+       "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
+       "estimated cost.",
+       RealField{&c.train.policy_weight, 0, 1e6}},
       {"train.accumulation_steps",
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
@@ -315,6 +324,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "shortest solutions if estimates are never too high. Less: fewer nodes, longer solutions. "
        "0: greedy best-first search.",
        RealField{&c.search.weight, 0, 1000}},
+      {"search.policy_weight",
+       "For head vp, what beam search adds to the rank of a state: this times minus the logarithm "
+       "of the probability of the path that leads to it. 0: rank by cost and estimate alone, "
+       "without evaluating the policy.",
+       RealField{&c.search.policy_weight, 0, 1000}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time. A* starts with 1 state "
        "and grows the number to a tenth of the states expanded so far.",

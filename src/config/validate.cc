@@ -16,10 +16,14 @@ using Reject =
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (c.pipeline.mode != Mode::kSyncMain) return;
+  reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
+         "sync_main labels rows with the target network, which this target does not use. Set "
+         "generate.target to value_iteration or capped_value_iteration.");
   reject(
-      !NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
-      "sync_main labels rows with the target network, which walk_length and policy do not use. Set "
-      "generate.target to value_iteration or capped_value_iteration.");
+      IsQLearning(c.generate.target), "pipeline.mode", "generate.target",
+      "in sync_main rows come from searches, and q_learning labels only one action of the states "
+      "that a search has evaluated anyway. Set generate.target to value_iteration or "
+      "capped_value_iteration.");
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
          "greedy, beam or astar.");
@@ -46,6 +50,10 @@ void CheckExamples(const Config& c, const Reject& reject) {
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
          "Set generate.target to value_iteration or capped_value_iteration.");
+  reject(searches && IsQLearning(c.generate.target), "generate.search", "generate.target",
+         "a search evaluates all children of a state, so all actions can be labelled without "
+         "further evaluations. Set generate.target to value_iteration or capped_value_iteration, "
+         "or generate.search to none.");
   const bool generates = c.live_rows_of(0) > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
   reject(searches && generates && c.generate.rows_per_search() > c.live_rows_of(0),
@@ -95,17 +103,47 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
          "Set network.head to v, or generate.hindsight to false.");
 }
 
-// A policy ranks the actions of a state and estimates no cost-to-go. Its labels come from walks.
-void CheckPolicy(const Config& c, const Reject& reject) {
-  const bool policy = c.network.head == Head::kPolicy;
-  const bool target = c.generate.target == Target::kPolicy;
-  reject(policy && !target && c.live_rows_of(0) > 0, "network.head", "generate.target",
+// Checks which labels a head can learn from. Rows of shards have their own labels.
+void CheckHead(const Config& c, const Reject& reject) {
+  const Head head = c.network.head;
+  const Target target = c.generate.target;
+  const bool generates = c.live_rows_of(0) > 0;
+  reject(head == Head::kPolicy && target != Target::kPolicy && target != Target::kSupervised &&
+             generates,
+         "network.head", "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to policy, or network.head to v or q.");
-  reject(target && !policy, "generate.target", "network.head",
+  reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
-  if (!policy) return;
+  reject(head == Head::kQIn && NeedsNetwork(target) && !IsQLearning(target) && generates,
+         "network.head", "generate.target",
+         "a row of head q_in labels one action, and this target labels all actions of a state. Set "
+         "generate.target to q_learning, or network.head to q.");
+  reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
+         "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
+         "value_iteration.");
+  reject(
+      head == Head::kVp && NeedsNetwork(target) && generates, "network.head", "generate.target",
+      "the policy of head vp learns from walks or solved paths, and this target labels states "
+      "with costs alone. Set generate.target to walk_length or supervised, or network.head to v.");
+  reject(c.train.policy_weight != TrainingConfig().policy_weight && head != Head::kVp,
+         "train.policy_weight", "network.head",
+         "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
+         "network.head to vp.");
+  reject(
+      c.search.policy_weight > 0 && head != Head::kVp, "search.policy_weight", "network.head",
+      "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
+      "to vp.");
+  reject(c.search.policy_weight > 0 && c.search.method == SearchMethod::kAStar,
+         "search.policy_weight", "search.method",
+         "A* ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
+         "search.method to beam.");
+}
+
+// A policy ranks the actions of a state and estimates no cost-to-go.
+void CheckPolicy(const Config& c, const Reject& reject) {
+  if (c.network.head != Head::kPolicy) return;
   reject(c.search.method != SearchMethod::kBeam, "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam.");
@@ -114,6 +152,18 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "solve_rate.");
   reject(c.train.loss != Loss::kSquared, "train.loss", "network.head",
          "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
+}
+
+// Checks that solved paths are given exactly where they are used.
+void CheckPaths(const Config& c, const Reject& reject) {
+  const bool supervised = c.generate.target == Target::kSupervised;
+  reject(supervised && c.generate.paths.empty() && c.live_rows_of(0) > 0, "generate.target",
+         "generate.paths",
+         "this target labels the states of solved paths. Set generate.paths to a file that `tandem "
+         "solve --out` wrote.");
+  reject(!supervised && !c.generate.paths.empty(), "generate.paths", "generate.target",
+         "only the target supervised reads solved paths. Set generate.target to supervised, or "
+         "generate.paths to null.");
 }
 
 // Checks the keys that need a ball around the goal.
@@ -126,6 +176,17 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.target",
          "the ball gives exact costs, and this target labels states with an action. Set "
          "generate.ball_radius to 0, or choose a target of costs.");
+  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
+         "generate.ball_radius", "generate.target",
+         "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
+  reject(c.generate.ball_radius > 0 && c.network.head == Head::kVp, "generate.ball_radius",
+         "network.head",
+         "the ball gives exact costs, and this head also learns actions. Set generate.ball_radius "
+         "to 0, or network.head to v.");
+  reject(c.generate.ball_radius > 0 && c.network.head == Head::kQIn, "generate.ball_radius",
+         "network.head",
+         "the ball labels all actions of a state, and a row of this head labels one. Set "
+         "generate.ball_radius to 0, or network.head to q.");
   reject(c.search.improve_seconds > 0 && c.search.ball_radius == 0, "search.improve_seconds",
          "search.ball_radius",
          "solutions are shortened with the ball around the goal. Set search.ball_radius above 0 "
@@ -270,9 +331,9 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckPolicy, CheckBalls, CheckData,
-        CheckTraining, CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead,
+                           CheckPolicy, CheckPaths, CheckBalls, CheckData, CheckTraining,
+                           CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

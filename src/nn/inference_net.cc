@@ -1,5 +1,6 @@
 #include "nn/inference_net.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cstring>
 
+#include "data/examples.h"
 #include "nn/products.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
@@ -23,6 +25,22 @@ c10::Stream CurrentStream(c10::Device device) {
 
 at::ScalarType WeightType(const InferenceConfig& config) {
   return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+// The encodings of all actions, one in each row; undefined if the network takes no action.
+at::Tensor EncodedActions(const NetworkSpec& spec, c10::Device device) {
+  if (spec.actions == 0) return {};
+  const std::int64_t width = spec.action_positions();
+  at::Tensor actions = at::empty({spec.actions, width}, at::TensorOptions().dtype(at::kByte));
+  const Rows rows(actions.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(spec.actions),
+                  static_cast<std::size_t>(width));
+  for (std::size_t a = 0; a < rows.size(); ++a) EncodeAction(static_cast<Action>(a), rows[a]);
+  return actions.to(device);
+}
+
+// How many states are evaluated at once.
+std::int64_t StatesPerBatch(const NetworkSpec& spec, const InferenceConfig& config) {
+  return std::max<std::int64_t>(1, config.batch_size / std::max<std::int64_t>(1, spec.actions));
 }
 
 }  // namespace
@@ -59,10 +77,11 @@ at::Tensor InferenceNet::Layer::operator()(const at::Tensor& x) const {
 
 InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& config, Device& device)
     : config_(spec.layers),
-      batch_size_(config.batch_size),
+      batch_size_(StatesPerBatch(spec, config)),
       threads_(static_cast<int>(*config.threads)),
       device_(device.torch()),
       one_hot_(spec.input, WeightType(config), device_),
+      actions_(EncodedActions(spec, device_)),
       main_stream_(device.MainStream()),
       own_stream_(device.MakeStream()) {
   const std::vector<LayerShape> shapes = LayerShapes(spec);
@@ -74,7 +93,7 @@ InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& confi
   }
   if (!device_.is_cpu()) loaded_.emplace(device_.type());
   CheckProducts(device, threads_);
-  const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.input.positions}};
+  const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.state_positions()}};
   slots_ = device.MakeSlots(kNumSlots, {inputs}, {.pin_memory = true, .copy_stream = true});
   for (const auto& slot : slots_) {
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
@@ -91,10 +110,22 @@ void InferenceNet::Load(const ResNetFC& net) {
 at::Tensor InferenceNet::Forward(const at::Tensor& bytes) const {
   const c10::InferenceMode inference;
   if (loaded_) loaded_->block(CurrentStream(device_));
+  const at::Tensor inputs = actions_.defined() ? PairWithActions(bytes) : bytes;
   const at::Tensor hidden =
-      ResNetHidden(config_, one_hot_(bytes),
+      ResNetHidden(config_, one_hot_(inputs),
                    [this](std::size_t i, const at::Tensor& x) { return layers_[i](x); });
-  return layers_.back()(hidden.to(at::kFloat));
+  const at::Tensor outputs = layers_.back()(hidden.to(at::kFloat));
+  return actions_.defined() ? outputs.view({bytes.size(0), actions_.size(0)}) : outputs;
+}
+
+// Maps n states to n * actions rows: the first state with each action, then the second, and so on.
+at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
+  const std::int64_t states = bytes.size(0);
+  const std::int64_t actions = actions_.size(0);
+  return at::cat({bytes.unsqueeze(1).expand({states, actions, bytes.size(1)}),
+                  actions_.unsqueeze(0).expand({states, actions, actions_.size(1)})},
+                 2)
+      .view({states * actions, bytes.size(1) + actions_.size(1)});
 }
 
 StateDict InferenceNet::State() const {
@@ -110,20 +141,48 @@ StateDict InferenceNet::State() const {
   return state;
 }
 
-void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+InferenceNet::Reduce InferenceNet::ToEstimates(Head head) {
+  switch (head) {
+    case Head::kV:
+    case Head::kQ:
+    case Head::kQIn:
+      return [](const at::Tensor& outputs) { return outputs.amin(1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) { return outputs.select(1, 0); };
+    case Head::kPolicy:
+      break;
   }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs.amin(1); });
+  throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+}
+
+InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
+  switch (head) {
+    case Head::kQ:
+    case Head::kQIn:
+      return [](const at::Tensor& outputs) { return outputs; };
+    case Head::kPolicy:
+      return [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) {
+        return -at::log_softmax(outputs.narrow(1, 1, outputs.size(1) - 1), 1);
+      };
+    case Head::kV:
+      break;
+  }
+  throw Error("a V net gives no values of actions; this is a bug in Tandem");
+}
+
+void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
+  EvaluateAll(inputs, values, ToEstimates(config_.head));
 }
 
 void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    EvaluateAll(inputs, values,
-                [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); });
-    return;
-  }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs; });
+  EvaluateAll(inputs, values, ToActionValues(config_.head));
+}
+
+at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) const {
+  const c10::InferenceMode inference;
+  return ToEstimates(config_.head)(Forward(bytes)).contiguous();
 }
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {

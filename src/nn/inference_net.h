@@ -22,6 +22,10 @@ namespace tandem {
 /// parallel with training. Batch normalisation is folded into the linear layers, and the weights
 /// may be in bf16 (`inference.precision`).
 ///
+/// If the network takes an action as input (head q_in), each state is evaluated with every action,
+/// so that callers see the outputs of a Q net. inference.batch_size then counts pairs of a state
+/// and an action.
+///
 /// The weights stay at the same address, and Load rewrites them. No thread may evaluate while
 /// another thread is in Load; the modes copy weights only between fills. On a GPU no thread waits:
 /// an evaluation that follows a Load waits for it on the device. One evaluation at a time.
@@ -42,12 +46,16 @@ class InferenceNet final : public QEvaluator {
   /// Throws Error for a policy, which has no estimates.
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy.
-  /// Requires a Q net or a policy.
+  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy
+  /// or of head vp. Requires one of these heads.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
-  /// Maps bytes (n, positions) on the device to floats (n, outputs), on the calling thread's
-  /// current stream.
+  /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
+  /// calling thread's current stream. Requires a head that estimates costs.
+  at::Tensor Estimates(const at::Tensor& bytes) const;
+
+  /// Maps bytes (n, positions of a state) on the device to floats (n, outputs), on the calling
+  /// thread's current stream. With head q_in, the outputs are those of all actions.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
@@ -73,6 +81,9 @@ class InferenceNet final : public QEvaluator {
   // m).
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
 
+  at::Tensor PairWithActions(const at::Tensor& bytes) const;
+  static Reduce ToEstimates(Head head);
+  static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;
@@ -86,6 +97,7 @@ class InferenceNet final : public QEvaluator {
   const int threads_;
   const c10::Device device_;
   OneHot one_hot_;
+  const at::Tensor actions_;  // (number of actions, positions of one); undefined without head q_in
   std::vector<Layer> layers_;
   std::optional<c10::Event> loaded_;     // recorded by Load; unset on a CPU, which has no streams
   std::unique_ptr<Stream> main_stream_;  // for Load

@@ -18,6 +18,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "data/examples.h"
 #include "nn/threads.h"
 
 namespace tandem {
@@ -32,9 +33,14 @@ at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
 }
 
 NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
-  return {.input = domain.input,
+  return {.input = InputFor(domain, config.head),
           .layers = config,
-          .outputs = config.head == Head::kV ? 1 : domain.num_actions()};
+          .outputs = static_cast<std::int64_t>(TargetWidth(domain, config.head)),
+          .actions = TakesAction(config.head) ? domain.num_actions() : 0};
+}
+
+std::int64_t NetworkSpec::action_positions() const {
+  return actions == 0 ? 0 : ActionPositions(static_cast<int>(actions), input.depth);
 }
 
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {

@@ -35,6 +35,11 @@ struct NetworkSpec {
   InputLayout input;
   NetworkConfig layers;
   std::int64_t outputs = 1;
+  std::int64_t actions = 0;  ///< the number of actions if the input has one (head q_in), else 0
+
+  /// The number of the input's positions that hold the action and, before it, the state.
+  std::int64_t action_positions() const;
+  std::int64_t state_positions() const { return input.positions - action_positions(); }
 
   std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
 };

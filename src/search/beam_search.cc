@@ -17,8 +17,10 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
     : domain_(domain),
       config_(config.search),
       width_(static_cast<std::size_t>(config.search.beam_width)),
-      q_net_(q_net),
-      is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
+      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
+      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
+      added_policy_(config.network.head == Head::kVp && config.search.policy_weight > 0 ? q_net
+                                                                                        : nullptr),
       ball_(std::move(ball)),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
@@ -127,17 +129,31 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   return order;
 }
 
-// The new children with the least sum of path cost and estimate.
+// The new children with the least sum of path cost and estimate and, with head vp, of the weighted
+// surprisal of the path.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   std::vector<std::uint32_t> children = NewChildren();
-  if (children.size() <= width_) return children;
+  std::vector<float> surprisals;  // of the step to each child, by the added policy
+  if (added_policy_ != nullptr) {
+    const auto values = expander_.EstimateActions(*added_policy_, frontier(), stop);
+    surprisals.assign(values.begin(), values.end());  // Estimate overwrites them
+  }
+  if (children.size() <= width_) {
+    if (added_policy_ != nullptr) NoteSurprisals(children, surprisals);
+    return children;
+  }
   const std::span<const float> values = expander_.Estimate(expander_.children(), children, stop);
   std::vector<Ranked> ranked(children.size());
   const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
     const Step step = StepTo(children[i]);
     const float more = domain_.spec().action_costs[step.action] - least_cost;
-    ranked[i] = {values[i] + Excess(step.parent) + more, i};
+    float rank = values[i] + Excess(step.parent) + more;
+    if (added_policy_ != nullptr) {
+      const float surprisal = surprisals_[step.parent] + surprisals[children[i]];
+      rank += static_cast<float>(config_.policy_weight) * surprisal;
+    }
+    ranked[i] = {rank, i};
   }
   std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width_));
   ranked.resize(width_);
@@ -147,6 +163,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     NoteEstimate(children[i], values[i]);
     chosen.push_back(children[i]);
   }
+  if (added_policy_ != nullptr) NoteSurprisals(chosen, surprisals);
   return chosen;
 }
 

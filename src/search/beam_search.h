@@ -39,13 +39,19 @@ namespace tandem {
 /// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
 /// best path.
 ///
+/// With head vp, it ranks the children by cost and estimate. With search.policy_weight, it adds
+/// that weight times minus the log probability of the path, which takes one more evaluation per
+/// kept state. Policy-guided heuristic search combines the two as well (Orseau and Lelis, AAAI
+/// 2021).
+///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
   /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
-  /// network.head says whether `q_net` is a Q net or a policy. `domain` and the networks must
-  /// outlive this. `ball` may be null.
+  /// network.head says whether `q_net` is a Q net, a policy or, as head vp, both networks in one;
+  /// the estimates of `network` then rank. `domain` and the networks must outlive this. `ball` may
+  /// be null.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -94,14 +100,15 @@ class BeamSearch final : public Search {
   const std::size_t width_;
   QEvaluator* const q_net_;
   const bool is_policy_;                        // whether q_net_ is a policy
+  QEvaluator* const added_policy_;              // of head vp, with search.policy_weight
   const std::shared_ptr<const GoalBall> ball_;  // may be null
 
   const bool costs_differ_;
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
-  // With a policy: minus the log probability of the path to each frontier state, relative to the
-  // most probable one.
+  // With a policy, also an added one: minus the log probability of the path to each frontier state,
+  // relative to the most probable one.
   std::vector<float> surprisals_;
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   absl::flat_hash_set<std::uint64_t> kept_;

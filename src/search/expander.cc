@@ -105,11 +105,15 @@ void Expander::RejectNan(std::size_t width, const StateOf& state_of) const {
   const auto found = std::ranges::find_if(values_, [](float value) { return std::isnan(value); });
   if (found == values_.end()) return;
   const auto i = static_cast<std::size_t>(found - values_.begin());
-  throw Error(fmt::format(
+  throw NanEstimate(domain_, state_of(i / width));
+}
+
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {
+  return Error(fmt::format(
       "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
       "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
       "lower optimizer.learning_rate.",
-      domain_.spec().name, domain_.FormatState(state_of(i / width))));
+      domain.spec().name, domain.FormatState(state)));
 }
 
 // Works in slices so that a stop takes effect quickly and the inputs stay in cache.

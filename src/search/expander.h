@@ -12,6 +12,7 @@
 
 #include "base/stop_signal.h"
 #include "tandem/domain.h"
+#include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
@@ -133,6 +134,9 @@ class Expander {
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;
 };
+
+/// The error that reports that the network's estimate of `state` is not a number.
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 
 /// NoNetwork stands in for the network of an Expander that only expands. Evaluate throws Error.
 class NoNetwork final : public Evaluator {

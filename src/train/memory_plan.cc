@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"
@@ -14,6 +16,7 @@
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
+#include "generate/q_learning.h"
 #include "generate/search_tree.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
@@ -101,6 +104,12 @@ void Planner::PlanGeneration() {
         GoalBall::BytesFor(spec_, static_cast<float>(generate.ball_radius),
                            static_cast<std::size_t>(config_.memory.ball_limit_gib * kGib)));
   }
+  if (generate.target == Target::kSupervised && rows_ > 0) {
+    // The text of the file, which is held twice while it is read, and the paths, which take less.
+    std::error_code missing;  // the generator reports it
+    const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
+    if (!missing) plan_.generation += 3 * static_cast<std::int64_t>(text);
+  }
   if (!needs_network()) return;
   const auto at_once = [&](std::int64_t states) {
     return std::min(2 * generate.chunk_rows, states);
@@ -111,6 +120,7 @@ void Planner::PlanGeneration() {
   const std::int64_t states =
       std::max(at_once(searches * width), std::min<std::int64_t>(searches, 2) * width);
   const auto batch_bytes = [&](std::int64_t size) {
+    if (IsQLearning(generate.target)) return QLearningGenerator::BytesFor(spec_, size);
     const std::int64_t known_costs =  // of the children, with a ball
         generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
     return StateBatch::BytesFor(spec_, size) + known_costs;

@@ -41,8 +41,8 @@ bool IsPath(const DomainConfig& domain) {
 
 Config WithAbsolutePaths(Config config) {
   if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (std::string* path : {&config.data.path, &config.validation.file, &config.replay.map_to,
-                            &config.network.init_from}) {
+  for (std::string* path : {&config.data.path, &config.generate.paths, &config.validation.file,
+                            &config.replay.map_to, &config.network.init_from}) {
     MakeAbsolute(*path);
   }
   return config;

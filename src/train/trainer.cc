@@ -32,6 +32,11 @@ at::Tensor SumOf(const at::Tensor& weights) {
   return weights.sum().clamp_min(std::numeric_limits<float>::min());
 }
 
+at::Tensor LossOfPolicy(const at::Tensor& outputs, const at::Tensor& targets,
+                        at::Reduction::Reduction reduction) {
+  return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
+}
+
 // log(cosh(error)) of each output. cosh itself overflows for errors above 89.
 at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
   const at::Tensor errors = outputs - targets;
@@ -181,13 +186,29 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
   return (losses * batch.weights).sum() / SumOf(batch.weights);
 }
 
-// Without a reduction, returns the loss of each output. A policy has one loss per row, so its rows
-// have no weights.
+// Without a reduction, returns the loss of each output. A policy has one loss per row, so rows that
+// label a policy have no weights.
 at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& targets,
                                 at::Reduction::Reduction reduction) const {
-  if (net_.spec().layers.head == Head::kPolicy) {
-    return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
+  switch (net_.spec().layers.head) {
+    case Head::kV:
+    case Head::kQ:
+    case Head::kQIn:
+      return LossOfCosts(outputs, targets, reduction);
+    case Head::kPolicy:
+      return LossOfPolicy(outputs, targets, reduction);
+    case Head::kVp: {  // column 0 is the cost, the others are the policy
+      const std::int64_t actions = targets.size(1) - 1;
+      return LossOfCosts(outputs.narrow(1, 0, 1), targets.narrow(1, 0, 1), reduction) +
+             config_.policy_weight * LossOfPolicy(outputs.narrow(1, 1, actions),
+                                                  targets.narrow(1, 1, actions), reduction);
+    }
   }
+  throw Error("LossOf: unknown head; this is a bug in Tandem");
+}
+
+at::Tensor TorchTrainer::LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
+                                     at::Reduction::Reduction reduction) const {
   switch (config_.loss) {
     case Loss::kSquared:
       return at::mse_loss(outputs, targets, reduction);
@@ -198,7 +219,7 @@ at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& tar
       return reduction == at::Reduction::None ? losses : losses.mean();
     }
   }
-  throw Error("LossOf: unknown loss; this is a bug in Tandem");
+  throw Error("LossOfCosts: unknown loss; this is a bug in Tandem");
 }
 
 void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {

@@ -19,8 +19,10 @@
 namespace tandem {
 
 /// TorchTrainer fits the network's outputs to the targets: estimated costs by train.loss, and the
-/// actions of a policy by cross-entropy. If rows have weights w, the loss of a batch is the sum of
-/// w times loss over all outputs, divided by the sum of w. It works on the device's main stream.
+/// actions of a policy by cross-entropy. For head vp, the loss is that of the estimated cost plus
+/// train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). If rows have
+/// weights w, the loss of a batch is the sum of w times loss over all outputs, divided by the sum
+/// of w. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
@@ -59,6 +61,8 @@ class TorchTrainer final : public Trainer {
   at::Tensor LossOf(const Batch& batch);
   at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
                     at::Reduction::Reduction reduction) const;
+  at::Tensor LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
+                         at::Reduction::Reduction reduction) const;
 
   ResNetFC& net_;
   InferenceNet* target_;

@@ -204,7 +204,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
     const Batch batch = batches->Next();
-    errors->Add(net_.Forward(batch.inputs).amin(1), batch.targets);
+    errors->Add(net_.Estimates(batch.inputs), batch.targets);
   }
   const std::vector<double> sums = errors->Sums();
   double all = 0;

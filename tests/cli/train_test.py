@@ -40,6 +40,23 @@ class Train(CliTest):
         self.assertIn("  loss      rises when targets grow", log)
         self.assertIn("validation.every_updates is 0", log.splitlines()[-1])
 
+    def test_async_and_sequential_agree_on_new_heads_and_targets_also_with_replay(self):
+        config = self.write("small.yaml", SMALL)
+        for name, sets in (("q_learning", ["network.head=q", "generate.target=capped_q_learning"]),
+                           ("q_in", ["network.head=q_in", "generate.target=q_learning"]),
+                           ("vp", ["network.head=vp"]), ("replay", ["network.head=vp",
+                                                                    "replay.updates=2"])):
+            hashes = []
+            for mode in ("async", "sequential"):
+                run = self.folder / f"{name}-{mode}"
+                options = [option for text in [*sets, "pipeline.policy_lag=1"]
+                           for option in ("--set", text)]
+                self.run_tandem("train", config, "--mode", mode, "--out", run, *options)
+                summary = json.loads((run / "summary.json").read_text())
+                self.assertGreater(summary["final_loss"], 0)
+                hashes.append(summary["weights_sha256"])
+            self.assertEqual(*hashes)
+
     def test_the_saved_config_gives_the_same_weights(self):
         run = self.train_small("--seed", 5, "--mode", "sequential")
         again = self.folder / "again"

@@ -253,7 +253,7 @@ TEST(Config, SyncMainRejectsKeysThatItCannotWorkWith) {
   EXPECT_EQ(ErrorFor(mode + replay),
             begins +
                 "`generate.target: walk_length` (the default): sync_main labels rows with the "
-                "target network, which walk_length and policy do not use. Set generate.target to "
+                "target network, which this target does not use. Set generate.target to "
                 "value_iteration or capped_value_iteration.");
   EXPECT_EQ(ErrorFor(mode + "generate: {target: value_iteration}\n" + replay),
             begins +

@@ -190,6 +190,70 @@ TEST(Validate, BeamMustEndWithinABuffer) {
                       "train.iterations_per_update", "with 20 states per step");
 }
 
+TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
+  EXPECT_EQ(ErrorOf({"network.head=vp", "train.policy_weight=0.5", "search.policy_weight=1"}), "");
+  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=vp", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "labels states with costs alone");
+  }
+  ExpectContradiction({"network.head=vp", "generate.target=policy"}, "generate.target",
+                      "network.head", "labels states with an action");
+  ExpectContradiction({"network.head=vp", "generate.ball_radius=2"}, "generate.ball_radius",
+                      "network.head", "also learns actions");
+  ExpectContradiction({"train.policy_weight=2"}, "train.policy_weight", "network.head",
+                      "only head vp learns");
+  ExpectContradiction({"search.policy_weight=2"}, "search.policy_weight", "network.head",
+                      "only head vp has");
+  ExpectContradiction({"network.head=vp", "search.policy_weight=2", "search.method=astar"},
+                      "search.policy_weight", "search.method", "by cost and estimate alone");
+  EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
+}
+
+TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
+  for (const char* target : {"q_learning", "capped_q_learning"}) {
+    const std::vector<std::string> sets = {std::string("generate.target=") + target};
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q", "pipeline.refresh=every"})), "");
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q_in", "search.method=astar"})), "");
+    for (const char* head : {"v", "vp"}) {
+      ExpectContradiction(With(sets, {std::string("network.head=") + head}), "generate.target",
+                          "network.head", "labels actions with costs");
+    }
+    ExpectContradiction(With(sets, {"network.head=q", "generate.search=greedy"}), "generate.search",
+                        "generate.target", "all actions can be labelled");
+    ExpectContradiction(With(kSyncMain, With(sets, {"network.head=q"})), "pipeline.mode",
+                        "generate.target", "labels only one action");
+  }
+}
+
+TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
+  EXPECT_EQ(ErrorOf({"network.head=q_in"}), "");
+  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=q_in", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "Set generate.target to q_learning");
+  }
+  ExpectContradiction({"network.head=q_in", "generate.ball_radius=2"}, "generate.ball_radius",
+                      "network.head", "a row of this head labels one");
+}
+
+TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
+  const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
+  for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
+    EXPECT_EQ(ErrorOf(With(both, {std::string("network.head=") + head})), "");
+  }
+  ExpectContradiction({"generate.target=supervised"}, "generate.target", "generate.paths",
+                      "the states of solved paths");
+  ExpectContradiction({"generate.paths=solved"}, "generate.paths", "generate.target",
+                      "only the target supervised");
+  ExpectContradiction(With(both, {"generate.ball_radius=2"}), "generate.ball_radius",
+                      "generate.target", "come from solved paths");
+  ExpectContradiction(With(kSyncMain, both), "pipeline.mode", "generate.target",
+                      "which this target does not use");
+  // Rows are drawn from paths, so a buffer need not hold a whole walk.
+  EXPECT_EQ(ErrorOf(With(both, {"train.batch_size=10", "train.iterations_per_update=1",
+                                "generate.max_scramble=26"})),
+            "");
+}
+
 TEST(Validate, SearchMustEndWithinABuffer) {
   const std::vector<std::string> search = {"generate.target=value_iteration",
                                            "generate.search=astar", "train.batch_size=10",

@@ -255,14 +255,31 @@ TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
   EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
 }
 
+TEST_F(SpecOfSetTest, SupervisedSetHoldsTheContentsOfItsPaths) {
+  const TempFolder folder;
+  const auto spec_of = [&](const char* name, const std::string& text) {
+    WriteFileAtomically(folder.path() / name, text);
+    Config config = Puzzle8Config();
+    config.generate.target = Target::kSupervised;
+    config.generate.paths = (folder.path() / name).string();
+    const auto domain = MakeDomain(config.domain.full_name());
+    return SpecOfSet(config, domain->spec(), SmallShards(), "");
+  };
+  const ShardSetSpec spec = spec_of("a", "one");
+  EXPECT_EQ(spec, spec_of("b", "one"));  // wherever the file lies
+  EXPECT_NE(spec, spec_of("a", "two"));
+  EXPECT_FALSE(spec.provenance.contains("generate.max_scramble"));
+}
+
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
   // A new config key must be in the spec or in this list.
   // Some keys are in it only if they make a difference, so that older sets stay valid.
-  std::set<std::string> others = {
-      "generate.target",        "generate.workers",     "generate.ball_radius",
-      "generate.anchor_share",  "generate.temperature", "generate.search_beam_width",
-      "generate.balance_steps", "generate.backup",      "generate.hindsight"};
+  std::set<std::string> others = {"generate.target",        "generate.workers",
+                                  "generate.ball_radius",   "generate.anchor_share",
+                                  "generate.temperature",   "generate.search_beam_width",
+                                  "generate.balance_steps", "generate.backup",
+                                  "generate.hindsight",     "generate.paths"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

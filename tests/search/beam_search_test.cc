@@ -249,6 +249,70 @@ TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
   EXPECT_FALSE(result.best.has_value());
 }
 
+// Head vp on the same cities: every city has the same estimate.
+class CityValueAndPolicy final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+    std::ranges::fill(values, 5.0F);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    ++calls_of_actions;
+    policy_.EvaluateActions(inputs, values);
+  }
+
+  int calls_of_actions = 0;
+
+ private:
+  CityPolicy policy_;
+};
+
+// From city 1, action a costs 1 and action b costs 9. The policy gives them the surprisals 9 and
+// 0.1, so with equal estimates b ranks first if the policy's weight exceeds 8 / 8.9.
+TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  class Policy final : public QEvaluator {
+   public:
+    void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+      std::ranges::fill(values, 5.0F);
+    }
+    void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+      ++calls;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        values[2 * i] = 9;
+        values[2 * i + 1] = 0.1F;
+      }
+    }
+    int calls = 0;
+  };
+  const auto first_action = [&](double policy_weight) {
+    Policy network;
+    Config config{.search = {.beam_width = 1, .max_length = 1, .policy_weight = policy_weight}};
+    config.network.head = Head::kVp;
+    const std::uint8_t start[] = {1};
+    const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+    EXPECT_EQ(network.calls > 0, policy_weight > 0);
+    EXPECT_FALSE(result.solved);
+    return FormatActions(map.spec(), result.best->actions);
+  };
+  EXPECT_EQ(first_action(0), "a");
+  EXPECT_EQ(first_action(0.8), "a");
+  EXPECT_EQ(first_action(1), "b");
+}
+
+// With equal estimates and a large weight, the beam follows the policy alone: the expected solution
+// is that of PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost.
+TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const std::uint8_t start[] = {1};
+  CityValueAndPolicy network;
+  Config config{.search = {.beam_width = 2, .max_length = 5, .policy_weight = 1000}};
+  config.network.head = Head::kVp;
+  const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
+  EXPECT_EQ(network.calls_of_actions, 2);  // in the third step the goal is a child
+}
+
 TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   const PancakeDomain pancakes(4);
   const State start = {3, 1, 0, 2};
@@ -272,6 +336,10 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kPolicy), 0);
   EXPECT_EQ(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kV), 0);
+  for (const SearchMethod method :
+       {SearchMethod::kBeam, SearchMethod::kAnytimeBeam, SearchMethod::kAStar}) {
+    EXPECT_EQ(calls_of_q_values(method, Head::kVp), 0);
+  }
   EXPECT_GT(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kQ), 0);
 }
 

@@ -45,6 +45,21 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_EQ(PlanFor(rows + "network: {head: q}").buffers, 2 * 2 * 128 * (54 + 12 * (4 + 4)));
 }
 
+TEST(MemoryPlan, CountsTheColumnsAndTheGenerationOfEachHeadAndTarget) {
+  const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
+  const auto row_bytes = [&](const char* head) {
+    return PlanFor(rows + "network: {head: " + head + "}").buffers / (2 * 2 * 128);
+  };
+  EXPECT_EQ(row_bytes("vp"), 54 + 4 * (1 + 12));
+  EXPECT_EQ(row_bytes("q_in"), 54 + 12 + 4);
+  // Q-learning makes one child of each state, and value iteration all twelve.
+  const auto generation = [&](const char* target) {
+    return PlanFor(rows + "network: {head: q}\ngenerate: {target: " + target + "}").generation;
+  };
+  EXPECT_EQ(generation("q_learning"), 256 * (3 * 54 + 1 + 2 + 3 * 4));
+  EXPECT_GT(generation("value_iteration"), 8 * generation("q_learning"));
+}
+
 TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
   const std::string yaml = "validation: {batch_size: 64, prefetch_depth: 1}\n";
   const std::string neither = "validation: {every_updates: 0}\n";
