@@ -217,6 +217,7 @@ void TrainRun::EnterPhase(std::int64_t phase) {
   const RunState ended = State();
   so_far_.phase = phase;
   so_far_.phase_began = so_far_.updates;
+  pacer_ = UpdatePacer();  // updates of another phase take another time
   MakeComponents(/*from=*/nullptr, &ended);
   LogInfo(
       fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
