@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "data/shard_set.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
@@ -122,8 +123,13 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
         "  loss      rises when targets grow, even while the network improves; judge by the share "
         "solved");
   }
+  for (std::int64_t phase = 1; phase <= std::ssize(c.phases); ++phase) {
+    LogInfo(fmt::format(
+        "  phase {}   from {}update {}: {}", phase, c.train.follows_clock ? "about " : "",
+        FirstUpdateOfPhase(c, phase, *c.train.max_updates), DescribePhase(c, phase)));
+  }
   LogInfo(fmt::format("  folder    {}", out.string()));
-  CheckLimits(plan, c);
+  CheckLimitsOfPhases(c);
 }
 
 const char* DescribeEnd(RunEnd end) {
@@ -187,7 +193,8 @@ std::string DescribeProgress(const Progress& progress) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
-      "{:3.0f} %  {} examples/s  loss {}{}  {} left", 100 * done,
+      "{:3.0f} %{}  {} examples/s  loss {}{}  {} left", 100 * done,
+      progress.phase > 0 ? fmt::format("  phase {}", progress.phase) : "",
       WithThousands(static_cast<long long>(rate)),
       progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
       progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
@@ -252,7 +259,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   }
   LeaveStatus();  // the summary starts on a new line
   const RunSummary summary = run.Finish();
-  Report(summary, run.config(), directory.path());
+  Report(summary, run.phase_config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 

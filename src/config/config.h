@@ -9,6 +9,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/choices.h"
 
@@ -196,6 +198,15 @@ struct ProfileConfig {
   bool product_rate = false;
 };
 
+/// `PhaseConfig` is an entry of `phases`: a later part of the run with other settings
+/// (training_phases.h).
+struct PhaseConfig {
+  double from = 0;  ///< share of the updates after which the phase begins, between 0 and 1
+  std::vector<std::pair<std::string, std::string>> settings;  ///< keys in the order of FieldsOf,
+                                                              ///< with values as FieldText writes
+  bool operator==(const PhaseConfig&) const = default;
+};
+
 /// `Config` holds every setting of a run. LoadConfig reads and checks one.
 struct Config {
   DomainConfig domain;
@@ -215,6 +226,7 @@ struct Config {
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;
+  std::vector<PhaseConfig> phases;  ///< in the order of `from`
 
   /// Returns the batch size of an update: train.batch_size, doubled every
   /// train.batch_doubles_every updates.

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "train/memory_plan.h"
 #include "train/train_run.h"
@@ -50,13 +51,15 @@ struct ProbeLength {
   std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
 };
 
-// Returns the config of a probe, whose network is discarded. It does not validate. It synchronizes
+// Returns the config of a probe, whose network is discarded. It does not validate and has no later
+// phases. It synchronizes
 // with the device as often as the run will, but logs no timing.
 Config ProbeFor(Config config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
+  config.phases.clear();
   config.train.max_seconds = kPatience * seconds;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
@@ -84,7 +87,7 @@ double IterationsPerSecond(const Config& config, const std::shared_ptr<Device>& 
 
 void CheckMemory(Config config) {
   if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
-  CheckLimits(PlanMemory(config), config);
+  CheckLimitsOfPhases(config);
 }
 
 bool ShouldMeasureThreads(const Config& config) {
@@ -115,8 +118,11 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
   std::int64_t needed = 1;
-  if (config.generate.searches()) needed = config.generate.rows_per_search();
-  if (LabelsWholeWalks(config.generate.target)) needed = config.generate.max_scramble;
+  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
+    const GenerateConfig generate = ConfigOfPhase(config, phase).generate;
+    if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
+    if (LabelsWholeWalks(generate.target)) needed = std::max(needed, generate.max_scramble);
+  }
   return (needed + rows - 1) / rows;
 }
 

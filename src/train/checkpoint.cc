@@ -80,6 +80,10 @@ TensorDict ToDict(const RunCounters& c) {
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
+  if (c.phase > 0) {
+    dict.insert("phase", c.phase);
+    dict.insert("phase_began", c.phase_began);
+  }
   return dict;
 }
 
@@ -237,7 +241,9 @@ RunCounters Checkpoint::Counters() const {
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
-          .best_update = counters.Count("best_update")};
+          .best_update = counters.Count("best_update"),
+          .phase = counters.Has("phase") ? counters.Count("phase") : 0,
+          .phase_began = counters.Has("phase") ? counters.Count("phase_began") : 0};
 }
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }

@@ -206,6 +206,10 @@ class Pipeline {
   /// updates.
   void EndAt(std::int64_t end_update) { end_update_ = end_update; }
 
+  /// Returns whether RunUpdate may be called: the next update is before `end_update`.
+  bool has_next() const { return next_ < end_update_; }
+  std::int64_t next_update() const { return next_; }
+
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }
 

@@ -87,6 +87,7 @@ void CheckConfigStays(const Config& began, const Config& requested,
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
+  if (began.phases != asked.phases) differences.emplace_back("phases differ");
   if (differences.empty()) return;
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
@@ -99,6 +100,13 @@ void CheckConfigStays(const Config& began, const Config& requested,
 void CheckScheduleStays(const Config& before, const Config& requested,
                         const std::filesystem::path& folder) {
   if (requested.train.max_updates == before.train.max_updates) return;
+  if (!requested.phases.empty()) {
+    throw InputError(fmt::format(
+        "train.max_updates must stay {} in this run, because its phases begin at shares of the "
+        "run. To train further, start a new run from its weights with `--set "
+        "network.init_from={}`.",
+        *before.train.max_updates, folder.string()));
+  }
   if (!DependsOnLength(requested.optimizer.schedule)) return;
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
@@ -154,7 +162,7 @@ void CheckNotComplete(const Config& config, const RunCounters& done,
   if (done.updates >= *config.train.max_updates) {
     throw InputError(fmt::format(
         "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-        DependsOnLength(config.optimizer.schedule)
+        DependsOnLength(config.optimizer.schedule) || !config.phases.empty()
             ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
                           folder.string())
             : "Add `--set train.max_updates=N` to do more."));

@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "base/timeline.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "data/replay_buffer.h"
 #include "nn/device.h"
 #include "nn/products.h"
@@ -65,7 +66,8 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
-  MakeComponents(from);
+  CheckLaterPhases(config_, so_far_.phase, *device_);
+  MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (!directory_) return;
   if (from != nullptr) {
@@ -85,14 +87,19 @@ std::string TrainRun::domain_identity() const { return components_->domain->spec
 
 std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
-void TrainRun::MakeComponents(const Checkpoint* from) {
+Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.phase); }
+
+// Builds the components of the current phase (see Components).
+void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (components_) evaluated_rows_ += components_->NumEvaluated();
   components_.reset();  // stops background work
-  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_,
-                                             static_cast<ProgressListener&>(*this), stop_, from);
+  components_ = std::make_unique<Components>(
+      WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
+      device_, static_cast<ProgressListener&>(*this), stop_, from, ended);
   if (from != nullptr && components_->replay != nullptr) {
-    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
+    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates,
+               so_far_.phase_began);
   }
   if (components_->shards != nullptr) began_training_ = Mark();
 }
@@ -140,7 +147,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   report_.reset();
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
-  MakeComponents(&checkpoint);
+  MakeComponents(&checkpoint, /*ended=*/nullptr);
   if (directory_) DropLaterFiles();
 }
 
@@ -156,7 +163,7 @@ bool TrainRun::RunUpdate() {
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
     KeepState();
     RevisePlan();
-    components_->UseBatchSizeOf(so_far_.updates);
+    FollowPlan();
     {
       const Section section("update", so_far_.updates);
       RunPipelineUpdate();
@@ -187,8 +194,36 @@ void TrainRun::RevisePlan() {
   const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
   if (plan.revisions() == before.revisions()) return;
   plan.WriteTo(config_.train);
-  components_->UsePlan(plan);
   if (directory_) SaveConfig();
+}
+
+// Prepares the next update. A revised plan may begin a phase earlier or later than planned, but
+// never goes back to a phase that has ended.
+void TrainRun::FollowPlan() {
+  if (const std::int64_t phase = PhaseAt(config_, so_far_.updates); phase > so_far_.phase) {
+    EnterPhase(phase);
+  } else {
+    components_->UsePlan(PlanOfPhase(config_, so_far_.phase, so_far_.phase_began));
+  }
+  components_->PrepareUpdate(so_far_.updates);
+}
+
+// Builds new components around the weights of the network. The checkpoint before it keeps the
+// weights if that fails, and a run that is killed later resumes with the components of its phase.
+void TrainRun::EnterPhase(std::int64_t phase) {
+  if (directory_) SaveCheckpoint();
+  unfinished_.reset();
+  const Span span(Phase::kSetUp);
+  const RunState ended = State();
+  so_far_.phase = phase;
+  so_far_.phase_began = so_far_.updates;
+  pacer_ = UpdatePacer();  // updates of another phase take another time
+  MakeComponents(/*from=*/nullptr, &ended);
+  LogInfo(
+      fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
+                  "again",
+                  so_far_.updates, phase, DescribePhase(config_, phase)));
+  KeepState();
 }
 
 void TrainRun::RunPipelineUpdate() {
@@ -217,6 +252,7 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
       .iterations_done = iterations,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
       .examples = so_far_.examples + of_update * components_->batch_size,
+      .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
@@ -327,8 +363,9 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
+// Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
 void TrainRun::KeepState() {
-  if (!directory_) return;
+  if (!directory_ || !components_) return;
   const Span span(Phase::kKeepState);
   unfinished_ = std::make_unique<const RunState>(CopyOf(State()));
 }
@@ -371,7 +408,7 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_->SyncMetrics();
   if (components_->replay != nullptr) {
-    WriteReplay(directory_->replay(next), *components_->replay, next);
+    WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation,
                   current.counters, config_.train.saves_average() ? current.average : current.model,

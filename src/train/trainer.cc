@@ -64,11 +64,7 @@ class TorchTrainer::Pass final : public TrainPass {
     const std::int64_t iteration = iterations_of_run();
     const Section section("iteration", iteration);
     const Batch batch = NextBatch();
-    stats_.learning_rate = LearningRate(
-        trainer_.optimizer_config_,
-        {.iteration = iteration,
-         .update = update_,
-         .done = trainer_.plan_.Done(iteration, trainer_.config_.iterations_per_update)});
+    stats_.learning_rate = trainer_.LearningRateAt(iteration, update_);
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
     if (trainer_.average_) {
       const Span span(Phase::kOptimizer);
@@ -127,7 +123,7 @@ TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& load
       device_(device),
       config_(config.train),
       optimizer_config_(config.optimizer),
-      plan_(config.train),
+      plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
       stream_(device.MainStream()),
       one_hot_(net.spec().input,
                config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
@@ -135,6 +131,14 @@ TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& load
       optimizer_(net.parameters(), config.optimizer) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
+}
+
+double TorchTrainer::LearningRateAt(std::int64_t iteration, std::int64_t update) const {
+  const std::int64_t per_update = config_.iterations_per_update;
+  const std::int64_t in_phase = iteration - plan_.first_update * per_update;
+  return LearningRate(optimizer_config_, {.iteration = in_phase,
+                                          .update = update - plan_.first_update,
+                                          .done = plan_.updates.Done(in_phase, per_update)});
 }
 
 void TorchTrainer::RefreshTarget() {

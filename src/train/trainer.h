@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "config/config.h"
-#include "config/update_plan.h"
+#include "config/training_phases.h"
 #include "data/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
@@ -27,12 +27,13 @@ class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
-  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts).
+  /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
+  /// matrix products are wrong on this machine (CheckProducts).
   TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config);
 
   /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
-  void UsePlan(const UpdatePlan& plan) { plan_ = plan; }
+  void UsePlan(const PhasePlan& plan) { plan_ = plan; }
 
   void RefreshTarget() override;
   std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override;
@@ -57,6 +58,7 @@ class TorchTrainer final : public Trainer {
  private:
   class Pass;
 
+  double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
   at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
@@ -70,7 +72,7 @@ class TorchTrainer final : public Trainer {
   Device& device_;
   const TrainingConfig config_;
   const OptimizerConfig optimizer_config_;
-  UpdatePlan plan_;
+  PhasePlan plan_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   Optimizer optimizer_;

@@ -65,6 +65,32 @@ class Train(CliTest):
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
         self.assertEqual(second["mode"], "sequential")
 
+    def test_a_phase_is_announced_logged_and_repeated_from_the_saved_config(self):
+        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
+                            "    generate: {target: value_iteration}\n"
+                            "    optimizer: {learning_rate: 5e-5}\n")
+        _, log = self.run_tandem("train", config, "--out", "run")
+        changes = "generate.target=value_iteration, optimizer.learning_rate=5e-05"
+        self.assertIn(f"  phase 1   from update 2: {changes}\n", log)
+        self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
+        self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
+        run = self.folder / "run"
+        phases = [json.loads(line)["phase"] for line in (run / "metrics.jsonl").open()]
+        self.assertEqual(phases, [0, 0, 1, 1])
+        self.run_tandem("train", run / "config.yaml", "--out", "again")
+        self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
+        hashes = [json.loads((self.folder / name / "summary.json").read_text())["weights_sha256"]
+                  for name in ("run", "again", "plain")]
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertNotEqual(hashes[0], hashes[2])
+
+    def test_a_wrong_phase_is_an_error_before_the_run(self):
+        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
+                            "    network: {width: 64}\n")
+        _, error = self.run_tandem("train", config, "--out", "run", code=2)
+        self.assertIn("phased.yaml:7: a phase cannot change `network.width`", error)
+        self.assertFalse((self.folder / "run").exists())
+
     def test_a_network_name_becomes_plain_keys(self):
         config = self.write("named.yaml", SMALL.replace("width: 32, blocks: 1", "name: 24H_1B_bn"))
         self.run_tandem("train", config, "--out", self.folder / "run", "--set",
