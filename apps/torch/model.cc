@@ -111,11 +111,12 @@ void LoadedModel::MakeNet() {
 }
 
 void LoadedModel::Load(const std::filesystem::path& checkpoint) {
-  ResNetFC net(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
+  const std::unique_ptr<Network> net =
+      MakeNetwork(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
   const Checkpoint file(checkpoint);
-  file.LoadModel(net, domain_->spec().identity());
+  file.LoadModel(*net, domain_->spec().identity());
   iterations_ = file.iterations();
-  net_->Load(net);
+  net_->Load(*net);
 }
 
 void LoadedModel::LoadInitial() {
@@ -231,12 +232,12 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
-  ResNetFC net(spec, static_cast<std::uint64_t>(config.seed));
-  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(net, domain->spec().identity());
-  const std::string sha256 = WeightsSha256(StateDictOf(net));
-  net.to(device->torch());
+  const std::unique_ptr<Network> net = MakeNetwork(spec, static_cast<std::uint64_t>(config.seed));
+  Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*net, domain->spec().identity());
+  const std::string sha256 = WeightsSha256(StateDictOf(*net));
+  net->to(device->torch());
   InferenceNet inference_net(spec, config.inference, *device);
-  inference_net.Load(net);
+  inference_net.Load(*net);
   return work({.config = config,
                .network = &inference_net,
                .weights_sha256 = sha256,

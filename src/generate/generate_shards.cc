@@ -136,6 +136,9 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                             "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
       keys.emplace_back(key);
     }
+    if (config.inference.first_layer != FirstLayer::kProduct) {
+      keys.emplace_back("inference.first_layer");
+    }
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {
       keys.emplace_back("inference.threads");

@@ -20,7 +20,7 @@ namespace tandem {
 
 /// Returns the network of a run before its first update: random weights that depend on `seed`, or
 /// those of `network.init_from`. Throws InputError if that checkpoint does not fit.
-std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain);
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain);
 
 /// `Components` holds the objects of a run, in the order of construction. Each member uses only
 /// members above it.
@@ -49,7 +49,7 @@ struct Components {
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
   NetworkSpec network;
-  const std::unique_ptr<ResNetFC> net;
+  const std::unique_ptr<Network> net;
   std::unique_ptr<InferenceNet> target;  // null if no rows are labelled by a network
   std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
   DataLoader loader;
@@ -66,7 +66,7 @@ struct Components {
 
  private:
   bool generates() const { return config.live_rows_of(0) > 0; }
-  std::unique_ptr<ResNetFC> MakeNet(const Checkpoint* from) const;
+  std::unique_ptr<Network> MakeNet(const Checkpoint* from) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
   std::unique_ptr<ShardLoader> MakeShards(const Checkpoint* from) const;
   void MakeGenerator();

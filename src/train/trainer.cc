@@ -114,7 +114,7 @@ class TorchTrainer::Pass final : public TrainPass {
   TrainStats stats_;
 };
 
-TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                            const Config& config)
     : net_(net),
       target_(target),

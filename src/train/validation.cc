@@ -175,7 +175,7 @@ void Validator::GroupStates() {
   }
 }
 
-ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
+ValidationReport Validator::Validate(const Network& net, const StopSignal& stop) {
   net_.Load(net);
   std::vector<std::int64_t> most = validation_set_.lengths;
   for (std::int64_t& length : most) length *= 2;

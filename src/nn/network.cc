@@ -1,0 +1,151 @@
+#include "nn/network.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/eye.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "base/random.h"
+#include "config/network_kinds.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using Kinds = std::map<std::string, NetworkKind, std::less<>>;
+
+Kinds& Registry() {
+  static Kinds registry;
+  return registry;
+}
+
+const NetworkKind& Find(std::string_view name) {
+  const auto found = Registry().find(name);
+  if (found != Registry().end()) return found->second;
+  throw InputError(fmt::format(
+      "`network.kind: {}`: there is no such network in this program; expected one of {}", name,
+      fmt::join(NetworkKindNames(), ", ")));
+}
+
+// The inference copy of kinds without a copy of their own: a module in evaluation mode.
+class ModuleCopy final : public NetworkCopy {
+ public:
+  ModuleCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device)
+      : device_(device),
+        bf16_(config.precision == Precision::kBf16),
+        one_hot_(spec.input, WeightType(config), device),
+        net_(MakeNetwork(spec, /*seed=*/0)) {
+    net_->to(device);
+    net_->eval();
+    for (at::Tensor& parameter : net_->parameters()) parameter.set_requires_grad(false);
+  }
+
+  void Load(const Network& net) override {
+    const StateDict from = StateDictOf(net);
+    const StateDict into = State();
+    for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
+  }
+
+  at::Tensor Forward(const at::Tensor& bytes) const override {
+    const ScopedAutocast autocast(device_.type(), bf16_);
+    return net_->Forward(one_hot_(bytes));
+  }
+
+  StateDict State() const override { return StateDictOf(*net_); }
+
+ private:
+  const c10::Device device_;
+  const bool bf16_;
+  OneHot one_hot_;
+  const std::unique_ptr<Network> net_;
+};
+
+}  // namespace
+
+OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
+    : features_(std::int64_t{layout.positions} * layout.depth),
+      rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}
+
+at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
+  // On a CPU, gathering rows of a small table is five times as fast as comparing with 0..depth-1.
+  return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
+}
+
+std::int64_t Network::NumParameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+StateDict StateDictOf(const torch::nn::Module& module) {
+  StateDict state;
+  for (const auto& item : module.named_parameters(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& item : module.named_buffers(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& child : module.named_children()) {
+    for (auto& [name, tensor] : StateDictOf(*child.value())) {
+      state.emplace_back(child.key() + "." + name, tensor);
+    }
+  }
+  return state;
+}
+
+void RegisterNetwork(std::string name, NetworkKind kind) {
+  AddNetworkKindName(name);
+  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(kind));
+  if (!is_new) throw Error(fmt::format("two networks are registered as '{}'", at->first));
+}
+
+NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
+  NetworkSpec spec{.input = domain.input,
+                   .layers = config,
+                   .outputs = config.head == Head::kV ? 1 : domain.num_actions(),
+                   .board = domain.board};
+  const NetworkKind& kind = Find(config.kind);
+  const std::string refusal = kind.refusal != nullptr ? kind.refusal(spec) : "";
+  if (refusal.empty()) return spec;
+  throw InputError(
+      fmt::format("`network.kind: {}`, `domain.name: {}`: {}", config.kind, domain.name, refusal));
+}
+
+std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed) {
+  return Find(spec.layers.kind).make(spec, seed);
+}
+
+NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }
+
+std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
+                                             c10::Device device) {
+  const NetworkKind& kind = Find(spec.layers.kind);
+  if (kind.make_copy != nullptr) return kind.make_copy(spec, config, device);
+  return std::make_unique<ModuleCopy>(spec, config, device);
+}
+
+at::Generator InitialWeights(std::uint64_t seed) {
+  Random random(seed, Purpose::kInitialWeights);
+  return at::make_generator<at::CPUGeneratorImpl>(random.Next());
+}
+
+void DrawWeights(at::Tensor& weight, at::Tensor& bias, std::int64_t inputs,
+                 at::Generator& generator) {
+  const c10::NoGradGuard no_grad;
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  weight.uniform_(-bound, bound, generator);
+  bias.uniform_(-bound, bound, generator);
+}
+
+at::ScalarType WeightType(const InferenceConfig& config) {
+  return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+}  // namespace tandem
