@@ -183,13 +183,15 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kBf16, "bf16"},
 });
 
-/// inference.first_layer
+/// train.first_layer, inference.first_layer
 enum class FirstLayer { kProduct, kGather, kAuto };
 inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
     {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
     {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
     {FirstLayer::kAuto, "auto",
-     "gather on a CPU if each position of the input has at least 4 values, otherwise product"},
+     "gather on a CPU if each position of the input has many values (from 16 in training and from "
+     "4 "
+     "in inference), otherwise product"},
 });
 
 /// search.method

@@ -121,6 +121,7 @@ struct TrainingConfig {
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+  FirstLayer first_layer = FirstLayer::kProduct;
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }

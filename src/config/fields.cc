@@ -264,6 +264,10 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.train.threads, 1, 1024}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
+      ChoiceKey("train.first_layer",
+                "How training computes the first layer of resnet_fc. The choices differ by "
+                "rounding.",
+                c.train.first_layer, kFirstLayers),
 
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "
@@ -286,10 +290,11 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.inference.threads, 1, 1024}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
                 c.inference.precision, kPrecisions),
-      ChoiceKey("inference.first_layer",
-                "How resnet_fc's inference copy computes its first layer. The estimates differ by "
-                "rounding.",
-                c.inference.first_layer, kFirstLayers),
+      ChoiceKey(
+          "inference.first_layer",
+          "How the inference copy computes the first layer of resnet_fc. The choices differ by "
+          "rounding.",
+          c.inference.first_layer, kFirstLayers),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
       {"search.beam_width",

@@ -189,10 +189,12 @@ void CheckRefresh(const Config& c, const Reject& reject) {
 
 // Checks the keys that not every kind of network supports.
 void CheckNetworkKind(const Config& c, const Reject& reject) {
-  reject(c.network.kind != kResNetFc && c.inference.first_layer == FirstLayer::kGather,
+  reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
          "inference.first_layer", "network.kind",
-         "only resnet_fc's first layer can be gathered. Set inference.first_layer to auto or "
-         "product.");
+         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product.");
+  reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
+         "train.first_layer", "network.kind",
+         "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");

@@ -1,5 +1,6 @@
 #include "nn/resnet_fc.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/layer_norm.h>
@@ -104,8 +105,9 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
   }
 }
 
-at::Tensor Dense::operator()(const at::Tensor& x) {
-  const at::Tensor y = at::linear(x, weight, bias);
+at::Tensor Dense::operator()(const at::Tensor& x) { return Normalise(at::linear(x, weight, bias)); }
+
+at::Tensor Dense::Normalise(const at::Tensor& y) {
   if (norm != Norm::kBatch) return NormaliseRows(norm, y, norm_weight, norm_bias);
   return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
                         kMomentum, kEpsilon, /*cudnn_enabled=*/true);
@@ -147,9 +149,29 @@ ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) 
 }
 
 at::Tensor ResNetFC::Forward(const at::Tensor& features) {
-  const auto layer = [this](std::size_t i, const at::Tensor& x) { return (*layers_[i])(x); };
-  const at::Tensor hidden = ResNetHidden(spec().layers, features, layer);
-  const ScopedAutocast full_precision(features.device().type(), /*enabled=*/false);
+  return ForwardFrom(features, *layers_.front());
+}
+
+// Autocast knows nothing of sums of rows, so their type is changed here.
+at::Tensor ResNetFC::ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) {
+  Dense& first = *layers_.front();
+  const c10::DeviceType device = bytes.device().type();
+  const at::ScalarType type = at::autocast::is_autocast_enabled(device)
+                                  ? at::autocast::get_autocast_dtype(device)
+                                  : first.weight.scalar_type();
+  return ForwardFrom(bytes, [&](const at::Tensor& x) {
+    const at::Tensor y = gathered(x, first.weight.t().contiguous()) + first.bias;
+    return first.Normalise(y.to(type));
+  });
+}
+
+template <class First>
+at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
+  const auto layer = [&](std::size_t i, const at::Tensor& x) {
+    return i == 0 ? first_layer(x) : (*layers_[i])(x);
+  };
+  const at::Tensor hidden = ResNetHidden(spec().layers, input, layer);
+  const ScopedAutocast full_precision(input.device().type(), /*enabled=*/false);
   return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 

@@ -53,6 +53,9 @@ class Dense final : public torch::nn::Module {
   /// (n, in) -> (n, out)
   at::Tensor operator()(const at::Tensor& x);
 
+  /// Normalises (n, out), the result of the linear layer.
+  at::Tensor Normalise(const at::Tensor& y);
+
   at::Tensor weight, bias;               ///< (out, in) and (out)
   at::Tensor norm_weight, norm_bias;     ///< (out), undefined without; RMSNorm has no norm_bias
   at::Tensor running_mean, running_var;  ///< (out), defined for batch normalisation only
@@ -82,6 +85,7 @@ class ResNetFC final : public Network {
   /// the output layer still runs in the precision of its weights: in bf16, outputs near 20 would be
   /// multiples of 1/8.
   at::Tensor Forward(const at::Tensor& features) override;
+  at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) override;
 
   /// The layers, in the order of LayerShapes.
   const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
@@ -89,6 +93,10 @@ class ResNetFC final : public Network {
   static NetworkCost CostOf(const NetworkSpec& spec);
 
  private:
+  // `first_layer(input)` applies the first layer.
+  template <class First>
+  at::Tensor ForwardFrom(const at::Tensor& input, First&& first_layer);
+
   std::vector<std::shared_ptr<Dense>> layers_;
 };
 

@@ -1,40 +1,11 @@
 #include "nn/resnet_fc_copy.h"
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/embedding_bag.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
 #include "tandem/error.h"
 
 namespace tandem {
-
-GatheredFeatures::GatheredFeatures(InputLayout layout, c10::Device device)
-    : first_(at::arange(0, std::int64_t{layout.positions} * layout.depth, layout.depth,
-                        at::TensorOptions().dtype(at::kInt))
-                 .to(device)) {}
-
-at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tensor& matrix) const {
-  // LibTorch has vectorised kernels for sums of rows on all cores (FBGEMM on a CPU).
-  const at::Tensor features = bytes.to(at::kInt).add_(first_);
-  const at::Tensor begins = at::arange(0, features.numel(), first_.numel(), features.options());
-  constexpr std::int64_t kSum = 0;
-  return std::get<0>(at::embedding_bag(matrix, features.view(-1), begins,
-                                       /*scale_grad_by_freq=*/false, kSum));
-}
-
-bool GathersFirstLayer(const InferenceConfig& config, InputLayout layout, c10::Device device) {
-  constexpr int kFewestValues = 4;
-  switch (config.first_layer) {
-    case FirstLayer::kProduct:
-      return false;
-    case FirstLayer::kGather:
-      return true;
-    case FirstLayer::kAuto:
-      return device.is_cpu() && layout.depth >= kFewestValues;
-  }
-  return false;
-}
 
 ResNetFCCopy::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
     : name(shape.name), norm(shape.norm) {
@@ -73,7 +44,7 @@ at::Tensor ResNetFCCopy::Layer::Normalise(const at::Tensor& y) const {
 ResNetFCCopy::ResNetFCCopy(const NetworkSpec& spec, const InferenceConfig& config,
                            c10::Device device)
     : config_(spec.layers), type_(WeightType(config)), one_hot_(spec.input, type_, device) {
-  const bool gathers = GathersFirstLayer(config, spec.input, device);
+  const bool gathers = GathersInInference(config, spec.input, device);
   const std::vector<LayerShape> shapes = LayerShapes(spec);
   for (const LayerShape& shape : shapes) {
     // The output layer is always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and
@@ -97,7 +68,7 @@ void ResNetFCCopy::Load(const Network& net) {
   for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*resnet->layers()[i]);
 }
 
-at::Tensor ResNetFCCopy::FirstLayer(const at::Tensor& bytes) const {
+at::Tensor ResNetFCCopy::ApplyFirst(const at::Tensor& bytes) const {
   const Layer& first = layers_.front();
   if (!gathered_) return first(one_hot_(bytes));
   return first.Normalise((*gathered_)(bytes, first.weight.t()).add_(first.bias)).to(type_);
@@ -106,7 +77,7 @@ at::Tensor ResNetFCCopy::FirstLayer(const at::Tensor& bytes) const {
 at::Tensor ResNetFCCopy::Forward(const at::Tensor& bytes) const {
   const at::Tensor hidden =
       ResNetHidden(config_, bytes, [this](std::size_t i, const at::Tensor& x) {
-        return i == 0 ? FirstLayer(x) : layers_[i](x);
+        return i == 0 ? ApplyFirst(x) : layers_[i](x);
       });
   return layers_.back()(hidden.to(at::kFloat));
 }

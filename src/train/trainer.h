@@ -69,6 +69,7 @@ class TorchTrainer final : public Trainer {
   UpdatePlan plan_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
+  std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

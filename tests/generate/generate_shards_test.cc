@@ -255,12 +255,23 @@ TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
   EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
 }
 
+TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
+  Config config = Puzzle8Config();
+  config.device = "cpu";
+  config.generate.target = Target::kValueIteration;
+  config.inference.first_layer = FirstLayer::kGather;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
+  EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
+}
+
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
   // A new config key must be in the spec or in this list.
-  // The ball's keys are in it only if there is a ball, so that older sets stay valid.
+  // The ball's keys are in it only if there is a ball, and the first layer's only if it is not a
+  // product, so that older sets stay valid.
   std::set<std::string> others = {"generate.target", "generate.workers", "generate.ball_radius",
-                                  "generate.anchor_share"};
+                                  "generate.anchor_share", "inference.first_layer"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }
