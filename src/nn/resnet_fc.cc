@@ -180,7 +180,8 @@ NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
           .activations = NumActivations(spec),
           .activations_at_once = NumActivationsAtOnce(spec),
           .evaluation_flop = EvaluationFlop(spec),
-          .training_flop = TrainingFlop(spec)};
+          .training_flop = TrainingFlop(spec),
+          .first_layer_flop = 2 * Weights(LayerShapes(spec).front())};
 }
 
 TANDEM_REGISTER_NETWORK(resnet_fc, {.make =

@@ -398,7 +398,15 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 
 double TrainRun::ProductFlop() const {
   const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
-  const NetworkCost cost = CostOf(components_->network);
+  const NetworkSpec& network = components_->network;
+  NetworkCost cost = CostOf(network);
+  // A gathered first layer is no product.
+  if (GathersInTraining(config_.train, network.input, device_->torch())) {
+    cost.training_flop -= 2 * cost.first_layer_flop;
+  }
+  if (GathersInInference(config_.inference, network.input, device_->torch())) {
+    cost.evaluation_flop -= cost.first_layer_flop;
+  }
   return rows(trained_rows_) * cost.training_flop +
          rows(evaluated_rows_ + components_->NumEvaluated()) * cost.evaluation_flop;
 }

@@ -193,6 +193,11 @@ TEST(Puzzle, StepBackMustReturnAnAction) {
             start + "returned 65536, expected an action, from 0 to 2");
 }
 
+TEST(Puzzle, SpecHasTheBoardIfTheStructHasOne) {
+  EXPECT_FALSE(PuzzleDomain<Lamps>("lamps").spec().board.has_value());
+  EXPECT_EQ(PuzzleDomain<LampsInAColumn>("lamps").spec().board->rows, 3);
+}
+
 TEST(Puzzle, IdentityContainsTheVersionIfTheStructHasOne) {
   EXPECT_EQ(PuzzleDomain<Lamps>("lamps").spec().identity(), "lamps");
   EXPECT_EQ(PuzzleDomain<LampsOfVersionTwo>("lamps").spec().identity(), "lamps@2");
