@@ -178,6 +178,12 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
   return std::make_unique<ModuleCopy>(spec, config, device);
 }
 
+// Autocast converts the weights of a module in fp32 for each evaluation.
+std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
+  const bool has_copy = Find(spec.layers.kind).make_copy != nullptr;
+  return has_copy && config.precision == Precision::kBf16 ? 2 : 4;
+}
+
 at::Generator InitialWeights(std::uint64_t seed) {
   Random random(seed, Purpose::kInitialWeights);
   return at::make_generator<at::CPUGeneratorImpl>(random.Next());

@@ -171,6 +171,9 @@ NetworkCost CostOf(const NetworkSpec& spec);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
                                              c10::Device device);
 
+/// About how many bytes each parameter takes in an inference copy.
+std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);
+
 /// The generator of the initial weights of a network.
 at::Generator InitialWeights(std::uint64_t seed);
 

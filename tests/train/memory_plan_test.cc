@@ -33,6 +33,9 @@ TEST(MemoryPlan, CountsTheParametersOfAConvolutionalNetwork) {
   const auto domain = MakeDomain(config.domain.full_name());
   const auto net = MakeNetwork(NetworkFor(config.network, domain->spec()), 1);
   EXPECT_EQ(PlanFor(yaml).parameters, net->NumParameters());
+  // Its inference copies are in fp32, whatever the precision of the convolutions.
+  EXPECT_EQ(PlanFor(yaml + "\ninference: {precision: bf16}").network,
+            PlanFor(yaml + "\ninference: {precision: fp32}").network);
 }
 
 TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
