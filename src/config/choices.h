@@ -80,8 +80,8 @@ inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>(
      "the states that such a search expands when it starts from the end of a random walk"},
 });
 
-/// network.kind: the networks that come with Tandem. Programs can register more (nn/network.h), so
-/// a kind is a name and not an enum value.
+/// network.kind: the networks that come with Tandem. Each registers itself under its name
+/// (nn/network.h). Programs can register more, so a kind is a name and not an enum value.
 struct NetworkKindRow {
   std::string_view name, meaning;
 };
@@ -189,9 +189,8 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
     {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
     {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
     {FirstLayer::kAuto, "auto",
-     "gather on a CPU if each position of the input has many values (from 16 in training and from "
-     "4 "
-     "in inference), otherwise product"},
+     "gather on a CPU if each position of the input has many values (at least 16 in training, 4 in "
+     "inference), otherwise product"},
 });
 
 /// search.method

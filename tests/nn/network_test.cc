@@ -99,6 +99,14 @@ TEST(NetworkRegistry, UnknownNameErrorListsTheKnownNames) {
                                               HasSubstr("resnet_fc, resnet_2d, linear_of_test"))));
 }
 
+TEST(NetworkRegistry, EveryKindThatConfigsCanNameIsRegistered) {
+  for (const NetworkKindRow& row : kNetworkKinds) {
+    NetworkSpec spec = BoardSpec();
+    spec.layers.kind = row.name;
+    EXPECT_EQ(MakeNetwork(spec, 1)->NumParameters(), CostOf(spec).parameters) << row.name;
+  }
+}
+
 TEST(NetworkRegistry, RejectsANameThatIsAlreadyRegistered) {
   EXPECT_THROW(RegisterNetwork("resnet_fc", kLinear), Error);
 }
