@@ -9,6 +9,7 @@
 
 #include "nn/inference_net.h"
 #include "nn/products.h"
+#include "nn/resnet_fc.h"
 #include "tandem/error.h"
 #include "train/trainer.h"
 

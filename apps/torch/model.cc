@@ -111,11 +111,12 @@ void LoadedModel::MakeNet() {
 }
 
 void LoadedModel::Load(const std::filesystem::path& checkpoint) {
-  ResNetFC net(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
+  const std::unique_ptr<Network> net =
+      MakeNetwork(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
   const Checkpoint file(checkpoint);
-  file.LoadModel(net, domain_->spec().identity());
+  file.LoadModel(*net, domain_->spec().identity());
   iterations_ = file.iterations();
-  net_->Load(net);
+  net_->Load(*net);
 }
 
 void LoadedModel::LoadInitial() {
@@ -232,7 +233,7 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
-  const std::unique_ptr<ResNetFC> net = MakeInitialNet(config, domain->spec());
+  const std::unique_ptr<Network> net = MakeInitialNet(config, domain->spec());
   const std::string sha256 = WeightsSha256(StateDictOf(*net));
   net->to(device->torch());
   InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);

@@ -31,6 +31,7 @@ DomainSpec Spec(int size) {
               "walker, . goal, + both",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = kKinds},
+          .board = BoardShape{.rows = size, .columns = size},
           .action_names = {"u", "d", "l", "r", "ul", "ur", "dl", "dr"},
           .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
           .action_costs = {1, 1, 1, 1, kDiagonal, kDiagonal, kDiagonal, kDiagonal},

@@ -24,7 +24,8 @@ DomainSpec Spec(int size) {
                       "Lights Out; a state is the cells row by row, 1 for lit; a move is the "
                       "number of the cell pressed, from 0",
                   .state_size = size * size,
-                  .input = {.positions = size * size, .depth = 2}};
+                  .input = {.positions = size * size, .depth = 2},
+                  .board = BoardShape{.rows = size, .columns = size}};
   for (int cell = 0; cell < size * size; ++cell) {
     spec.action_names.push_back(std::to_string(cell));
     spec.inverse_actions.push_back(static_cast<Action>(cell));

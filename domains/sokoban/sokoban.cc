@@ -26,6 +26,7 @@ DomainSpec Spec(int size) {
               "box, . goal, + and * player and box on a goal",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = kKinds},
+          .board = BoardShape{.rows = size, .columns = size},
           .action_names = {"u", "d", "l", "r"},
           .masks_actions = true,
           .per_problem_goals = true,

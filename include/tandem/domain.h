@@ -25,6 +25,13 @@ struct InputLayout {
   int depth = 0;
 };
 
+/// BoardShape says that the positions of an InputLayout are the cells of a board: position p is the
+/// cell in row p / columns and column p % columns.
+struct BoardShape {
+  int rows = 0;
+  int columns = 0;
+};
+
 /// DomainSpec holds the constant properties of a puzzle.
 struct DomainSpec {
   std::string name;     ///< letters, digits and '_'; NAME:ARGUMENT if the puzzle has a parameter
@@ -33,6 +40,7 @@ struct DomainSpec {
                         ///< or a hash of the file that defines the puzzle; may be empty
   int state_size = 0;   ///< bytes per state
   InputLayout input;
+  std::optional<BoardShape> board;  ///< if the input is a board, which some networks need
 
   std::vector<std::string> action_names;  ///< one per action; solutions are written in them
   std::vector<Action> inverse_actions;    ///< one per action: if action a applies,

@@ -19,6 +19,8 @@
 //     static constexpr const char* kVersion           a version, such as "2"; change it when moves,
 //                                                     costs or goal change, so that networks and
 //                                                     examples of the old puzzle are rejected
+//     static constexpr BoardShape kBoard              {.rows = R, .columns = C} if the state is the
+//                                                     R x C cells of a board, row by row
 //     std::string ActionName(int action)              one word; default: the action's number
 //     float Cost(int action)                          above 0; default: 1
 //     State Goal(std::uint64_t seed)                  the goal of a problem, chosen by `seed`
@@ -201,6 +203,7 @@ class PuzzleDomain final : public Domain {
                     .per_problem_goals = kPerProblemGoals};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
     if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
+    if constexpr (requires { P::kBoard; }) spec.board = P::kBoard;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {
         spec.action_names.push_back(kPuzzle.ActionName(a));

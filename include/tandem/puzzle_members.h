@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/domain.h"
 #include "tandem/picture.h"
 
 namespace tandem::puzzle_members {
@@ -20,7 +21,7 @@ namespace tandem::puzzle_members {
 /// common misspellings of the optional members.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
-  void kSummary(), kVersion();
+  void kSummary(), kVersion(), kBoard();
   void Encode(), Expand(), Mask(), MoveGoals();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
@@ -133,6 +134,13 @@ struct Checked {
           },
       "the puzzle's kVersion is not a string: expected `static constexpr const char* kVersion`, "
       "such as \"2\"");
+  static_assert(
+      !requires { P::kBoard; } ||
+          requires {
+            { P::kBoard } -> std::convertible_to<BoardShape>;
+          },
+      "the puzzle's kBoard is not a shape: expected `static constexpr BoardShape kBoard`, such as "
+      "{.rows = 4, .columns = 4}");
 
   TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);
   TANDEM_PUZZLE_MISSPELLING(action_name, ActionName);

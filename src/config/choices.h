@@ -123,6 +123,19 @@ inline constexpr auto kBackups = std::to_array<Choice<Backup>>({
      "the same as one_step"},
 });
 
+/// network.kind: the networks that come with Tandem. Each registers itself under its name
+/// (nn/network.h). Programs can register more, so a kind is a name and not an enum value.
+struct NetworkKindRow {
+  std::string_view name, meaning;
+};
+inline constexpr std::string_view kResNetFc = "resnet_fc";
+inline constexpr std::string_view kResNet2d = "resnet_2d";
+inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
+    {kResNetFc, "residual blocks of linear layers, for every puzzle"},
+    {kResNet2d,
+     "residual blocks of 3x3 convolutions, then a hidden linear layer, for puzzles on a board"},
+});
+
 /// network.head
 enum class Head { kV, kQ, kPolicy, kVp, kQIn };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
@@ -228,6 +241,16 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
     {Precision::kFp32, "fp32"},
     {Precision::kBf16, "bf16"},
+});
+
+/// train.first_layer, inference.first_layer
+enum class FirstLayer { kProduct, kGather, kAuto };
+inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
+    {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
+    {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
+    {FirstLayer::kAuto, "auto",
+     "gather on a CPU if each position of the input has many values (at least 16 in training, 4 in "
+     "inference), otherwise product"},
 });
 
 /// search.method

@@ -93,10 +93,12 @@ struct MemoryConfig {
 
 struct NetworkConfig {
   std::string name;  ///< empty in a config that was read: ParseConfig sets the keys it stands for
+  std::string kind{kResNetFc};
   Head head = Head::kV;
   std::int64_t stem_width = 0;
   std::int64_t width = 256;
   std::int64_t blocks = 2;
+  std::int64_t channels = 32;
   Norm norm = Norm::kLayer;
   Activation activation = Activation::kRelu;
   std::string init_from;
@@ -138,6 +140,7 @@ struct TrainingConfig {
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+  FirstLayer first_layer = FirstLayer::kProduct;
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
@@ -155,6 +158,7 @@ struct InferenceConfig {
   std::int64_t batch_size = 4096;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+  FirstLayer first_layer = FirstLayer::kProduct;
 };
 
 struct SearchConfig {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/network_kinds.h"
 
 namespace tandem {
 
@@ -186,16 +187,20 @@ std::vector<Field> FieldsOf(Config& c) {
        "none. Without H the width is 1000, and without B there are 4 blocks. A run saves the keys "
        "that the name stands for.",
        NullTextField{&c.network.name, "a name such as 1000H_4B_bn, or null"}},
+      {"network.kind", ExplainChoices("", kNetworkKinds),
+       TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
+                 &IsNetworkKind}},
       ChoiceKey("network.head", "", c.network.head, kHeads),
       {"network.stem_width",
        "Width of an extra first layer before the residual blocks. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
-      {"network.width", "Width of the residual blocks.", IntField{&c.network.width, 1, 1 << 20},
-       kTryFirst},
-      {"network.blocks", "Number of residual blocks, each with two linear layers.",
+      {"network.width", "Width of the residual blocks; of resnet_2d, width of its linear layer.",
+       IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
+      {"network.blocks", "Number of residual blocks, each with two layers.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
-      ChoiceKey("network.norm", "Normalisation after each hidden linear layer.", c.network.norm,
-                kNorms),
+      {"network.channels", "Number of channels of each convolution of resnet_2d.",
+       IntField{&c.network.channels, 1, 1 << 16}},
+      ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
       {"network.init_from",
@@ -288,6 +293,10 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.train.threads, 1, 1024}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
+      ChoiceKey("train.first_layer",
+                "How training computes the first layer of resnet_fc. The choices differ by "
+                "rounding.",
+                c.train.first_layer, kFirstLayers),
 
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "
@@ -310,6 +319,11 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.inference.threads, 1, 1024}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
                 c.inference.precision, kPrecisions),
+      ChoiceKey(
+          "inference.first_layer",
+          "How the inference copy computes the first layer of resnet_fc. The choices differ by "
+          "rounding.",
+          c.inference.first_layer, kFirstLayers),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
       {"search.beam_width",

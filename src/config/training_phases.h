@@ -12,7 +12,7 @@ namespace tandem {
 
 /// The keys that a phase may change, for messages.
 inline constexpr std::string_view kPhaseKeys =
-    "generate (except workers and chunk_rows), optimizer, pipeline.refresh, "
+    "generate (except workers, chunk_rows and paths), optimizer, pipeline.refresh, "
     "pipeline.refresh_every, pipeline.refresh_margin, pipeline.loss_thresh, train.loss and "
     "train.huber_delta";
 

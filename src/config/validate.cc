@@ -281,6 +281,26 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the target value_iteration or capped_value_iteration.");
 }
 
+// Checks the keys that not every kind of network supports.
+void CheckNetworkKind(const Config& c, const Reject& reject) {
+  reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
+         "inference.first_layer", "network.kind",
+         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product.");
+  reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
+         "train.first_layer", "network.kind",
+         "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
+  if (c.network.kind != kResNet2d) return;
+  reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
+         "the stem is a linear layer of resnet_fc. Remove network.stem_width.");
+  reject(c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms, "network.norm",
+         "network.kind",
+         "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
+         "batch or none.");
+  reject(c.optimizer.name == OptimizerKind::kMuon, "optimizer.name", "network.kind",
+         "muon works on the linear layers between the first and the last, and resnet_2d has none "
+         "there. Set optimizer.name to adamw.");
+}
+
 void CheckMuon(const Config& c, const Reject& reject) {
   if (c.optimizer.name != OptimizerKind::kMuon) return;
   reject(c.network.blocks == 0 && c.network.stem_width == 0, "optimizer.name", "network.blocks",
@@ -331,9 +351,10 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead,
-                           CheckPolicy, CheckPaths, CheckBalls, CheckData, CheckTraining,
-                           CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+  for (const auto check :
+       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
+        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckMuon,
+        CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

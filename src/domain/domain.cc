@@ -23,6 +23,13 @@ void Check(const DomainSpec& spec) {
   if (spec.state_size <= 0) fail("state_size must be at least 1");
   if (spec.input.positions <= 0) fail("input.positions must be at least 1");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
+  if (const auto& board = spec.board) {
+    if (board->rows <= 0 || board->columns <= 0 ||
+        std::int64_t{board->rows} * board->columns != spec.input.positions) {
+      fail(fmt::format("board of {} x {} cells, expected as many cells as input.positions, {}",
+                       board->rows, board->columns, spec.input.positions));
+    }
+  }
   if (spec.action_names.empty()) fail("it has no actions");
   constexpr std::size_t kMaxActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
   if (spec.action_names.size() > kMaxActions) {

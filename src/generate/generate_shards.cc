@@ -150,6 +150,9 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
     if (generate.balance_steps) keys.emplace_back("generate.balance_steps");
     if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
     if (generate.hindsight) keys.emplace_back("generate.hindsight");
+    if (config.inference.first_layer != FirstLayer::kProduct) {
+      keys.emplace_back("inference.first_layer");
+    }
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {
       keys.emplace_back("inference.threads");

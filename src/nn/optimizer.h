@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 
 namespace tandem {
 

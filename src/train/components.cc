@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-std::vector<std::string> ParameterNames(const ResNetFC& net) {
+std::vector<std::string> ParameterNames(const Network& net) {
   std::vector<std::string> names;
   for (const auto& item : net.named_parameters()) names.push_back(item.key());
   return names;
@@ -39,8 +39,8 @@ std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(c
 
 }  // namespace
 
-std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain) {
-  auto net = std::make_unique<ResNetFC>(NetworkFor(config.network, domain), SeedOf(config));
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain) {
+  auto net = MakeNetwork(NetworkFor(config.network, domain), SeedOf(config));
   if (!config.network.init_from.empty()) {
     Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*net, domain.identity());
   }
@@ -104,11 +104,10 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
                                           : TargetState{});
 }
 
-std::unique_ptr<ResNetFC> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
+std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
   if (from != nullptr) from->CheckDomain(domain->spec().identity());
-  auto made = from == nullptr && ended == nullptr
-                  ? MakeInitialNet(config, domain->spec())
-                  : std::make_unique<ResNetFC>(network, SeedOf(config));
+  auto made = from == nullptr && ended == nullptr ? MakeInitialNet(config, domain->spec())
+                                                  : MakeNetwork(network, SeedOf(config));
   made->to(device->torch());
   made->train();
   return made;

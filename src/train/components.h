@@ -21,7 +21,7 @@ namespace tandem {
 
 /// Returns the network of a run before its first update, with random weights that depend on `seed`,
 /// or with the weights of `network.init_from`. Throws InputError if that checkpoint does not fit.
-std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain);
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain);
 
 /// Checks that the puzzle of `run` can do what the phases after phase `current` ask for, so that
 /// none of them fails once it begins. Builds their generators, with their balls around the goal,
@@ -61,7 +61,7 @@ struct Components {
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
   NetworkSpec network;
-  const std::unique_ptr<ResNetFC> net;
+  const std::unique_ptr<Network> net;
   std::unique_ptr<InferenceNet> target;  // null if no rows are labelled by a network
   std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
   DataLoader loader;
@@ -78,7 +78,7 @@ struct Components {
 
  private:
   bool generates() const { return config.live_rows_of(0) > 0; }
-  std::unique_ptr<ResNetFC> MakeNet(const Checkpoint* from, const RunState* ended) const;
+  std::unique_ptr<Network> MakeNet(const Checkpoint* from, const RunState* ended) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
   std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position) const;
   void MakeGenerator();

@@ -20,7 +20,7 @@
 #include "generate/q_learning.h"
 #include "generate/search_tree.h"
 #include "nn/inference_net.h"
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 #include "search/astar.h"
 #include "search/ball.h"
 #include "search/expander.h"
@@ -176,14 +176,16 @@ void Planner::PlanNetworks() {
   const std::int64_t copied_before_an_update = kept;
   const std::int64_t copied_target = needs_network() ? 1 : 0;
   const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
-  const NetworkSpec network = NetworkFor(config_.network, spec_);
-  plan_.parameters = NumParameters(network);
+  const NetworkSpec spec = NetworkFor(config_.network, spec_);
+  const NetworkCost network = CostOf(spec);
+  plan_.parameters = network.parameters;
   plan_.network = plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
-                                      (num_inference_nets() + copied_target) * bytes_per_number);
+                                      (num_inference_nets() + copied_target) *
+                                          CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
-      NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+      network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
   plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *
-                                NumActivationsAtOnce(network) * bytes_per_number;
+                                network.activations_at_once * bytes_per_number;
 }
 
 void Planner::PlanPlaces() {

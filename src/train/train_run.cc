@@ -334,7 +334,7 @@ void TrainRun::Validate() {
   if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
     if (directory_) {
       if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-      WriteCheckpoint(directory_->best(), domain_identity(), config_.network.activation, Counters(),
+      WriteCheckpoint(directory_->best(), domain_identity(), config_.network, Counters(),
                       StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
     }
     so_far_.best = report;
@@ -374,8 +374,8 @@ void TrainRun::KeepNetworkIfDue() const {
   const std::int64_t every = config_.checkpoint.keep_every;
   if (every == 0 || so_far_.updates % every != 0) return;
   const Span span(Phase::kCheckpoint);
-  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network.activation,
-                  Counters(), StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
+  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network, Counters(),
+                  StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.
@@ -410,9 +410,8 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation,
-                  current.counters, config_.train.saves_average() ? current.average : current.model,
-                  &resume);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
+                  config_.train.saves_average() ? current.average : current.model, &resume);
   since_saved_ = Stopwatch();
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
 }
@@ -436,8 +435,17 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 
 double TrainRun::ProductFlop() const {
   const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
-  return rows(trained_rows_) * TrainingFlop(components_->network) +
-         rows(evaluated_rows_ + components_->NumEvaluated()) * EvaluationFlop(components_->network);
+  const NetworkSpec& network = components_->network;
+  NetworkCost cost = CostOf(network);
+  // A gathered first layer is no product.
+  if (GathersInTraining(config_.train, network.input, device_->torch())) {
+    cost.training_flop -= 2 * cost.first_layer_flop;
+  }
+  if (GathersInInference(config_.inference, network.input, device_->torch())) {
+    cost.evaluation_flop -= cost.first_layer_flop;
+  }
+  return rows(trained_rows_) * cost.training_flop +
+         rows(evaluated_rows_ + components_->NumEvaluated()) * cost.evaluation_flop;
 }
 
 std::optional<ProductReport> TrainRun::MeasureProducts() const {

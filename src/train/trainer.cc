@@ -115,7 +115,7 @@ class TorchTrainer::Pass final : public TrainPass {
   TrainStats stats_;
 };
 
-TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                            const Config& config)
     : net_(net),
       target_(target),
@@ -130,6 +130,9 @@ TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& load
                device.torch()),
       optimizer_(net.parameters(), config.optimizer) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
+  if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
+    gathered_.emplace(net_.spec().input, device_.torch());
+  }
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
 
@@ -183,7 +186,8 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
   at::Tensor outputs;
   {
     const ScopedAutocast autocast(device_.torch().type(), config_.precision == Precision::kBf16);
-    outputs = net_.Forward(one_hot_(batch.inputs));
+    outputs = gathered_ ? net_.ForwardGathered(batch.inputs, *gathered_)
+                        : net_.Forward(one_hot_(batch.inputs));
   }
   if (!batch.weights.defined()) return LossOf(outputs, batch.targets, at::Reduction::Mean);
   const at::Tensor losses = LossOf(outputs, batch.targets, at::Reduction::None);

@@ -11,8 +11,8 @@
 #include "data/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
+#include "nn/network.h"
 #include "nn/optimizer.h"
-#include "nn/resnet_fc.h"
 #include "nn/weight_average.h"
 #include "train/modes.h"
 
@@ -29,7 +29,7 @@ class TorchTrainer final : public Trainer {
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
   /// matrix products are wrong on this machine (CheckProducts).
-  TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+  TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config);
 
   /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
@@ -44,13 +44,13 @@ class TorchTrainer final : public Trainer {
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   const Optimizer& optimizer() const { return optimizer_; }
-  const ResNetFC& net() const { return net_; }
+  const Network& net() const { return net_; }
 
   /// The moving average of the weights; null if the run keeps none (`train.ema_decay`).
   const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
 
   /// The network that the run validates and saves: the trained one or its average.
-  const ResNetFC& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
+  const Network& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
 
   /// The number of steps that this object has done.
   std::int64_t num_steps() const { return num_steps_; }
@@ -66,7 +66,7 @@ class TorchTrainer final : public Trainer {
   at::Tensor LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
                          at::Reduction::Reduction reduction) const;
 
-  ResNetFC& net_;
+  Network& net_;
   InferenceNet* target_;
   DataLoader& loader_;
   Device& device_;
@@ -75,6 +75,7 @@ class TorchTrainer final : public Trainer {
   PhasePlan plan_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
+  std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

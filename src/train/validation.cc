@@ -175,7 +175,7 @@ void Validator::GroupStates() {
   }
 }
 
-ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
+ValidationReport Validator::Validate(const Network& net, const StopSignal& stop) {
   net_.Load(net);
   std::vector<std::int64_t> max_steps = validation_set_.lengths;
   for (std::int64_t& steps : max_steps) steps *= 2;

@@ -110,6 +110,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static constexpr const char* kRule = \"2\";": "expected kVersion",
             "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
             "static constexpr int kVersion = 2;": "kVersion is not a string",
+            "static constexpr int kBoard = 2;": "kBoard is not a shape",
             "static State DrawGoal(std::uint64_t) { return {}; }":
                 "expected `State Goal(std::uint64_t seed)`",
         }

@@ -114,6 +114,20 @@ class Train(CliTest):
                                    code=2)
         self.assertIn("trained with `network.activation: silu`, expected relu", error)
 
+    def test_convolutions_train_on_a_board_only(self):
+        convolutions = ("--set", "network.kind=resnet_2d", "--set", "network.norm=batch", "--set",
+                        "network.channels=8")
+        run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3",
+                               *convolutions)
+        self.assertIn("  kind: resnet_2d\n", (run / "config.yaml").read_text())
+        states = self.write("states.jsonl", '{"state": "1 2 3 4 5 6 7 0 8"}\n')
+        out, _ = self.run_tandem("solve", "--model", run, "--states", states)
+        self.assertTrue(json.loads(out)["solved"])
+        _, error = self.run_tandem("train", self.folder / "small.yaml", "--out",
+                                   self.folder / "cube", *convolutions, code=2)
+        self.assertIn("resnet_2d needs a board", error)
+        self.assertFalse((self.folder / "cube").exists())
+
     def test_python_reads_the_checkpoint(self):
         run = self.train_small()
         read = self.run_python_with_torch("""

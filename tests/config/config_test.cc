@@ -6,6 +6,7 @@
 
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/network_kinds.h"
 #include "support/source_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -65,7 +66,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
     if (const auto* f = std::get_if<IntField>(&field.value)) *f->value = f->least + 1;
     if (const auto* f = std::get_if<AutoIntField>(&field.value)) *f->value = f->least;
     if (const auto* f = std::get_if<RealField>(&field.value)) *f->value = f->most / 3;
-    if (field.key == "domain.name") continue;  // set above, since other keys depend on it
+    if (field.key == "domain.name") continue;   // set above, since other keys depend on it
+    if (field.key == "network.kind") continue;  // resnet_2d contradicts the last of other choices
     if (const auto* f = std::get_if<TextField>(&field.value))
       *f->value = f->accepts != nullptr ? "cpu" : "other";
     if (const auto* f = std::get_if<ChoiceField>(&field.value)) f->set(f->names.size() - 1);
@@ -114,7 +116,27 @@ TEST(Config, NetworkNameSetsTheKeysThatItStandsFor) {
   EXPECT_THAT(yaml, HasSubstr("width: 20"));
 }
 
+TEST(Config, UnknownNetworkKindErrorListsTheKnownKinds) {
+  EXPECT_EQ(ParseConfig("", "my.yaml").network.kind, "resnet_fc");
+  const Config board = ParseConfig("network: {kind: resnet_2d, norm: batch}", "my.yaml");
+  EXPECT_EQ(board.network.kind, "resnet_2d");
+  EXPECT_EQ(ParseConfig(ToYaml(board), "my.yaml").network.kind, "resnet_2d");
+  EXPECT_THAT(ErrorFor("network: {kind: resnet_3d}"),
+              HasSubstr("`network.kind` is 'resnet_3d', expected one of resnet_fc, resnet_2d"));
+}
+
+TEST(Config, KindAddedByAProgramIsAccepted) {
+  const std::string yaml = "network: {kind: of_this_test}";
+  EXPECT_NE(ErrorFor(yaml), "");
+  AddNetworkKindName("of_this_test");
+  AddNetworkKindName("of_this_test");
+  EXPECT_EQ(ErrorFor(yaml), "");
+  EXPECT_THAT(NetworkKindNames(), testing::ElementsAre("resnet_fc", "resnet_2d", "of_this_test"));
+}
+
 TEST(Config, NetworkNameMustNotContradictKeysThatAreSet) {
+  EXPECT_THAT(ErrorFor("network: {name: 20H_1B_bn, kind: resnet_2d}"),
+              HasSubstr("the name stands for `network.kind: resnet_fc`"));
   EXPECT_EQ(ErrorFor("network: {name: 20H_1B_bn, width: 20, norm: batch}"), "");
   EXPECT_EQ(ErrorFor("network: {name: 20H_1B_bn}", {"network.width=30"}),
             "`network.width: 30` (--set network.width=30) contradicts `network.name: 20H_1B_bn` "

@@ -341,5 +341,20 @@ TEST(Validate, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
                       "train.max_updates", "33554432 rows, expected at most 16777216");
 }
 
+TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
+  const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
+  EXPECT_EQ(ErrorOf(board), "");
+  EXPECT_EQ(ErrorOf({"train.first_layer=auto", "inference.first_layer=gather"}), "");
+  ExpectContradiction({"network.kind=resnet_2d"}, "network.norm", "network.kind", "batch or none");
+  ExpectContradiction(With(board, {"network.stem_width=9"}), "network.stem_width", "network.kind",
+                      "linear layer");
+  ExpectContradiction(With(board, {"optimizer.name=muon"}), "optimizer.name", "network.kind",
+                      "adamw");
+  for (const char* key : {"train.first_layer", "inference.first_layer"}) {
+    ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
+                        "only resnet_fc");
+  }
+}
+
 }  // namespace
 }  // namespace tandem

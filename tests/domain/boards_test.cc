@@ -143,5 +143,15 @@ TEST(Sokoban, ErrorSaysWhatIsWrong) {
             "line 6 is one too many, expected at most 5");
 }
 
+TEST(Boards, SpecGivesTheShapeOfTheBoard) {
+  for (const char* name : {"lights_out:5", "grid:5", "npuzzle:5", "sokoban:5"}) {
+    const auto domain = MakeDomain(name);
+    ASSERT_TRUE(domain->spec().board.has_value()) << name;
+    EXPECT_EQ(domain->spec().board->rows, 5) << name;
+    EXPECT_EQ(domain->spec().board->columns, 5) << name;
+  }
+  EXPECT_FALSE(MakeDomain("cube3")->spec().board.has_value());
+}
+
 }  // namespace
 }  // namespace tandem

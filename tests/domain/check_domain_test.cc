@@ -26,6 +26,21 @@ TEST(CheckDomain, AcceptsCorrectDomains) {
   EXPECT_EQ(FirstBroken(OneWay()), "");
 }
 
+TEST(Domain, BoardMustHaveAsManyCellsAsTheInputHasPositions) {
+  DomainSpec spec = Walker::Spec();
+  spec.board = BoardShape{.rows = 1, .columns = 1};
+  EXPECT_EQ(Walker(spec).spec().board->columns, 1);
+  spec.board->columns = 2;
+  try {
+    const Walker walker(spec);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "domain 'walker': board of 1 x 2 cells, expected as many cells as input.positions, 1");
+  }
+}
+
 TEST(CheckDomain, DetectsWrongInversesAndMasks) {
   EXPECT_EQ(FirstBroken(WrongInverse()),
             "inverse actions undo their actions: action r in state 4: l does not undo it, but "
@@ -188,6 +203,11 @@ TEST(Puzzle, StepBackMustReturnAnAction) {
             start + "returned -1, expected an action, from 0 to 2");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<65'536>>("lamps")),
             start + "returned 65536, expected an action, from 0 to 2");
+}
+
+TEST(Puzzle, SpecHasTheBoardIfTheStructHasOne) {
+  EXPECT_FALSE(PuzzleDomain<Lamps>("lamps").spec().board.has_value());
+  EXPECT_EQ(PuzzleDomain<LampsInAColumn>("lamps").spec().board->rows, 3);
 }
 
 TEST(Puzzle, IdentityContainsTheVersionIfTheStructHasOne) {

@@ -25,6 +25,10 @@ struct LampsOfVersionTwo : Lamps {
   static constexpr const char* kVersion = "2";
 };
 
+struct LampsInAColumn : Lamps {
+  static constexpr BoardShape kBoard{.rows = 3, .columns = 1};
+};
+
 struct LampsWithByteAboveDepth : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 3; }
 };

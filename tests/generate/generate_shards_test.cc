@@ -271,15 +271,25 @@ TEST_F(SpecOfSetTest, SupervisedSetHoldsTheContentsOfItsPaths) {
   EXPECT_FALSE(spec.provenance.contains("generate.max_scramble"));
 }
 
+TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
+  Config config = Puzzle8Config();
+  config.device = "cpu";
+  config.generate.target = Target::kValueIteration;
+  config.inference.first_layer = FirstLayer::kGather;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
+  EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
+}
+
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
   // A new config key must be in the spec or in this list.
   // Some keys are in it only if they make a difference, so that older sets stay valid.
-  std::set<std::string> others = {"generate.target",        "generate.workers",
-                                  "generate.ball_radius",   "generate.anchor_share",
-                                  "generate.temperature",   "generate.search_beam_width",
-                                  "generate.balance_steps", "generate.backup",
-                                  "generate.hindsight",     "generate.paths"};
+  std::set<std::string> others = {
+      "generate.target",        "generate.workers",     "generate.ball_radius",
+      "generate.anchor_share",  "generate.temperature", "generate.search_beam_width",
+      "generate.balance_steps", "generate.backup",      "generate.hindsight",
+      "generate.paths",         "inference.first_layer"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

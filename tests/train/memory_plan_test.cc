@@ -26,6 +26,18 @@ TEST(MemoryPlan, CountsTheParametersOfTheNetwork) {
   }
 }
 
+TEST(MemoryPlan, CountsTheParametersOfAConvolutionalNetwork) {
+  const std::string yaml =
+      "domain: {name: npuzzle, size: 3}\nnetwork: {kind: resnet_2d, norm: batch, channels: 7}";
+  const Config config = ParseConfig(yaml, "my.yaml");
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto net = MakeNetwork(NetworkFor(config.network, domain->spec()), 1);
+  EXPECT_EQ(PlanFor(yaml).parameters, net->NumParameters());
+  // Its inference copies are in fp32, whatever the precision of the convolutions.
+  EXPECT_EQ(PlanFor(yaml + "\ninference: {precision: bf16}").network,
+            PlanFor(yaml + "\ninference: {precision: fp32}").network);
+}
+
 TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
   const MemoryPlan adam = PlanFor("");
   const std::int64_t one = 2 * 4 * adam.parameters;  // it exists, and is copied before an update

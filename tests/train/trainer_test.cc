@@ -10,6 +10,8 @@
 #include "data/loader.h"
 #include "generate/generator.h"
 #include "nn/inference_net.h"
+#include "nn/resnet_fc.h"
+#include "support/recorded_ops.h"
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
@@ -114,6 +116,24 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
   EXPECT_NE(before, after);
   EXPECT_EQ(online.num_rows(), 40);
   EXPECT_EQ(device.synchronizations, 0);
+}
+
+TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
+  const auto after = [](FirstLayer first_layer) {
+    Config config =
+        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+    config.train.first_layer = first_layer;
+    Parts parts(config);
+    const RecordedOps ops;
+    const double loss = parts.Train(0, RingRows(parts, 20, 3.0F)).loss;
+    EXPECT_EQ(ops.Count("aten::embedding_bag"), first_layer == FirstLayer::kGather ? 5 : 0);
+    parts.trainer.RefreshTarget();
+    return std::pair(loss, parts.TargetEstimate());
+  };
+  const auto product = after(FirstLayer::kProduct);
+  const auto gathered = after(FirstLayer::kGather);
+  EXPECT_NEAR(gathered.first, product.first, 1e-4);
+  EXPECT_NEAR(gathered.second, product.second, 1e-5);
 }
 
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {

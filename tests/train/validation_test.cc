@@ -9,6 +9,7 @@
 
 #include "config/load.h"
 #include "nn/device.h"
+#include "nn/resnet_fc.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
