@@ -87,7 +87,7 @@ void CheckConfigStays(const Config& began, const Config& requested,
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
-  if (began.phases != asked.phases) differences.emplace_back("phases differ");
+  if (began.phases != requested.phases) differences.emplace_back("phases differ");
   if (differences.empty()) return;
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
