@@ -1,8 +1,11 @@
 #include "apps/command_line.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/random.h"
+#include "config/choices.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -57,7 +60,8 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
   command
       .add_option(
           "--states", states,
-          "File of JSON lines with `id`, `state` and, if known, `optimal`; or one state per line")
+          "File of JSON lines with `id`, `state` and, if known, `optimal` and `at_most`; or one "
+          "state per line")
       ->required()
       ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")
@@ -65,8 +69,30 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
 }
 
+namespace {
+
+// Returns "beam, anytime_beam or astar".
+std::string NamesOfSearches() {
+  std::string names;
+  for (std::size_t i = 0; i < kSearchMethods.size(); ++i) {
+    if (i > 0) names += i + 1 < kSearchMethods.size() ? ", " : " or ";
+    names += kSearchMethods[i].name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string ListSearches() {
+  std::string list;
+  for (const auto& [method, name, meaning] : kSearchMethods) {
+    list += fmt::format("  {:<20} {}\n", name, meaning);
+  }
+  return list;
+}
+
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
-  AddKeyOption(command, overrides, "search", "search.method", "beam, anytime_beam or astar");
+  AddKeyOption(command, overrides, "search", "search.method", NamesOfSearches());
   AddKeyOption(command, overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
   AddKeyOption(command, overrides, "weight", "search.weight",
@@ -75,6 +101,8 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
   AddKeyOption(command, overrides, "improve", "search.improve_seconds",
                "Shorten each solution for at most this many seconds; needs --ball");
+  AddKeyOption(command, overrides, "at-most", "search.at_most",
+               "Look only for solutions that cost at most this; 0: no limit");
 }
 
 void AddDomainOption(CLI::App& command, std::string& domain) {

@@ -85,7 +85,7 @@ class HintProvider {
   /// once `stop` is reached.
   virtual SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) = 0;
 
-  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
+  /// Returns why Solve found no solution and what may help, for the user; "" if it found one.
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 

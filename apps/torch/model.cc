@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "nn/inference_net.h"
 #include "nn/torch_message.h"
-#include "search/astar.h"
+#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -29,45 +29,6 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   return LoadConfig(run.config(), overrides);
-}
-
-// Logs how much memory the node limit takes, because memory grows with the nodes.
-void AnnounceAStar(const SearchConfig& config, const DomainSpec& spec) {
-  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", config.weight,
-                                 WithThousands(config.batch));
-  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
-  if (config.max_nodes == 0) {
-    constexpr std::size_t kMany = 1'000'000;
-    text += fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
-  } else {
-    const auto bytes =
-        static_cast<double>(AStarBytesFor(static_cast<std::size_t>(config.max_nodes), spec));
-    text += fmt::format("; at most {} nodes, which take {}{}", WithThousands(config.max_nodes),
-                        HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
-  }
-  LogInfo(text);
-}
-
-// A search that is this close to greedy gains little from a lower weight.
-constexpr double kLowWeight = 0.1;
-
-std::string LowerWeight(const SearchConfig& config) {
-  if (config.weight <= kLowWeight) return "";
-  return fmt::format("lower search.weight ({:g}), or ", config.weight);
-}
-
-// Below this batch size, most of a step is the fixed cost of calling the network.
-constexpr std::int64_t kSmallBatch = 100;
-
-std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
-  if (config.method == SearchMethod::kBeam) {
-    return "lower search.beam_width, or raise search.max_seconds";
-  }
-  if (config.method == SearchMethod::kAnytimeBeam) return "raise search.max_seconds";
-  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
-  return fmt::format(
-      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
-      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
 }
 
 }  // namespace
@@ -124,52 +85,22 @@ void LoadedModel::LoadInitial() {
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
-  if (config_.search.method == SearchMethod::kAStar) {
-    AnnounceAStar(config_.search, domain().spec());
-  }
   return tandem::MakeSearch(domain(), *net_, config_);
-}
-
-std::string LoadedModel::Failure(const SearchResult& result) const {
-  if (result.solved) return "";
-  const SearchConfig& config = config_.search;
-  const bool astar = config.method == SearchMethod::kAStar;
-  switch (result.ended) {
-    case Ended::kNodeLimit:
-      return fmt::format(
-          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
-          WithThousands(config.max_nodes), LowerWeight(config));
-    case Ended::kTimeLimit:
-      return fmt::format("no solution found in {} (search.max_seconds); {}",
-                         HumanSeconds(config.max_seconds), ToEndInTime(config, result));
-    case Ended::kLengthLimit:
-      return fmt::format(
-          "no solution of at most {} moves found with beam width {}; raise search.max_length or "
-          "search.beam_width",
-          config.max_length, config.beam_width);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-      break;
-  }
-  if (astar) {
-    return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
-                       WithThousands(result.stored));
-  }
-  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
-                     config.beam_width);
 }
 
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done) {
   std::vector<std::size_t> numbers;  // indices of the problems with a valid state
   std::vector<std::uint8_t> states;
+  std::vector<float> at_most;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (!problems[i].error.empty()) continue;
     numbers.push_back(i);
+    at_most.push_back(problems[i].at_most);
     states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+  search.SolveAll({starts, at_most}, stop, [&](std::size_t i, SearchResult result) {
     const std::size_t number = numbers[i];
     if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
     done(number, std::move(result));
@@ -218,7 +149,9 @@ class NetworkHints final : public HintProvider {
     });
   }
 
-  std::string Failure(const SearchResult& result) const override { return model_.Failure(result); }
+  std::string Failure(const SearchResult& result) const override {
+    return result.solved ? "" : search_->Failure(result);
+  }
 
  private:
   LoadedModel model_;

@@ -42,12 +42,8 @@ class LoadedModel {
   /// Replaces the network by that of the run before its first update.
   void LoadInitial();
 
-  /// Makes the search that the config selects. For A*, logs how much memory its node limit takes.
-  /// The search must not outlive the LoadedModel.
+  /// Makes the search that the config selects. It must not outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
-
-  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
-  std::string Failure(const SearchResult& result) const;
 
  private:
   void MakeNet();

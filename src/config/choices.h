@@ -171,12 +171,32 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kGreedy, "greedy",
+     "take the best action again and again, without visiting a state twice"},
+});
+
+/// Returns whether the search can follow a policy, which estimates no costs.
+constexpr bool WorksWithPolicy(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy;
+}
+
+/// Returns whether the search can start from a position and its inverse.
+constexpr bool WorksWithInverse(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam;
+}
+
+/// search.inverse
+enum class UseInverse { kNo, kYes, kAuto };
+inline constexpr auto kUseInverse = std::to_array<Choice<UseInverse>>({
+    {UseInverse::kNo, "false"},
+    {UseInverse::kYes, "true"},
+    {UseInverse::kAuto, "auto", "if the puzzle has inverse positions"},
 });
 
 /// data.source

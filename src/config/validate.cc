@@ -73,7 +73,7 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
   if (!policy) return;
-  reject(c.search.method != SearchMethod::kBeam, "search.method", "network.head",
+  reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam.");
   reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
@@ -228,6 +228,10 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
+  reject(c.search.inverse == UseInverse::kYes && !WorksWithInverse(c.search.method),
+         "search.inverse", "search.method",
+         "only beam search starts from a position and its inverse together. Set search.method to "
+         "beam, or search.inverse to false.");
 }
 
 }  // namespace

@@ -8,12 +8,16 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/config.h"
 #include "search/ball.h"
+#include "search/cost_bound.h"
 #include "search/expander.h"
+#include "search/inverse_frame.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -39,19 +43,45 @@ namespace tandem {
 /// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
 /// best path.
 ///
+/// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
+/// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
+///
+/// With search.inverse, the beam starts from the position and from its inverse (InverseFrame). The
+/// children of both compete for the same places. The first solution of either ends the search.
+///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
+  /// The limits of the search for one solution.
+  struct Limits {
+    std::int64_t width;
+    std::int64_t max_length;
+    double max_seconds;  ///< 0: no limit
+    float at_most;       ///< largest allowed cost of a solution; 0: no limit
+  };
+
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
   /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
   /// network.head says whether `q_net` is a Q net or a policy. `domain` and the networks must
-  /// outlive this. `ball` may be null.
+  /// outlive this. `ball` may be null. Throws InputError if search.inverse is true and the puzzle
+  /// has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  /// Searches for a solution of `start` within other limits than those of the config.
+  SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
+                           const StopSignal& stop);
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return "search.beam_width"; }
+  std::string Failure(const SearchResult& result) const override;
 
  private:
+  // The position that a path of the beam starts from.
+  enum class Frame : std::uint8_t { kPosition, kInverse };
+
   // The last step of the path to a kept state.
   struct Step {
     std::uint32_t parent;  // index among the states kept one depth before
@@ -70,7 +100,8 @@ class BeamSearch final : public Search {
   // the result does not depend on the library's algorithm.
   using Ranked = std::pair<float, std::uint32_t>;
 
-  SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
+  void Begin(std::span<const std::uint8_t> start);
+  std::optional<std::vector<Action>> KnownSolution(std::span<const std::uint8_t> start) const;
   std::optional<Ended> LimitReached(double seconds) const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
@@ -84,6 +115,10 @@ class BeamSearch final : public Search {
   ConstRows frontier() const;
   Step StepTo(std::size_t child) const;
   float CostTo(std::size_t child) const;
+  bool IsExcluded(std::size_t child);
+  bool InInverse(std::size_t parent) const {
+    return !frames_.empty() && frames_[parent] == Frame::kInverse;
+  }
   float Excess(std::size_t parent) const {
     return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
   }
@@ -91,15 +126,19 @@ class BeamSearch final : public Search {
 
   const Domain& domain_;
   const SearchConfig config_;
-  const std::size_t width_;
   QEvaluator* const q_net_;
   const bool is_policy_;                        // whether q_net_ is a policy
   const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::optional<InverseFrame> inverse_;   // only with search.inverse
 
   const bool costs_differ_;
+  Limits limits_{};  // of the current search
+  CostBound bound_;
+  bool excluded_ = false;               // a child was dropped because of bound_
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
+  std::vector<Frame> frames_;  // where the paths to the frontier states start; empty: all in start
   // With a policy: minus the log probability of the path to each frontier state, relative to the
   // most probable one.
   std::vector<float> surprisals_;
@@ -109,6 +148,8 @@ class BeamSearch final : public Search {
 
   Expander expander_;
   absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
+  std::vector<std::uint8_t> built_;          // states of new children
+  std::vector<std::uint8_t> next_;           // states of the children to keep
 };
 
 }  // namespace tandem

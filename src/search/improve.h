@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,7 +81,13 @@ class ImprovingSearch final : public Search {
   ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
                   std::shared_ptr<const GoalBall> ball, const SearchConfig& config);
 
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return search_->MainKey(); }
+  std::string Failure(const SearchResult& result) const override {
+    return search_->Failure(result);
+  }
 
  private:
   const Domain& domain_;

@@ -37,6 +37,14 @@ void ReadJson(std::string_view text, Problem& line) {
     }
     line.optimal = optimal.get<int>();
   }
+  if (object.contains("at_most") && !object["at_most"].is_null()) {
+    const json& at_most = object["at_most"];
+    if (!at_most.is_number() || at_most <= 0 || at_most > kLongest) {
+      throw InputError(
+          fmt::format("expected `at_most` to be a number above 0, up to {}", kLongest));
+    }
+    line.at_most = at_most.get<float>();
+  }
 }
 
 Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,

@@ -102,11 +102,14 @@ TEST(SolutionImprover, EmptySolutionStaysEmpty) {
 class LongWay final : public Search {
  public:
   explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  void SolveAll(ConstRows starts, const StopSignal& /*stop*/, const Done& done) override {
+  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
     for (std::size_t i = 0; i < starts.size(); ++i) {
       done(i, {.solved = i != 1, .ended = Ended::kSolved, .actions = actions_});
     }
   }
+  std::string Describe() const override { return "a long way"; }
+  std::string_view MainKey() const override { return ""; }
+  std::string Failure(const SearchResult& /*result*/) const override { return "not found"; }
 
  private:
   const std::vector<Action> actions_;
@@ -123,14 +126,15 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
     starts.insert(starts.end(), detour.start.begin(), detour.start.end());
   }
   std::vector<std::size_t> numbers;
-  search.SolveAll({starts.data(), 3, 6}, StopSignal(), [&](std::size_t i, SearchResult result) {
-    numbers.push_back(i);
-    EXPECT_EQ(result.found_length.has_value(), result.solved);
-    if (!result.solved) return;
-    EXPECT_EQ(*result.found_length, 30U);
-    EXPECT_LT(result.actions.size(), 8U);
-    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
-  });
+  search.SolveAll(ConstRows(starts.data(), 3, 6), StopSignal(),
+                  [&](std::size_t i, SearchResult result) {
+                    numbers.push_back(i);
+                    EXPECT_EQ(result.found_length.has_value(), result.solved);
+                    if (!result.solved) return;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
+                  });
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
 }
 
