@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "compare/runs.h"
 #include "config/choices.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
@@ -46,12 +47,28 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
 }
 
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
-  CLI::Option* model = command.add_option("--model", args.run, "Folder of a run of `tandem train`")
-                           ->type_name("RUN_DIR");
+  CLI::Option* model =
+      command
+          .add_option_function<std::vector<std::string>>(
+              "--model",
+              [&args](const std::vector<std::string>& runs) {
+                args.run = runs.front();
+                args.more_runs.assign(runs.begin() + 1, runs.end());
+              },
+              "Folder of a run of `tandem train`; if repeated, the mean of the networks is used")
+          ->type_name("RUN_DIR")
+          ->allow_extra_args(false);
   command
-      .add_option("--checkpoint", args.checkpoint,
-                  "last, best (by validation), or a checkpoint file (default: last)")
-      ->type_name("WHICH");
+      .add_option_function<std::string>(
+          "--checkpoint",
+          [&args](const std::string& text) {
+            const std::vector<std::string> which = SplitList(text, "--checkpoint");
+            args.checkpoint = which.front();
+            args.more_checkpoints.assign(which.begin() + 1, which.end());
+          },
+          "last, best (by validation), or a checkpoint file (default: last); if several, the mean "
+          "of the networks is used")
+      ->type_name("WHICH,...");
   AddSetOption(command, args.overrides, "Set a key of the run's config; may be repeated");
   return *model;
 }

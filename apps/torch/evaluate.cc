@@ -327,8 +327,9 @@ int Evaluate(const EvaluateArgs& args) {
     if (failure) std::rethrow_exception(failure);
     return kSignalBase + signals.caught();
   }
-  if (!args.json.empty())
+  if (!args.json.empty()) {
     WriteOutput(args.json, JsonOf(args, model.config(), evaluation.search(), done, best));
+  }
   if (!figure.empty()) {
     WriteOutput(figure, FigureOf(args, model.config(), evaluation.search(), done, training));
     LogInfo(fmt::format("learning curve: {}", figure));

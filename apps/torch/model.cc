@@ -51,24 +51,73 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   const Config asked = ConfigForSolving(run, args);
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
-  MakeNet();
-  Load(CheckpointOf(run, args.checkpoint, "--checkpoint"));
-  if (iterations_ == 0) {
-    LogWarning("this network was not trained: its run stopped before the first iteration");
+  domain_ = MakeDomain(config_.domain.full_name());
+  AddNetworksOf(run, config_.network, args);
+  for (const std::string& more : args.more_runs) {
+    const RunDirectory other = RunDirectory::Open(more);
+    const Config config = ConfigForSolving(other, args);
+    CheckMatches(more, config, args.run);
+    AddNetworksOf(other, config.network, args);
   }
+  net_ = nets_.front().get();
+  if (nets_.size() == 1) return;
+  std::vector<QEvaluator*> networks;
+  for (const auto& net : nets_) networks.push_back(net.get());
+  ensemble_ = std::make_unique<Ensemble>(std::move(networks));
+  net_ = ensemble_.get();
+  LogInfo(fmt::format("using the mean of {} networks", nets_.size()));
 }
 
 LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
                          std::unique_ptr<Device> device)
-    : config_(std::move(config)), device_(std::move(device)) {
-  MakeNet();
-  Load(checkpoint);
+    : config_(std::move(config)),
+      device_(std::move(device)),
+      domain_(MakeDomain(config_.domain.full_name())) {
+  AddNetwork(checkpoint, config_.network);
+  net_ = nets_.front().get();
 }
 
-void LoadedModel::MakeNet() {
-  domain_ = MakeDomain(config_.domain.full_name());
-  net_ = std::make_unique<InferenceNet>(NetworkFor(config_.network, domain_->spec()),
-                                        config_.inference, *device_);
+void LoadedModel::CheckMatches(const std::string& run, const Config& config,
+                               const std::string& first) const {
+  const auto describe = [](const Config& of) {
+    return fmt::format("{} network for {}", NameOf(kHeads, of.network.head), of.domain.full_name());
+  };
+  if (describe(config) == describe(config_)) return;
+  throw InputError(fmt::format(
+      "--model {}: its network is a {}, expected a {}, as in {}. Choose runs of the same puzzle, "
+      "input and head.",
+      run, describe(config), describe(config_), first));
+}
+
+void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& network,
+                                const ModelArgs& args) {
+  std::vector<std::string> which = {args.checkpoint};
+  which.insert(which.end(), args.more_checkpoints.begin(), args.more_checkpoints.end());
+  for (const std::string& one : which) {
+    if (!args.more_runs.empty() && one != "last" && one != "best") {
+      throw InputError(fmt::format(
+          "--checkpoint {}: a file is a network of one run, and there are several --model. Use "
+          "last or best.",
+          one));
+    }
+    AddNetwork(CheckpointOf(run, one, "--checkpoint"), network);
+  }
+}
+
+void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
+                             const NetworkConfig& network) {
+  const NetworkSpec spec = NetworkFor(network, domain_->spec());
+  nets_.push_back(std::make_unique<InferenceNet>(spec, config_.inference, *device_));
+  ResNetFC net(spec, /*seed=*/0);
+  const Checkpoint file(checkpoint);
+  file.LoadModel(net, domain_->spec().identity());
+  nets_.back()->Load(net);
+  if (nets_.size() == 1) iterations_ = file.iterations();
+  if (file.iterations() == 0) {
+    LogWarning(
+        fmt::format("{}: this network was not trained: its run stopped before the first iteration",
+                    checkpoint.string()));
+  }
 }
 
 void LoadedModel::Load(const std::filesystem::path& checkpoint) {
@@ -76,11 +125,11 @@ void LoadedModel::Load(const std::filesystem::path& checkpoint) {
   const Checkpoint file(checkpoint);
   file.LoadModel(net, domain_->spec().identity());
   iterations_ = file.iterations();
-  net_->Load(net);
+  nets_.front()->Load(net);
 }
 
 void LoadedModel::LoadInitial() {
-  net_->Load(*MakeInitialNet(config_, domain_->spec()));
+  nets_.front()->Load(*MakeInitialNet(config_, domain_->spec()));
   iterations_ = 0;
 }
 
@@ -127,7 +176,7 @@ class NetworkHints final : public HintProvider {
 
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
-      InferenceNet& network = model_.net();
+      QEvaluator& network = model_.net();
       switch (model_.config().network.head) {
         case Head::kV:
           return HintByStates(domain(), network, state);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
+#include "search/ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
@@ -112,6 +115,36 @@ TEST(GreedySearch, QNetIsAskedOncePerStep) {
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(network.calls, std::ssize(result.actions));
   EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+}
+
+TEST(GreedySearch, PolicyGivesNoEstimates) {
+  const RingDomain ring(20);
+  GoLeft policy;
+  Config config{.search = {.max_length = 4}};
+  config.network.head = Head::kPolicy;
+  GreedySearch search(ring, policy, config, &policy);
+  const SearchResult result = search.Solve(OnRing(6), StopSignal());
+  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_FALSE(result.best.has_value());
+  EXPECT_TRUE(search.Solve(OnRing(4), StopSignal()).solved);
+}
+
+TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
+  const RingDomain ring(20);
+  const auto ball = std::make_shared<const GoalBall>(ring, 3.0F, std::size_t{1} << 20);
+  GoLeft network;
+  const auto solve = [&](std::size_t at, std::int64_t max_length) {
+    GreedySearch search(ring, network, {.search = {.max_length = max_length}}, &network, ball);
+    return search.Solve(OnRing(at), StopSignal());
+  };
+  const SearchResult result = solve(6, 100);
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(result.expanded, 3);  // from cells 6, 5 and 4
+  EXPECT_EQ(result.actions.size(), 6U);
+  EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+  EXPECT_EQ(solve(2, 100).nodes, 0);
+  EXPECT_EQ(solve(2, 100).actions.size(), 2U);
+  EXPECT_EQ(solve(6, 5).ended, Ended::kLengthLimit);
 }
 
 }  // namespace

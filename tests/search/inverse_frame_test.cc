@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <set>
+
 #include "base/random.h"
 #include "search/beam_search.h"
 #include "support/path_domain.h"
@@ -62,7 +66,7 @@ std::string ReasonAgainst(const Domain& domain) {
   try {
     const InverseFrame frame(domain);
     return "";
-  } catch (const Error& error) {
+  } catch (const InputError& error) {
     return error.what();
   }
 }
@@ -102,7 +106,7 @@ TEST(InverseFrame, BeamSearchSolvesThroughTheInverse) {
     return way.contains(State(state.begin(), state.end())) ? 0.0F : 50.0F;
   });
   BeamSearch search(pancakes, guide,
-                    {.search = {.beam_width = 1, .max_length = 20, .inverse = true}});
+                    {.search = {.beam_width = 1, .max_length = 20, .inverse = UseInverse::kYes}});
   const SearchResult result = search.Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(result.actions.size(), static_cast<std::size_t>(distances.at(start)));
@@ -114,7 +118,7 @@ TEST(InverseFrame, BeamSearchSolvesEveryStateFromBothEnds) {
   StandInEvaluator erratic(
       [](std::span<const std::uint8_t> state) { return float(state[0]) + float(state[3]) / 2; });
   BeamSearch search(pancakes, erratic,
-                    {.search = {.beam_width = 10, .max_length = 20, .inverse = true}});
+                    {.search = {.beam_width = 60, .max_length = 20, .inverse = UseInverse::kYes}});
   for (const auto& [state, distance] : Distances(pancakes)) {
     const SearchResult result = search.Solve(state, StopSignal());
     ASSERT_TRUE(result.solved);
@@ -123,13 +127,38 @@ TEST(InverseFrame, BeamSearchSolvesEveryStateFromBothEnds) {
   }
 }
 
+TEST(InverseFrame, SolutionsOfTheInverseGoOnThroughTheBall) {
+  const PancakeDomain pancakes(6);
+  const auto ball = std::make_shared<const GoalBall>(pancakes, 2.0F, std::size_t{1} << 20);
+  StandInEvaluator erratic(
+      [](std::span<const std::uint8_t> state) { return float(state[0]) + float(state[3]) / 2; });
+  BeamSearch search(pancakes, erratic,
+                    {.search = {.beam_width = 1000, .max_length = 20, .inverse = UseInverse::kYes}},
+                    nullptr, ball);
+  for (const auto& [state, distance] : Distances(pancakes)) {
+    const SearchResult result = search.Solve(state, StopSignal());
+    ASSERT_TRUE(result.solved);
+    ASSERT_TRUE(Solves(pancakes, state, result.actions));
+    ASSERT_EQ(std::ssize(result.actions), distance);  // the beam holds all states
+  }
+}
+
+TEST(InverseFrame, IsMadeOnlyIfAskedFor) {
+  const PancakeDomain pancakes(5);
+  const PathDomain path(4);
+  EXPECT_FALSE(MakeInverseFrame(pancakes, {.inverse = UseInverse::kNo}).has_value());
+  EXPECT_TRUE(MakeInverseFrame(pancakes, {.inverse = UseInverse::kAuto}).has_value());
+  EXPECT_FALSE(MakeInverseFrame(path, {.inverse = UseInverse::kAuto}).has_value());
+  EXPECT_THROW(MakeInverseFrame(path, {.inverse = UseInverse::kYes}), InputError);
+}
+
 TEST(InverseFrame, AFailedSearchReportsAPathOfThePosition) {
   const CycleDomain cycles(6);
   StandInEvaluator number([](std::span<const std::uint8_t> state) {
     return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
   });
   BeamSearch search(cycles, number,
-                    {.search = {.beam_width = 6, .max_length = 5, .inverse = true}});
+                    {.search = {.beam_width = 6, .max_length = 5, .inverse = UseInverse::kYes}});
   const State start = {1, 0, 3, 4, 2, 5};  // odd, so no moves solve it
   ASSERT_NE(InverseFrame(cycles).Invert(start), start);
   const SearchResult result = search.Solve(start, StopSignal());

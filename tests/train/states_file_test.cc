@@ -47,5 +47,15 @@ TEST(StatesFile, PuzzlesWithOneLineStatesHaveOneStatePerLine) {
   EXPECT_NE(lines[1].error.find("states.txt:4: a 3x3 board has 9 numbers"), std::string::npos);
 }
 
+TEST(StatesFile, LinesMayCarryAnAllowedCost) {
+  const auto lines = Read("hanoi:3",
+                          "{\"state\": \"111\", \"at_most\": 7.5}\n{\"state\": \"111\"}\n"
+                          "{\"state\": \"111\", \"at_most\": 0}\n");
+  ASSERT_EQ(lines.size(), 3);
+  EXPECT_EQ(lines[0].at_most, 7.5F);
+  EXPECT_EQ(lines[1].at_most, 0.0F);
+  EXPECT_NE(lines[2].error.find("expected `at_most` to be a number above 0"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tandem
