@@ -75,10 +75,9 @@ CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
 
 void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit) {
   command
-      .add_option(
-          "--states", states,
-          "File of JSON lines with `id`, `state` and, if known, `optimal` and `at_most`; or one "
-          "state per line")
+      .add_option("--states", states,
+                  "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` and "
+                  "`solution`; or one state per line")
       ->required()
       ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")

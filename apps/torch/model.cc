@@ -3,6 +3,7 @@
 #include <ATen/Version.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -137,19 +138,32 @@ std::unique_ptr<Search> LoadedModel::MakeSearch() {
   return tandem::MakeSearch(domain(), *net_, config_);
 }
 
+namespace {
+
+// The largest cost of a solution that is worth looking for. 0: no limit.
+float AllowedCost(const Problem& problem, const DomainSpec& spec) {
+  if (problem.solution.empty()) return problem.at_most;
+  const float known = CostOf(spec, problem.solution);
+  return problem.at_most > 0 ? std::min(problem.at_most, known) : known;
+}
+
+}  // namespace
+
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done) {
   std::vector<std::size_t> numbers;  // indices of the problems with a valid state
   std::vector<std::uint8_t> states;
   std::vector<float> at_most;
+  std::vector<std::vector<Action>> solutions;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (!problems[i].error.empty()) continue;
     numbers.push_back(i);
-    at_most.push_back(problems[i].at_most);
+    at_most.push_back(AllowedCost(problems[i], domain.spec()));
+    solutions.push_back(problems[i].solution);
     states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  search.SolveAll({starts, at_most}, stop, [&](std::size_t i, SearchResult result) {
+  search.SolveAll({starts, at_most, solutions}, stop, [&](std::size_t i, SearchResult result) {
     const std::size_t number = numbers[i];
     if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
     done(number, std::move(result));

@@ -190,6 +190,12 @@ void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, con
       failure = std::current_exception();
     }
     for (auto& [number, result] : results) {
+      if (!result.solved && !starts.solutions.empty() && !starts.solutions[number].empty()) {
+        result.solved = true;
+        result.ended = Ended::kSolved;
+        result.actions = starts.solutions[number];
+        result.best.reset();
+      }
       if (result.solved) {
         const Stopwatch watch;
         result.found_length = result.actions.size();

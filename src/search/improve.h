@@ -73,6 +73,7 @@ class SolutionImprover {
 };
 
 /// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
+/// If that search finds none, it shortens the one that Starts gives, if there is one.
 /// It passes as many puzzles at a time to that search as search.instances says, so that the time
 /// limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {

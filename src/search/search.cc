@@ -53,7 +53,7 @@ std::string Search::NotInTime(const SearchConfig& config) {
 }
 
 std::string Search::AllowedCost() {
-  return "what is allowed (search.at_most, or `at_most` of the state)";
+  return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
 }
 
 namespace {

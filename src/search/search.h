@@ -60,18 +60,20 @@ struct SearchResult {
   double seconds = 0;         ///< wall time, including work on puzzles solved at the same time
 };
 
-/// Starts holds the states to solve and, if they are known, the largest allowed costs of their
-/// solutions. Both must outlive the search.
+/// Starts holds the states to solve and what is known about each: the largest allowed cost of its
+/// solution, and a solution that is to be improved. All must outlive the search.
 struct Starts {
-  // NOLINTNEXTLINE(google-explicit-constructor): a search without known costs takes rows
-  Starts(ConstRows states, std::span<const float> at_most = {})
-      : states(states), at_most(at_most) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): a search of which nothing is known takes rows
+  Starts(ConstRows states, std::span<const float> at_most = {},
+         std::span<const std::vector<Action>> solutions = {})
+      : states(states), at_most(at_most), solutions(solutions) {}
 
   std::size_t size() const { return states.size(); }
 
   /// The starts [first, first + count).
   Starts Slice(std::size_t first, std::size_t count) const {
-    return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count)};
+    return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count),
+            solutions.empty() ? solutions : solutions.subspan(first, count)};
   }
 
   /// The largest allowed cost of a solution of start i, which is also at most `limit`. 0: no limit,
@@ -80,6 +82,8 @@ struct Starts {
 
   ConstRows states;
   std::span<const float> at_most;  ///< one for each state, or empty
+  /// One for each state, or empty. An empty solution is not known.
+  std::span<const std::vector<Action>> solutions;
 };
 
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next

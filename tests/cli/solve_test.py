@@ -151,6 +151,15 @@ class Solve(CliTest):
             self.assertEqual(result["ended"], "cost limit", args)
             self.assertIn("search.at_most", result["error"])
 
+    def test_a_given_solution_bounds_the_search_and_must_be_one(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join(
+            json.dumps({"state": AFTER_R, "solution": moves}) for moves in ("R R R", "R'", "R")))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        longer, shortest, wrong = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual((longer["moves"], shortest["moves"]), ("R'", "R'"))
+        self.assertIn("expected `solution` to lead from the state to the goal", wrong["error"])
+
     def test_the_inverse_needs_a_puzzle_of_permutations(self):
         config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
         run = self.folder / "run"

@@ -138,5 +138,27 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
 }
 
+TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+                         {.instances = 2, .improve_seconds = kSeconds});
+  std::vector<std::uint8_t> starts;
+  for (int i = 0; i < 2; ++i) {
+    starts.insert(starts.end(), detour.start.begin(), detour.start.end());
+  }
+  const std::vector<std::vector<Action>> solutions = {{}, detour.solution};  // it solves the first
+  std::size_t solved = 0;
+  search.SolveAll({ConstRows(starts.data(), 2, 6), {}, solutions}, StopSignal(),
+                  [&](std::size_t /*i*/, const SearchResult& result) {
+                    if (!result.solved) return;
+                    ++solved;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_TRUE(Solves(pancakes, detour.start, result.actions));
+                  });
+  EXPECT_EQ(solved, 2U);
+}
+
 }  // namespace
 }  // namespace tandem
