@@ -171,7 +171,7 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy, kBidirectionalBeam };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
@@ -179,16 +179,20 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
     {SearchMethod::kGreedy, "greedy",
      "take the best action again and again, without visiting a state twice"},
+    {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
+     "beam search from the state and from the goal until the two meet"},
 });
 
 /// Returns whether the search can follow a policy, which estimates no costs.
 constexpr bool WorksWithPolicy(SearchMethod method) {
-  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy;
+  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy ||
+         method == SearchMethod::kBidirectionalBeam;
 }
 
 /// Returns whether the search can start from a position and its inverse.
 constexpr bool WorksWithInverse(SearchMethod method) {
-  return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam;
+  return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam ||
+         method == SearchMethod::kBidirectionalBeam;
 }
 
 /// search.inverse

@@ -20,6 +20,9 @@ namespace {
 // latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
+// Distinguishes the states of the inverse position's beam among the kept ones.
+constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
+
 }  // namespace
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -30,6 +33,7 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
+      meets_(config.search.method == SearchMethod::kBidirectionalBeam),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
       bound_(0),
@@ -65,7 +69,9 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
     result.nodes += static_cast<std::int64_t>(expander_.size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
     solution = CheapestSolution();
-    if (!solution) Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
+    if (solution) break;
+    Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
+    if (meets_) solution = SolutionByMeeting(start);
   }
   result.solved = solution.has_value();
   if (solution) result.actions = std::move(*solution);
@@ -74,7 +80,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   return result;
 }
 
-// A position may be its own inverse.
+// A position may be its own inverse. If the beams meet, both are needed nevertheless.
 void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   steps_.clear();
   kept_.clear();
@@ -88,11 +94,17 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   kept_.insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.insert(HashState(*inverse)).second) return;
+  if (!inverse || !kept_.insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0)).second) return;
   frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
   costs_.push_back(0);
   surprisals_.push_back(0);
   frames_ = {Frame::kPosition, Frame::kInverse};
+  if (!meets_) return;
+  meeting_.Clear();
+  positions_.assign(start.begin(), start.end());
+  positions_.resize(2 * start.size());
+  domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
+  NotePositions();
 }
 
 // The solution of a start that is a goal or in the ball.
@@ -172,7 +184,8 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
     }
     const std::uint32_t child = *at;
     if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
-    if (kept_.contains(hashes[child]) || !seen_.insert(hashes[child]).second) continue;
+    const std::uint64_t key = KeyOf(child);
+    if (kept_.contains(key) || !seen_.insert(key).second) continue;
     fresh.push_back(child);
   }
   if (costs_differ_) std::ranges::sort(fresh);
@@ -236,7 +249,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
       }
       const std::uint32_t child = best->second;
       if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
-      if (!kept_.insert(expander_.hashes()[child]).second) continue;
+      if (!kept_.insert(KeyOf(child)).second) continue;
       chosen.push_back(child);
       if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
@@ -279,12 +292,56 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     const Step& step = steps.emplace_back(StepTo(child));
     costs.push_back(CostTo(child));
     if (!frames_.empty()) frames.push_back(frames_[step.parent]);
-    kept_.insert(expander_.hashes()[child]);
+    kept_.insert(KeyOf(child));
   }
   frontier_.swap(next_);
   costs_ = std::move(costs);
   frames_ = std::move(frames);
   least_cost_ = costs_.empty() ? 0 : *std::ranges::min_element(costs_);
+  if (!meets_ || frames_.empty()) return;
+  const std::vector<std::uint8_t> before = std::move(positions_);
+  const auto state_size = static_cast<std::ptrdiff_t>(domain_.spec().state_size);
+  positions_.clear();
+  std::vector<Action> actions;
+  for (const Step step : steps_.back()) {
+    const auto from = before.begin() + state_size * static_cast<std::ptrdiff_t>(step.parent);
+    positions_.insert(positions_.end(), from, from + state_size);
+    actions.push_back(step.action);
+  }
+  domain_.Apply(Rows(positions_.data(), actions.size(), static_cast<std::size_t>(state_size)),
+                actions);
+  NotePositions();
+}
+
+// Adds the positions of the frontier to those among which the two beams may meet.
+void BeamSearch::NotePositions() {
+  const ConstRows positions(positions_.data(), frames_.size(), frontier().row_size());
+  const auto depth = static_cast<std::uint32_t>(steps_.size());
+  for (std::uint32_t i = 0; i < positions.size(); ++i) {
+    const auto side = InInverse(i) ? Meeting::Side::kGoal : Meeting::Side::kStart;
+    meeting_.Add(side, HashState(positions[i]), {.depth = depth, .index = i, .cost = costs_[i]});
+  }
+}
+
+// The solution through the cheapest position that both beams have reached.
+std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
+    std::span<const std::uint8_t> start) const {
+  const std::optional<Meeting::Pair>& pair = meeting_.cheapest();
+  if (frames_.empty() || !pair || bound_.Excludes(pair->cost())) return std::nullopt;
+  std::vector<Action> actions = PathTo(pair->from_start);
+  std::ranges::copy(inverse_->Translate(PathTo(pair->from_goal)), std::back_inserter(actions));
+  if (std::cmp_greater(actions.size(), limits_.max_length)) return std::nullopt;
+  // Only a collision of hashes can make the two positions differ.
+  std::vector<std::uint8_t> state(start.begin(), start.end());
+  for (const Action& action : actions) domain_.Apply(Rows(std::span(state)), {&action, 1});
+  if (!IsGoal(domain_, state)) return std::nullopt;
+  return actions;
+}
+
+// The key of a child in kept_. Beams that meet must not drop each other's states.
+std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
+  const std::uint64_t hash = expander_.hashes()[child];
+  return meets_ && InInverse(StepTo(child).parent) ? hash ^ kOfInverse : hash;
 }
 
 // Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.
@@ -305,12 +362,18 @@ std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
   return actions;
 }
 
+std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
+  if (end.depth == 0) return {};
+  return PathTo(end.depth - 1, steps_[end.depth - 1][end.index]);
+}
+
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
   const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
   result.bytes =
       static_cast<std::int64_t>(in_table + kept_.size() * sizeof(Step) + frontier_.size());
+  if (meets_) result.bytes += static_cast<std::int64_t>(meeting_.bytes() + positions_.size());
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
     result.ended = Ended::kSolved;
@@ -322,8 +385,9 @@ void BeamSearch::FinishResult(SearchResult& result) const {
 }
 
 std::string BeamSearch::Describe() const {
-  return fmt::format("beam search with width {}{}", WithThousands(config_.beam_width),
-                     inverse_ ? " from the position and its inverse" : "");
+  return fmt::format("{}beam search with width {}{}", meets_ ? "bidirectional " : "",
+                     WithThousands(config_.beam_width),
+                     inverse_ && !meets_ ? " from the position and its inverse" : "");
 }
 
 std::string BeamSearch::Failure(const SearchResult& result) const {

@@ -18,6 +18,7 @@
 #include "search/cost_bound.h"
 #include "search/expander.h"
 #include "search/inverse_frame.h"
+#include "search/meeting.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -48,6 +49,14 @@ namespace tandem {
 ///
 /// With search.inverse, the beam starts from the position and from its inverse (InverseFrame). The
 /// children of both compete for the same places. The first solution of either ends the search.
+///
+/// With search.method bidirectional_beam, it also starts from both, and the two meet in the middle.
+/// If moves lead from the inverse of the start to a state, then the same moves lead from the goal
+/// to a position, and the state's cost-to-go is the cost between that position and the start. So
+/// the beam of the inverse position is a search from the goal, which the same network guides. The
+/// search ends when a kept position of one beam equals one of the other. The cheapest such pair of
+/// paths is the solution. If the beams hold all states and all actions cost the same, the solution
+/// is a shortest one.
 ///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
@@ -108,6 +117,8 @@ class BeamSearch final : public Search {
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
+  void NotePositions();
+  std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start) const;
   void NoteSurprisals(const std::vector<std::uint32_t>& children, std::span<const float> values);
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
@@ -116,6 +127,7 @@ class BeamSearch final : public Search {
   Step StepTo(std::size_t child) const;
   float CostTo(std::size_t child) const;
   bool IsExcluded(std::size_t child);
+  std::uint64_t KeyOf(std::size_t child) const;
   bool InInverse(std::size_t parent) const {
     return !frames_.empty() && frames_[parent] == Frame::kInverse;
   }
@@ -123,13 +135,15 @@ class BeamSearch final : public Search {
     return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
   }
   std::vector<Action> PathTo(std::size_t depth, Step step) const;
+  std::vector<Action> PathTo(const Meeting::End& end) const;
 
   const Domain& domain_;
   const SearchConfig config_;
   QEvaluator* const q_net_;
   const bool is_policy_;                        // whether q_net_ is a policy
   const std::shared_ptr<const GoalBall> ball_;  // may be null
-  const std::optional<InverseFrame> inverse_;   // only with search.inverse
+  const std::optional<InverseFrame> inverse_;   // only with search.inverse or if it meets
+  const bool meets_;                            // whether it is bidirectional
 
   const bool costs_differ_;
   Limits limits_{};  // of the current search
@@ -147,6 +161,11 @@ class BeamSearch final : public Search {
   std::optional<Nearest> nearest_;
 
   Expander expander_;
+  // Only if it meets: for each state of the frontier, the position that its moves lead to from the
+  // start or, in the beam of the inverse position, from the goal.
+  std::vector<std::uint8_t> positions_;
+  Meeting meeting_;
+
   absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
   std::vector<std::uint8_t> built_;          // states of new children
   std::vector<std::uint8_t> next_;           // states of the children to keep

@@ -39,8 +39,7 @@ class DisjointSets {
 };
 
 [[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
-  throw InputError(
-      fmt::format("search.inverse: {}: {}. Set search.inverse to false.", spec.name, why));
+  throw InputError(fmt::format("{}: {}", spec.name, why));
 }
 
 }  // namespace
@@ -132,18 +131,17 @@ std::vector<Action> InverseFrame::Translate(std::span<const Action> actions) con
 }
 
 std::optional<InverseFrame> MakeInverseFrame(const Domain& domain, const SearchConfig& config) {
-  switch (config.inverse) {
-    case UseInverse::kNo:
-      return std::nullopt;
-    case UseInverse::kYes:
-      return InverseFrame(domain);
-    case UseInverse::kAuto:
-      break;
-  }
+  const bool both_ends = config.method == SearchMethod::kBidirectionalBeam;
+  if (config.inverse == UseInverse::kNo && !both_ends) return std::nullopt;
   try {
     return InverseFrame(domain);
-  } catch (const InputError&) {
-    return std::nullopt;
+  } catch (const InputError& error) {
+    if (both_ends) {
+      throw InputError(fmt::format(
+          "search.method: bidirectional_beam: {}. Set search.method to beam.", error.what()));
+    }
+    if (config.inverse == UseInverse::kAuto) return std::nullopt;
+    throw InputError(fmt::format("search.inverse: {}. Set search.inverse to false.", error.what()));
   }
 }
 

@@ -51,8 +51,8 @@ class InverseFrame {
   std::map<Look, std::uint8_t> places_;                // the place of the goal with each look
 };
 
-/// The InverseFrame that search.inverse asks for, or nothing. Throws InputError if it is `true` and
-/// the puzzle has no inverse positions.
+/// The InverseFrame that search.inverse or search.method asks for, or nothing. Throws InputError if
+/// the puzzle has no inverse positions, unless search.inverse is `auto`.
 std::optional<InverseFrame> MakeInverseFrame(const Domain& domain, const SearchConfig& config);
 
 }  // namespace tandem

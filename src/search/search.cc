@@ -66,6 +66,7 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
       LogInfo(AStarMemory(config.search, domain.spec()));
       return std::make_unique<AStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
+    case SearchMethod::kBidirectionalBeam:
       return std::make_unique<BeamSearch>(domain, network, config, q_net, ball);
     case SearchMethod::kAnytimeBeam:
       return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_net, ball);

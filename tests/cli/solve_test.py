@@ -126,7 +126,8 @@ class Solve(CliTest):
     def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
         run = self.train_small()
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
-        for option in ("--search=greedy", "--set=search.inverse=true", "--set=search.inverse=auto"):
+        for option in ("--search=greedy", "--search=bidirectional_beam", "--set=search.inverse=true",
+                       "--set=search.inverse=auto"):
             text, _ = self.run_tandem("solve", "--model", run, "--states", states, option)
             result = json.loads(text)
             self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"), option)
@@ -166,6 +167,8 @@ class Solve(CliTest):
         self.run_tandem("train", config, "--out", run)
         states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
         solve = ["solve", "--model", run, "--states", states, "--set"]
+        _, error = self.run_tandem(*solve[:-1], "--search", "bidirectional_beam", code=2)
+        self.assertIn("Set search.method to beam", error)
         _, error = self.run_tandem(*solve, "search.inverse=true", code=2)
         self.assertIn("search.inverse: npuzzle:3: a position has an inverse only if all actions are "
                       "permutations", error)
