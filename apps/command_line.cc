@@ -117,6 +117,8 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
   AddKeyOption(command, overrides, "improve", "search.improve_seconds",
                "Shorten each solution for at most this many seconds; needs --ball");
+  AddKeyOption(command, overrides, "inverse", "search.inverse",
+               "Start beam search from the inverse position too: true, false or auto");
   AddKeyOption(command, overrides, "at-most", "search.at_most",
                "Look only for solutions that cost at most this; 0: no limit");
 }

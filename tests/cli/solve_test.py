@@ -126,8 +126,8 @@ class Solve(CliTest):
     def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
         run = self.train_small()
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
-        for option in ("--search=greedy", "--search=bidirectional_beam", "--set=search.inverse=true",
-                       "--set=search.inverse=auto"):
+        for option in ("--search=greedy", "--search=bidirectional_beam", "--inverse=true",
+                       "--inverse=auto"):
             text, _ = self.run_tandem("solve", "--model", run, "--states", states, option)
             result = json.loads(text)
             self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"), option)
