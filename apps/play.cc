@@ -393,7 +393,8 @@ int RunPlay(const PlayArgs& args) {
     CheckTrainedOn(*hints, args);
     return Session(hints->domain(), hints.get(), args.start).Run();
   }
-  if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
+  if (args.model.checkpoint != "last" || !args.model.more_checkpoints.empty() ||
+      !args.model.overrides.empty()) {
     throw InputError("--checkpoint and --set need a network: expected --model with them");
   }
   const auto domain = MakeDomain(args.start.domain);

@@ -254,12 +254,36 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy, kBidirectionalBeam };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kGreedy, "greedy",
+     "take the best action again and again, without visiting a state twice"},
+    {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
+     "beam search from the state and from the goal until the two meet"},
+});
+
+/// Returns whether the search can follow a policy, which estimates no costs.
+constexpr bool WorksWithPolicy(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy ||
+         method == SearchMethod::kBidirectionalBeam;
+}
+
+/// Returns whether the search can start from a position and its inverse.
+constexpr bool WorksWithInverse(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam ||
+         method == SearchMethod::kBidirectionalBeam;
+}
+
+/// search.inverse
+enum class UseInverse { kNo, kYes, kAuto };
+inline constexpr auto kUseInverse = std::to_array<Choice<UseInverse>>({
+    {UseInverse::kNo, "false"},
+    {UseInverse::kYes, "true"},
+    {UseInverse::kAuto, "auto", "if the puzzle has inverse positions"},
 });
 
 /// data.source

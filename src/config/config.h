@@ -173,6 +173,8 @@ struct SearchConfig {
   double max_seconds = 0;
   double ball_radius = 0;
   double improve_seconds = 0;
+  double at_most = 0;
+  UseInverse inverse = UseInverse::kNo;
 };
 
 struct ValidationConfig {

@@ -331,7 +331,7 @@ std::vector<Field> FieldsOf(Config& c) {
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
-       "Length of the longest solution that beam search looks for, in actions.",
+       "Length of the longest solution that beam search and greedy search look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A*. 1: "
@@ -363,6 +363,15 @@ std::vector<Field> FieldsOf(Config& c) {
        "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
        "ones. Needs a ball. 0: report solutions as they were found.",
        RealField{&c.search.improve_seconds, 0, 1e9}},
+      {"search.at_most",
+       "Largest cost of a solution that searches look for. They drop states from which any "
+       "solution would cost more. 0: no limit.",
+       RealField{&c.search.at_most, 0, 1e9}},
+      ChoiceKey("search.inverse",
+                "Whether beam search also starts from the inverse position. Both share the beam, "
+                "and the first solution counts, since a solution of one gives a solution of the "
+                "other. Only puzzles whose actions are permutations have inverse positions.",
+                c.search.inverse, kUseInverse),
 
       {"validation.every_updates",
        "Number of updates between validations. The last update is always validated too. 0: never "

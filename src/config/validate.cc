@@ -144,7 +144,7 @@ void CheckHead(const Config& c, const Reject& reject) {
 // A policy ranks the actions of a state and estimates no cost-to-go.
 void CheckPolicy(const Config& c, const Reject& reject) {
   if (c.network.head != Head::kPolicy) return;
-  reject(c.search.method != SearchMethod::kBeam, "search.method", "network.head",
+  reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam.");
   reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
@@ -342,6 +342,10 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
+  reject(c.search.inverse == UseInverse::kYes && !WorksWithInverse(c.search.method),
+         "search.inverse", "search.method",
+         "only beam search starts from a position and its inverse together. Set search.method to "
+         "beam, or search.inverse to false.");
 }
 
 }  // namespace

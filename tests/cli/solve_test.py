@@ -179,6 +179,96 @@ class Solve(CliTest):
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
 
+    def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
+        for option in ("--search=greedy", "--search=bidirectional_beam", "--inverse=true",
+                       "--inverse=auto"):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", states, option)
+            result = json.loads(text)
+            self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"), option)
+
+    def test_greedy_search_reports_its_length_limit(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1, "--search",
+                                  "greedy", "--set", "search.max_length=3", code=1)
+        result = json.loads(text)
+        self.assertEqual((result["ended"], result["expanded"]), ("length limit", 3))
+        self.assertIn("greedy search found no solution of at most 3 moves", result["error"])
+
+    def test_an_allowed_cost_ends_the_search(self):
+        run = self.train_small()
+        state = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.jsonl", json.dumps({"state": state["state"], "at_most": 3}))
+        for args in (["--beam-width", 8], ["--search", "astar"], ["--at-most", 5],
+                     ["--search", "greedy"]):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", states, *args, code=1)
+            result = json.loads(text)
+            self.assertEqual(result["ended"], "cost limit", args)
+            self.assertIn("search.at_most", result["error"])
+
+    def test_a_given_solution_bounds_the_search_and_must_be_one(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join(
+            json.dumps({"state": AFTER_R, "solution": moves}) for moves in ("R R R", "R'", "R")))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        longer, shortest, wrong = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual((longer["moves"], shortest["moves"]), ("R'", "R'"))
+        self.assertIn("expected `solution` to lead from the state to the goal", wrong["error"])
+
+    def test_the_inverse_needs_a_puzzle_of_permutations(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
+        solve = ["solve", "--model", run, "--states", states, "--set"]
+        _, error = self.run_tandem(*solve[:-1], "--search", "bidirectional_beam", code=2)
+        self.assertIn("Set search.method to beam", error)
+        _, error = self.run_tandem(*solve, "search.inverse=true", code=2)
+        self.assertIn("search.inverse: npuzzle:3: a position has an inverse only if all actions are "
+                      "permutations", error)
+        self.assertTrue(json.loads(self.run_tandem(*solve, "search.inverse=auto")[0])["solved"])
+
+    def estimate_of_a_state(self, *models):
+        """Returns what the networks estimate for a state, and the log. A* that may store only one
+        state reports that state's estimate."""
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, log = self.run_tandem("solve", *models, "--states", ten, "--limit", 1, "--search",
+                                    "astar", "--set", "search.max_nodes=1", "--set",
+                                    "inference.precision=fp32", code=1)
+        best = json.loads(text)["best"]
+        self.assertEqual(best["length"], 0)
+        self.assertGreater(best["estimate"], 0)  # negative estimates would be reported as 0
+        return best["estimate"], log
+
+    def test_several_networks_are_used_as_their_mean(self):
+        config = self.write("small.yaml", SMALL.replace("max_updates: 4", "max_updates: 20") +
+                            "optimizer: {learning_rate: 0.01}\ncheckpoint: {keep_every: 10}\n")
+        first, second, q_run = (self.folder / name for name in ("first", "second", "q"))
+        self.run_tandem("train", config, "--out", first, "--set", "seed=1")
+        self.run_tandem("train", config, "--out", second, "--set", "seed=2", "--set",
+                        "network.width=48")
+        one, _ = self.estimate_of_a_state("--model", first)
+        two, _ = self.estimate_of_a_state("--model", second)
+        self.assertNotEqual(one, two)
+        both, log = self.estimate_of_a_state("--model", first, "--model", second)
+        self.assertAlmostEqual(both, (one + two) / 2, places=4)
+        self.assertIn("using the mean of 2 networks", log)
+        kept = first / "checkpoint-10.pt"
+        early, _ = self.estimate_of_a_state("--model", first, "--checkpoint", kept)
+        mixed, _ = self.estimate_of_a_state("--model", first, "--checkpoint", f"last,{kept}")
+        self.assertAlmostEqual(mixed, (one + early) / 2, places=4)
+
+        self.run_tandem("train", config, "--out", q_run, "--set", "network.head=q")
+        states = self.write("states.txt", AFTER_R + "\n")
+        solve = ["solve", "--states", states, "--model", first, "--model"]
+        _, error = self.run_tandem(*solve, q_run, code=2)
+        self.assertRegex(error, rf"--model {q_run}: its network is a q network for cube3\S*, expected a "
+                                rf"v network for cube3\S*, as in {first}")
+        _, error = self.run_tandem(*solve, second, "--checkpoint", kept, code=2)
+        self.assertIn("a file is a network of one run, and there are several --model", error)
+
     def test_a_time_limit_names_the_key_to_change(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"

@@ -356,5 +356,20 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   }
 }
 
+TEST(Validate, InverseNeedsBeamSearch) {
+  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+    ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",
+                        "only beam search starts from a position and its inverse");
+    EXPECT_EQ(ErrorOf({"search.inverse=auto", method}), "");
+  }
+  EXPECT_EQ(ErrorOf({"search.inverse=true", "search.method=anytime_beam", "search.max_seconds=5"}),
+            "");
+  EXPECT_EQ(ErrorOf({"search.inverse=true", "search.at_most=20"}), "");
+}
+
+TEST(Validate, GreedySearchFollowsAPolicy) {
+  EXPECT_EQ(ErrorOf({"search.method=greedy", "network.head=policy", "generate.target=policy"}), "");
+}
+
 }  // namespace
 }  // namespace tandem
