@@ -135,9 +135,10 @@ void CheckHead(const Config& c, const Reject& reject) {
       c.search.policy_weight > 0 && head != Head::kVp, "search.policy_weight", "network.head",
       "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
       "to vp.");
-  reject(c.search.policy_weight > 0 && c.search.method == SearchMethod::kAStar,
-         "search.policy_weight", "search.method",
-         "A* ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
+  const bool beam =
+      c.search.method != SearchMethod::kAStar && c.search.method != SearchMethod::kGreedy;
+  reject(c.search.policy_weight > 0 && !beam, "search.policy_weight", "search.method",
+         "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
          "search.method to beam.");
 }
 

@@ -35,8 +35,8 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
                            QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      q_net_(q_net),
-      is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
+      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
+      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
       ball_(std::move(ball)),
       expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
 

@@ -33,8 +33,9 @@ class GreedySearch final : public Search {
  public:
   /// Follows the keys max_length, max_seconds and at_most of config.search; passes at most
   /// inference.batch_size states per call to the network. Ranks by the action values of `q_net` or,
-  /// if that is null, by the estimates of `network`. network.head says whether `q_net` is a Q net
-  /// or a policy. `domain` and the networks must outlive this. `ball` may be null.
+  /// if that is null, by the estimates of `network`. network.head says whether `q_net` is a Q net,
+  /// a policy or, as head vp, both networks in one; the estimates of `network` then rank. `domain`
+  /// and the networks must outlive this. `ball` may be null.
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 

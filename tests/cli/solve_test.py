@@ -91,7 +91,7 @@ class Solve(CliTest):
             self.assertTrue(json.loads(text)["solved"], options)
         _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search", "astar",
                                    "--set", "search.policy_weight=1", code=2)
-        self.assertIn("A* ranks states by cost and estimate alone", error)
+        self.assertIn("this search ranks states by cost and estimate alone", error)
 
     def test_reports_an_impossible_cube_and_solves_the_others(self):
         run = self.train_small()

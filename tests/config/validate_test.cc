@@ -204,8 +204,10 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
                       "only head vp learns");
   ExpectContradiction({"search.policy_weight=2"}, "search.policy_weight", "network.head",
                       "only head vp has");
-  ExpectContradiction({"network.head=vp", "search.policy_weight=2", "search.method=astar"},
-                      "search.policy_weight", "search.method", "by cost and estimate alone");
+  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+    ExpectContradiction({"network.head=vp", "search.policy_weight=2", method},
+                        "search.policy_weight", "search.method", "by cost and estimate alone");
+  }
   EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
 }
 
