@@ -75,7 +75,8 @@ class Train(CliTest):
         self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
         self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
         run = self.folder / "run"
-        phases = [json.loads(line)["phase"] for line in (run / "metrics.jsonl").open()]
+        metrics = (run / "metrics.jsonl").read_text().splitlines()
+        phases = [json.loads(line)["phase"] for line in metrics]
         self.assertEqual(phases, [0, 0, 1, 1])
         self.run_tandem("train", run / "config.yaml", "--out", "again")
         self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
@@ -379,7 +380,8 @@ class Signals(CliTest):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
-                        "train.iterations_per_update=20000", "--set", "train.max_seconds=1")
+                        "train.batch_size=10", "--set", "train.iterations_per_update=50000", "--set",
+                        "train.max_seconds=2")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)
