@@ -118,6 +118,10 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
   if (!config.phases.empty()) line["phase"] = counters.phase;
+  if (record.fill.longest_scramble) line["longest_scramble"] = *record.fill.longest_scramble;
+  if (record.fill.searches_solved) {
+    line["searches_solved"] = RoundedReal(*record.fill.searches_solved);
+  }
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
   return line;

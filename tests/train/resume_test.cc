@@ -196,6 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
                                  "network.head=q"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
                                  "generate.search_iterations=20", "replay.updates=2"},
+        std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
+                                 "generate.search_iterations=10", "generate.curriculum=true"},
         std::vector<std::string>{"optimizer.name=sgd", "optimizer.learning_rate=0.001",
                                  "optimizer.schedule=step", "optimizer.step_every=2",
                                  "train.ema_decay=0.9"},
