@@ -162,6 +162,12 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
   LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  if (const FillStats& fill = summary.last_fill; fill.longest_scramble && fill.searches_solved) {
+    LogInfo(fmt::format(
+        "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
+        "{:.0f} %",
+        *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
+  }
   if (summary.validation) {
     LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
                         100 * summary.validation->solve_rate,

@@ -484,6 +484,7 @@ RunSummary TrainRun::Finish() {
   if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
+  summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();
