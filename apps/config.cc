@@ -1,10 +1,16 @@
 // tandem config --reference, tandem config CONFIG
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "config/fields.h"
 #include "config/load.h"
 #include "tandem/error.h"
 
@@ -14,8 +20,42 @@ namespace {
 struct ConfigArgs {
   std::string file;
   bool reference = false;  // print the reference; `file` is then empty
+  bool json = false;
   std::vector<Override> overrides;
 };
+
+using Json = nlohmann::ordered_json;
+
+// Returns a number, a switch or null as such, and anything else as text.
+Json ValueOf(const Field& field) {
+  const std::string text = FieldText(field);
+  if (text == "null") return nullptr;
+  if (text == "false" || text == "true") return text == "true";
+  if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
+  if (const auto number = ParseNumber<double>(text)) return *number;
+  return text;
+}
+
+Json JsonOf(Config config) {
+  Json json = Json::object();
+  for (const Field& field : FieldsOf(config)) {
+    (field.section().empty() ? json : json[field.section()])[field.name()] = ValueOf(field);
+  }
+  return json;
+}
+
+Json JsonOfReference() {
+  Config defaults;
+  Json keys = Json::array();
+  for (const Field& field : FieldsOf(defaults)) {
+    keys.push_back({{"key", field.key},
+                    {"default", ValueOf(field)},
+                    {"meaning", field.meaning},
+                    {"expected", Expected(field)},
+                    {"try_first", field.try_first}});
+  }
+  return keys;
+}
 
 int RunConfig(const ConfigArgs& args) {
   if (args.reference && !(args.file.empty() && args.overrides.empty())) {
@@ -26,10 +66,11 @@ int RunConfig(const ConfigArgs& args) {
         "config: expected a config to check and print in full, or --reference to list every key");
   }
   if (args.reference) {
-    fmt::print("{}", ConfigReference());
-  } else {
-    fmt::print("{}", ToYaml(LoadConfig(args.file, args.overrides)));
+    fmt::print("{}", args.json ? DumpJson(JsonOfReference(), 2) + "\n" : ConfigReference());
+    return kDone;
   }
+  const Config config = LoadConfig(args.file, args.overrides);
+  fmt::print("{}", args.json ? DumpJson(JsonOf(config), 2) + "\n" : ToYaml(config));
   return kDone;
 }
 
@@ -43,6 +84,8 @@ void AddConfig(CommandLine& line) {
   config.add_option("config", args->file, "YAML config to check")->type_name("CONFIG");
   config.add_flag("--reference", args->reference,
                   "Print every key with its default, meaning and accepted values");
+  config.add_flag("--json", args->json,
+                  "Print JSON: an object of sections or, with --reference, an array of keys");
   AddSetOption(config, args->overrides);
   config.footer(
       "The output is itself a config, with every key.\n\n"
