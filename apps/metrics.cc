@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "apps/command_line.h"
@@ -29,40 +29,6 @@ struct MetricsArgs {
   std::string csv;  // file to write; "": standard output
 };
 
-// Reads metrics.jsonl. Entries of nested objects become entries of their own: {"a": {"3": 1}} is
-// read as {"a/3": 1}. Skips lines that are not JSON objects: the last one may be half written.
-std::vector<Json> ReadMetrics(const fs::path& path) {
-  RequireNoPipe(path);
-  std::vector<Json> lines;
-  std::istringstream text(ReadFile(path));
-  int number = 1;
-  for (std::string line; std::getline(text, line); ++number) {
-    const auto json = ParseJsonOrDiscard<Json>(line);
-    if (!json.is_object()) {
-      LogWarning(fmt::format("{}:{}: expected a JSON object; the line is left out", path.string(),
-                             number));
-      continue;
-    }
-    Json& flat = lines.emplace_back(Json::object());
-    const Json by_pointer = json.flatten();  // {"/a/3": 1}
-    for (const auto& [pointer, value] : by_pointer.items()) {
-      if (!pointer.empty()) flat[pointer.substr(1)] = value;  // empty: the line is {}
-    }
-  }
-  return lines;
-}
-
-// Returns every key, in the order of first appearance.
-std::vector<std::string> KeysOf(const std::vector<Json>& lines) {
-  std::vector<std::string> keys;
-  for (const Json& line : lines) {
-    for (const auto& [key, value] : line.items()) {
-      if (std::ranges::count(keys, key) == 0) keys.push_back(key);
-    }
-  }
-  return keys;
-}
-
 // Quotes a text if CSV (RFC 4180) requires it.
 std::string Quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -71,23 +37,64 @@ std::string Quoted(const std::string& text) {
   return quoted + '"';
 }
 
-std::string Cell(const Json& line, const std::string& key) {
-  const auto entry = line.find(key);
-  if (entry == line.end() || entry->is_null()) return "";
-  return Quoted(entry->is_string() ? entry->get<std::string>() : DumpJson(*entry));
+std::string CellOf(const Json& value) {
+  if (value.is_null()) return "";
+  return Quoted(value.is_string() ? value.get<std::string>() : DumpJson(value));
 }
 
-std::string Csv(const std::vector<Json>& lines) {
-  const std::vector<std::string> keys = KeysOf(lines);
-  std::vector<std::string> cells;
-  for (const std::string& key : keys) cells.push_back(Quoted(key));
-  std::string csv = fmt::format("{}\n", fmt::join(cells, ","));
-  for (const Json& line : lines) {
-    cells.clear();
-    for (const std::string& key : keys) cells.push_back(Cell(line, key));
-    csv += fmt::format("{}\n", fmt::join(cells, ","));
+// `Table` has a row per line of metrics.jsonl and a column per key, in the order in which the keys
+// first appear. A row ends with the last cell that it has.
+class Table {
+ public:
+  // Entries of nested objects have columns of their own: {"a": {"3": 1}} has a column "a/3".
+  void AddRow(const Json& line) {
+    std::vector<std::string>& row = rows_.emplace_back();
+    const Json flat = line.flatten();  // {"/a/3": 1}
+    for (const auto& [pointer, value] : flat.items()) {
+      if (pointer.empty()) continue;  // the line is {}
+      const std::size_t column = ColumnOf(pointer.substr(1));
+      if (row.size() <= column) row.resize(column + 1);
+      row[column] = CellOf(value);
+    }
   }
-  return csv;
+
+  std::string Csv() const {
+    std::string csv = fmt::format("{}\n", fmt::join(header_, ","));
+    for (std::vector<std::string> row : rows_) {
+      row.resize(header_.size());
+      csv += fmt::format("{}\n", fmt::join(row, ","));
+    }
+    return csv;
+  }
+
+ private:
+  std::size_t ColumnOf(const std::string& key) {
+    const auto [column, is_new] = columns_.try_emplace(key, header_.size());
+    if (is_new) header_.push_back(Quoted(key));
+    return column->second;
+  }
+
+  std::vector<std::string> header_;
+  std::unordered_map<std::string, std::size_t> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Leaves out lines that are not JSON objects: the last one may be half written.
+Table ReadMetrics(const fs::path& path) {
+  RequireNoPipe(path);
+  Table table;
+  std::istringstream text(ReadFile(path));
+  int number = 1;
+  for (std::string line; std::getline(text, line); ++number) {
+    const auto json = ParseJsonOrDiscard<Json>(line);
+    if (json.is_object()) {
+      table.AddRow(json);
+    } else {
+      LogWarning(fmt::format("{}:{}: expected a JSON object; the line is left out", path.string(),
+                             number));
+    }
+  }
+  return table;
 }
 
 int RunMetrics(const MetricsArgs& args) {
@@ -96,7 +103,7 @@ int RunMetrics(const MetricsArgs& args) {
     throw InputError(fmt::format(
         "{}: no such file; expected the folder of a run that has done an update", path.string()));
   }
-  const std::string csv = Csv(ReadMetrics(path));
+  const std::string csv = ReadMetrics(path).Csv();
   if (args.csv.empty()) {
     fmt::print("{}", csv);
   } else {
