@@ -86,10 +86,10 @@ class Message {
   const std::string& bytes() const { return bytes_; }
 
  private:
-  // Wire types of protobuf.
-  static constexpr std::uint64_t kVarint = 0, kFixed64 = 1, kLengthPrefixed = 2, kFixed32 = 5;
+  // How a value is encoded.
+  enum WireType : std::uint64_t { kVarint = 0, kFixed64 = 1, kLengthPrefixed = 2, kFixed32 = 5 };
 
-  void Key(int field, std::uint64_t type) { Varint(static_cast<std::uint64_t>(field) << 3 | type); }
+  void Key(int field, WireType type) { Varint(static_cast<std::uint64_t>(field) << 3 | type); }
 
   void Varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7F) | 0x80);
@@ -102,42 +102,45 @@ class Message {
 // Fields of TensorBoard's messages: tensorboard/compat/proto/{event,summary,tensor}.proto and
 // tensorboard/plugins/hparams/plugin_data.proto.
 namespace event {
-constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;
+enum Field { kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7 };
 }
 namespace session_log {
-constexpr int kStatus = 1;
+enum Field { kStatus = 1 };
 constexpr std::int64_t kStart = 1;
 }  // namespace session_log
 namespace summary {
-constexpr int kValue = 1;
+enum Field { kValue = 1 };
 }
 namespace value {
-constexpr int kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9;
+enum Field { kTag = 1, kSimpleValue = 2, kTensor = 8, kMetadata = 9 };
 }
 namespace metadata {
-constexpr int kPluginData = 1;
+enum Field { kPluginData = 1 };
 }
 namespace plugin_data {
-constexpr int kPluginName = 1, kContent = 2;
+enum Field { kPluginName = 1, kContent = 2 };
 }
 namespace tensor {
-constexpr int kType = 1, kShape = 2, kStringValue = 8;
+enum Field { kType = 1, kShape = 2, kStringValue = 8 };
 constexpr std::int64_t kString = 7;
 }  // namespace tensor
 namespace shape {
-constexpr int kDimension = 2, kSize = 1;
+enum Field { kDimension = 2 };
+}
+namespace dimension {
+enum Field { kSize = 1 };
 }
 namespace hparams {
-constexpr int kSessionStart = 3;
+enum Field { kSessionStart = 3 };
 }
 namespace session_start {
-constexpr int kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5;
+enum Field { kHyperparameters = 1, kGroupName = 4, kStartSeconds = 5 };
 }
 namespace entry {  // of a map
-constexpr int kKey = 1, kValue = 2;
+enum Field { kKey = 1, kValue = 2 };
 }
 namespace any {  // google.protobuf.Value
-constexpr int kNumber = 2, kString = 3, kBool = 4;
+enum Field { kNumber = 2, kString = 3, kBool = 4 };
 }
 
 double SecondsNow() {
@@ -198,7 +201,7 @@ void EventFile::AddText(std::int64_t step, const std::string& tag, std::string_v
       Message()
           .Int(tensor::kType, tensor::kString)
           .Nested(tensor::kShape,
-                  Message().Nested(shape::kDimension, Message().Int(shape::kSize, 1)))
+                  Message().Nested(shape::kDimension, Message().Int(dimension::kSize, 1)))
           .Text(tensor::kStringValue, markdown);
   const Message text = Message()
                            .Text(value::kTag, tag)
