@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
@@ -12,6 +13,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -27,8 +29,7 @@ struct ConfigArgs {
 using Json = nlohmann::ordered_json;
 
 // Returns a number, a switch or null as such, and anything else as text.
-Json ValueOf(const Field& field) {
-  const std::string text = FieldText(field);
+Json TypedValue(const std::string& text) {
   if (text == "null") return nullptr;
   if (text == "false" || text == "true") return text == "true";
   if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
@@ -39,7 +40,14 @@ Json ValueOf(const Field& field) {
 Json JsonOf(Config config) {
   Json json = Json::object();
   for (const Field& field : FieldsOf(config)) {
-    (field.section().empty() ? json : json[field.section()])[field.name()] = ValueOf(field);
+    (field.section().empty() ? json : json[field.section()])[field.name()] =
+        TypedValue(FieldText(field));
+  }
+  json["phases"] = Json::array();
+  for (const PhaseConfig& phase : config.phases) {
+    Json settings = Json::object();
+    for (const auto& [key, text] : phase.settings) settings[key] = TypedValue(text);
+    json["phases"].push_back({{"from", phase.from}, {"settings", std::move(settings)}});
   }
   return json;
 }
@@ -49,11 +57,16 @@ Json JsonOfReference() {
   Json keys = Json::array();
   for (const Field& field : FieldsOf(defaults)) {
     keys.push_back({{"key", field.key},
-                    {"default", ValueOf(field)},
+                    {"default", TypedValue(FieldText(field))},
                     {"meaning", field.meaning},
                     {"expected", Expected(field)},
                     {"try_first", field.try_first}});
   }
+  keys.push_back({{"key", "phases"},
+                  {"default", Json::array()},
+                  {"meaning", fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys)},
+                  {"expected", "a list"},
+                  {"try_first", false}});
   return keys;
 }
 

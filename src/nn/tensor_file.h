@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 
 namespace tandem {
 
