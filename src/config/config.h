@@ -194,6 +194,10 @@ struct CheckpointConfig {
   std::int64_t keep_every = 0;
 };
 
+struct ReportConfig {
+  bool tensorboard = true;
+};
+
 struct ProfileConfig {
   bool timing_breakdown = false;
   std::int64_t timing_every = 200;
@@ -229,6 +233,7 @@ struct Config {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
+  ReportConfig report;
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;

@@ -436,6 +436,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "solving, and is refused in training.",
        RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
 
+      {"report.tensorboard",
+       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
+       "(events.out.tfevents.* in the run's folder).",
+       Switch(c.report.tensorboard)},
+
       {"profile.timing_breakdown",
        "true: time each phase of an iteration alone by waiting for the device after each phase. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",

@@ -1,9 +1,13 @@
 #include "train/modes.h"
 
+#include <algorithm>
 #include <exception>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "base/timeline.h"
+#include "data/examples.h"
 
 namespace tandem {
 namespace {
@@ -59,6 +63,28 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
 Pipeline::~Pipeline() {
   // Otherwise a fill that waits for a result would wait for ever.
   if (parts_.queue != nullptr) parts_.queue->Close(std::make_exception_ptr(Stopped()));
+}
+
+std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
+  if (rows.schema().columns.size() <= kTargetColumn) return std::nullopt;
+  const std::span<const float> labels = rows.floats(kTargetColumn);
+  const std::span<const float> weights =
+      HasWeights(rows.schema()) ? rows.floats(kWeightColumn) : std::span<const float>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  LabelStats stats{.min = kInfinity, .max = -kInfinity};
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!weights.empty() && weights[i] == 0) continue;
+    const double label = labels[i];
+    sum += label;
+    stats.min = std::min(stats.min, label);
+    stats.max = std::max(stats.max, label);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  stats.mean = sum / static_cast<double>(count);
+  return stats;
 }
 
 UpdateRecord Pipeline::RunUpdate() {
@@ -147,6 +173,10 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
   if (parts_.replay != nullptr && mode_ != Mode::kSyncMain) {
     parts_.replay->Add(record.update, *rows);
     rows = &parts_.replay->Sample();
+  }
+  if (rows != nullptr) {
+    const Span span(Phase::kReport);
+    record.labels = LabelStatsOf(*rows);
   }
   const Section section("train", record.update);
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);

@@ -153,6 +153,17 @@ class TargetNetworkSchedule {
   std::array<TargetState, 2> labelled_by_;  // at [update % 2]
 };
 
+/// LabelStats says how large the labels of an update are: the costs-to-go of a V net, or those of
+/// the actions of a Q net, without masked ones.
+struct LabelStats {
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// Returns nothing if `rows` has no labels, or if all of them are masked.
+std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows);
+
 /// UpdateRecord says what one update did, and how long its parts took.
 struct UpdateRecord {
   std::int64_t update = 0;
@@ -160,6 +171,7 @@ struct UpdateRecord {
   std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if refreshes were skipped
   FillStats fill;                       ///< the fill of this update's buffer
   TrainStats train;
+  std::optional<LabelStats> labels;  ///< of the rows trained on, without those from shards
   double wait_for_rows_s = 0;  ///< the main thread's wait for the buffer, including served requests
   double label_s = 0;          ///< sync_main: labelling the rows, including served requests
   double serve_s = 0;          ///< sync_main: serving the searches' requests, in total

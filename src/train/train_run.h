@@ -17,6 +17,7 @@
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
+#include "train/tensorboard.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
 
@@ -42,6 +43,7 @@ struct Progress {
   /// generate.curriculum, and the share of their searches that reached a goal.
   std::optional<std::int64_t> longest_scramble;
   std::optional<double> searches_solved;
+  std::optional<BusyShares> busy;  ///< in the last update, once there is one
 };
 
 /// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
@@ -111,6 +113,7 @@ class TrainRun final : private ProgressListener {
   void CheckReplayCanBeRead() const;
   void ForgetPlanFrom(std::int64_t update);
   void DropLaterFiles();
+  void StartEvents();
 
   // An update, and what happens between two updates.
   void SaveOnFailure(const std::function<void()>& work);
@@ -157,6 +160,7 @@ class TrainRun final : private ProgressListener {
   RunProfile time_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
+  std::optional<TensorBoardLog> tensorboard_;
   RunCounters so_far_;
   FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
@@ -166,6 +170,7 @@ class TrainRun final : private ProgressListener {
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
   std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
+  std::optional<BusyShares> busy_;          // in the last update
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::unique_ptr<const RunState> unfinished_;  // state before the current update

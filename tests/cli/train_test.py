@@ -1,12 +1,15 @@
 """Tests `tandem train`: the files of a run, its ends, and resuming."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 from harness import SMALL, SOLVED, TANDEM, CliTest
@@ -19,7 +22,7 @@ class Train(CliTest):
 
     def test_writes_every_file_of_a_run(self):
         run = self.train_small()
-        self.assertEqual(sorted(os.listdir(run)),
+        self.assertEqual(sorted(name for name in os.listdir(run) if "tfevents" not in name),
                          ["best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(summary["schema"], 1)
@@ -452,6 +455,43 @@ class Terminal(CliTest):
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
         self.assertRegex(text, r"\[#+\] 100 %")
         self.assertIn("next: tandem solve", text)
+
+    def train_on_a_terminal(self, columns):
+        """Returns the lines that a run showed as its progress."""
+        try:
+            controller, terminal = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal to show it on: {error}")
+        self.addCleanup(os.close, controller)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+        config = self.write("small.yaml", SMALL)
+        command = [TANDEM, "train", config, "--out", "run", "--set", "validation.every_updates=2"]
+        program = subprocess.Popen(command, stderr=terminal, cwd=self.folder,
+                                   env={**os.environ, "TERM": "xterm"})
+        os.close(terminal)
+        self.addCleanup(program.kill)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:  # the program has ended
+                break
+        self.assertEqual(program.wait(timeout=60), 0)
+        lines = re.findall(r"\r\x1b\[K(\[[^\r\n]*)", shown.decode())
+        self.assertTrue(lines)
+        return lines
+
+    def test_a_line_of_100_columns_shows_rate_loss_solve_rate_time_and_busy_shares(self):
+        lines = self.train_on_a_terminal(100)
+        self.assertLess(max(map(len, lines)), 100)
+        self.assertRegex(lines[-1], r"^\[#{5,}\] 100 %  [\d,]+ ex/s  loss [\d.]+  "
+                                    r"solved [\d.]+ %  [\d.]+ m?s left  gen \d+ %  train \d+ %$")
+
+    def test_a_narrow_terminal_leaves_out_busy_shares_first(self):
+        lines = self.train_on_a_terminal(60)
+        self.assertLess(max(map(len, lines)), 60)
+        self.assertRegex(lines[-1], "100 %  .*loss")
+        self.assertNotIn("train", lines[-1])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -71,6 +73,24 @@ std::vector<std::int64_t> Ages(const Finished& finished) {
   std::vector<std::int64_t> ages;
   for (const UpdateRecord& record : finished.records) ages.push_back(record.target_age_updates);
   return ages;
+}
+
+TEST(LabelStats, LeavesOutMaskedLabels) {
+  const Schema schema{.columns = {{.name = "input"},
+                                  {.name = "target", .type = ElementType::kFloat32, .width = 2},
+                                  {.name = "weight", .type = ElementType::kFloat32, .width = 2}}};
+  DataBuffer rows(schema, 2);
+  std::ranges::copy(std::array{3.0F, 100.0F, 1.0F, 5.0F}, rows.floats(1).begin());
+  EXPECT_FALSE(LabelStatsOf(rows).has_value());  // all weights are 0
+  std::ranges::copy(std::array{1.0F, 0.0F, 0.5F, 1.0F}, rows.floats(2).begin());
+  const LabelStats stats = LabelStatsOf(rows).value();
+  EXPECT_EQ(stats.mean, 3);
+  EXPECT_EQ(stats.min, 1);
+  EXPECT_EQ(stats.max, 5);
+}
+
+TEST(LabelStats, RowsWithoutLabelsHaveNone) {
+  EXPECT_FALSE(LabelStatsOf(DataBuffer(kSchema, 2)).has_value());
 }
 
 TEST(LossThresh, SkipsTheCopyAfterAnUpdateWithHighLoss) {
