@@ -118,6 +118,7 @@ struct OptimizerConfig {
   double max_grad_norm = 0;
   double weight_decay = 0.0;
   double momentum = 0.95;
+  bool nesterov = false;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

@@ -243,6 +243,11 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.optimizer.weight_decay, 0, 10}},
       {"optimizer.momentum", "Decay rate of the momentum of sgd and muon.",
        RealField{&c.optimizer.momentum, 0, 0.999999}},
+      {"optimizer.nesterov",
+       "Whether sgd uses Nesterov momentum: each step follows the gradient as well as the "
+       "momentum. "
+       "muon always does.",
+       Switch(c.optimizer.nesterov)},
       {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
        RealField{&c.optimizer.beta1, 0, 0.999999}},
       {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",

@@ -158,7 +158,8 @@ void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learnin
   const std::vector<at::Tensor> none;
   at::_fused_sgd_(momentum_.parameters, gradients, config_.momentum > 0 ? momentum_.momentum : none,
                   config_.weight_decay, config_.momentum, learning_rate, /*dampening=*/0,
-                  /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+                  /*nesterov=*/config_.nesterov && config_.momentum > 0, /*maximize=*/false,
+                  /*is_first_step=*/false);
 }
 
 // The step of the author's program (https://github.com/KellerJordan/Muon), with Nesterov momentum

@@ -392,6 +392,19 @@ TEST(Optimizer, SgdTakesTheStepsComputedByHand) {
   EXPECT_NEAR(w.item<float>(), 1.93 - 0.1 * (0.63 - 1 + 0.193), 1e-6);
 }
 
+TEST(Optimizer, SgdWithNesterovMomentumTakesTheStepsComputedByHand) {
+  // Gradients 0.5 and then -1, at rate 0.1 and momentum 0.9:
+  //   m1 = 0.5, w1 = 2 - 0.1 * (0.5 + 0.9 * m1); m2 = 0.9 * m1 - 1, w2 = w1 - 0.1 * (-1 + 0.9 * m2)
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .momentum = 0.9, .nesterov = true});
+  w.mutable_grad() = at::tensor({0.5F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.905, 1e-6);
+  w.mutable_grad() = at::tensor({-1.0F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.905 - 0.1 * (-1 + 0.9 * (0.45 - 1)), 1e-6);
+}
+
 TEST(Optimizer, SgdWithoutMomentumFollowsTheGradient) {
   at::Tensor w = at::tensor({2.0F}).requires_grad_();
   Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .momentum = 0});
