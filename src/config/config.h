@@ -81,6 +81,7 @@ struct NetworkConfig {
   std::int64_t blocks = 2;
   Norm norm = Norm::kLayer;
   Activation activation = Activation::kRelu;
+  InputLayer input_layer = InputLayer::kHidden;
   std::string init_from;
 };
 

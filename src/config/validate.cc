@@ -187,6 +187,13 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the target value_iteration or capped_value_iteration.");
 }
 
+void CheckInputLayer(const Config& c, const Reject& reject) {
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.stem_width > 0,
+         "network.input_layer", "network.stem_width",
+         "two linear layers with no activation between them are one. Set network.stem_width to 0, "
+         "or network.input_layer to hidden.");
+}
+
 void CheckMuon(const Config& c, const Reject& reject) {
   if (c.optimizer.name != OptimizerKind::kMuon) return;
   reject(c.network.blocks == 0 && c.network.stem_width == 0, "optimizer.name", "network.blocks",
@@ -239,7 +246,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   };
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData, CheckTraining,
-        CheckRefresh, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckRefresh, CheckInputLayer, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }
