@@ -98,7 +98,7 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
 void AddCommands(CommandLine& line) {
   for (const auto add :
        {AddTrain, AddSolve, AddEvaluate, AddCompare, AddGenerate, AddShards, AddConfig, AddDomains,
-        AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+        AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain, AddExport, AddImport}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -92,7 +92,7 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   config_ = ResolveAutos(asked, *device_);
   MakeNet();
   Load(CheckpointOf(run, args.checkpoint, "--checkpoint"));
-  if (iterations_ == 0) {
+  if (iterations_ == 0 && !std::filesystem::exists(run.import_record())) {
     LogWarning("this network was not trained: its run stopped before the first iteration");
   }
 }

@@ -122,7 +122,7 @@ void RunDirectory::Abandon() const {
 RunDirectory RunDirectory::Open(const fs::path& path) {
   if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
   RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) {
+  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
     RequireNoPipe(file);
   }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {

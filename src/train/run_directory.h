@@ -17,7 +17,8 @@ namespace tandem {
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
 /// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
-/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt.
+/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt. A
+/// folder that `tandem import` made has config.yaml, checkpoint.pt and import.json.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
 /// the object is destroyed or the program ends.
@@ -45,6 +46,7 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "best.pt"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path import_record() const { return path_ / "import.json"; }
 
   /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
   std::filesystem::path kept(std::int64_t updates) const;
