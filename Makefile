@@ -30,7 +30,7 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 	$(TANDEM) train configs/quickstart.yaml --out $$out && \
 	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl
 
-test: build  ## run every test
+test: build  ## run the tests, except the long ones
 	@ctest --preset $(PRESET)
 
 lint: configure  ## check layers, formatting and, with clang-tidy and clangd, the code

@@ -1,8 +1,12 @@
 #include "apps/command_line.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/random.h"
+#include "compare/runs.h"
+#include "config/choices.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
@@ -43,21 +47,37 @@ void AddSetOption(CLI::App& command, std::vector<Override>& overrides, const std
 }
 
 CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args) {
-  CLI::Option* model = command.add_option("--model", args.run, "Folder of a run of `tandem train`")
-                           ->type_name("RUN_DIR");
+  CLI::Option* model =
+      command
+          .add_option_function<std::vector<std::string>>(
+              "--model",
+              [&args](const std::vector<std::string>& runs) {
+                args.run = runs.front();
+                args.more_runs.assign(runs.begin() + 1, runs.end());
+              },
+              "Folder of a run of `tandem train`; if repeated, the mean of the networks is used")
+          ->type_name("RUN_DIR")
+          ->allow_extra_args(false);
   command
-      .add_option("--checkpoint", args.checkpoint,
-                  "last, best (by validation), or a checkpoint file (default: last)")
-      ->type_name("WHICH");
+      .add_option_function<std::string>(
+          "--checkpoint",
+          [&args](const std::string& text) {
+            const std::vector<std::string> which = SplitList(text, "--checkpoint");
+            args.checkpoint = which.front();
+            args.more_checkpoints.assign(which.begin() + 1, which.end());
+          },
+          "last, best (by validation), or a checkpoint file (default: last); if several, the mean "
+          "of the networks is used")
+      ->type_name("WHICH,...");
   AddSetOption(command, args.overrides, "Set a key of the run's config; may be repeated");
   return *model;
 }
 
 void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit) {
   command
-      .add_option(
-          "--states", states,
-          "File of JSON lines with `id`, `state` and, if known, `optimal`; or one state per line")
+      .add_option("--states", states,
+                  "File of JSON lines with `id`, `state` and, if known, `optimal`, `at_most` and "
+                  "`solution`; or one state per line")
       ->required()
       ->type_name("FILE");
   command.add_option("--limit", limit, "Solve only the first N states")
@@ -65,8 +85,30 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
 }
 
+namespace {
+
+// Returns "beam, anytime_beam or astar".
+std::string NamesOfSearches() {
+  std::string names;
+  for (std::size_t i = 0; i < kSearchMethods.size(); ++i) {
+    if (i > 0) names += i + 1 < kSearchMethods.size() ? ", " : " or ";
+    names += kSearchMethods[i].name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string ListSearches() {
+  std::string list;
+  for (const auto& [method, name, meaning] : kSearchMethods) {
+    list += fmt::format("  {:<20} {}\n", name, meaning);
+  }
+  return list;
+}
+
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
-  AddKeyOption(command, overrides, "search", "search.method", "beam, anytime_beam or astar");
+  AddKeyOption(command, overrides, "search", "search.method", NamesOfSearches());
   AddKeyOption(command, overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
   AddKeyOption(command, overrides, "weight", "search.weight",
@@ -75,6 +117,10 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
   AddKeyOption(command, overrides, "improve", "search.improve_seconds",
                "Shorten each solution for at most this many seconds; needs --ball");
+  AddKeyOption(command, overrides, "inverse", "search.inverse",
+               "Start beam search from the inverse position too: true, false or auto");
+  AddKeyOption(command, overrides, "at-most", "search.at_most",
+               "Look only for solutions that cost at most this; 0: no limit");
 }
 
 void AddDomainOption(CLI::App& command, std::string& domain) {

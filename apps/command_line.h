@@ -61,8 +61,11 @@ CLI::Option& AddModelOptions(CLI::App& command, ModelArgs& args);
 /// Adds --states and --limit, which choose the states to solve.
 void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std::int64_t>& limit);
 
-/// Adds --search, --beam-width and --weight, short forms of keys of the search.
+/// Adds --search, --beam-width, --weight and other short forms of keys of the search.
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
+
+/// Returns a line for each search method, with its name and its meaning.
+std::string ListSearches();
 
 /// Adds the argument that names a puzzle.
 void AddDomainOption(CLI::App& command, std::string& domain);

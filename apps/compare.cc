@@ -81,8 +81,8 @@ class ErrorPipe {
 
 // Runs in the child. Only async-signal-safe calls are allowed there, because other threads of the
 // parent may have held locks at the fork.
-[[noreturn]] void BecomeProgram(char* const* argv, const char* log, pid_t parent,
-                                const ErrorPipe& errors) {
+[[noreturn]] void ExecProgram(char* const* argv, const char* log, pid_t parent,
+                              const ErrorPipe& errors) {
   // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
   ::setpgid(0, 0);
   // If the parent dies, even by SIGKILL, the child saves its work and ends too.
@@ -108,7 +108,7 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::pa
   ErrorPipe errors;
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) BecomeProgram(argv.data(), log.c_str(), parent, errors);
+  if (pid == 0) ExecProgram(argv.data(), log.c_str(), parent, errors);
   const int error = pid < 0 ? errno : errors.Read();
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
@@ -154,7 +154,7 @@ struct CompareArgs {
 
 constexpr int kTailLines = 5;  // lines shown from the log of a failed run
 
-// The runs to make: each variant with each seed.
+// The runs of the comparison: each variant with each seed.
 struct Plan {
   std::string config;
   std::vector<std::string> plugins;  // to load in each run, which is a process of its own
@@ -204,8 +204,8 @@ void CheckAll(const Plan& plan) {
   }
 }
 
-// Checks that the results can be written, before hours of runs.
-void CheckCanHold(const std::string& json_file) {
+// Checks before the runs, which may take hours, that the results can be written.
+void CheckIsWritable(const std::string& json_file) {
   if (json_file.empty()) return;
   const fs::path folder = fs::absolute(json_file).parent_path();
   if (fs::is_directory(folder) && !fs::is_directory(json_file)) return;
@@ -229,7 +229,7 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
   plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
   AlignPolicyLags(plan);
   CheckAll(plan);
-  CheckCanHold(args.json);
+  CheckIsWritable(args.json);
   return plan;
 }
 
@@ -284,7 +284,7 @@ std::vector<VariantRuns> RunAll(const Plan& plan, const StopSignal& stop) {
 
 // Returns a warning if the learning rate decreases up to the last update. Solve rates after equal
 // seconds then favour the run that finishes its updates first.
-std::string CautionAboutSchedule(const Plan& plan, std::span<const Row> rows) {
+std::string ScheduleWarning(const Plan& plan, std::span<const Row> rows) {
   const bool shown = std::ranges::any_of(
       rows, [](const Row& row) { return row.solve_rate_equal_time.has_value(); });
   const std::vector<Override> overrides =
@@ -308,7 +308,7 @@ void Report(const Plan& plan, const std::vector<VariantRuns>& runs, const std::s
   const std::vector<Row> rows = Compare(runs);
   fmt::print("{}\n", TableText(rows));
   for (const std::string& verdict : Verdicts(rows, plan.seeds.size())) fmt::print("{}\n", verdict);
-  const std::string caution = CautionAboutSchedule(plan, rows);
+  const std::string caution = ScheduleWarning(plan, rows);
   if (!caution.empty()) fmt::print("{}\n", caution);
   const std::string json = JsonOf(plan, runs, rows);
   WriteFileAtomically(plan.folder / "compare.json", json);
@@ -361,15 +361,16 @@ void AddCompare(CommandLine& line) {
   AddSetOption(compare, args->overrides);
   AddKeyOption(compare, args->overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   compare.footer(
-      "Every run does the same updates; train.max_seconds is ignored. Each figure is the median\n"
+      "Every run does the same updates; train.max_seconds is ignored. Each number is the median\n"
       "over the seeds, with the minimum and the maximum, and leaves out the cold start. Each\n"
       "difference comes with the probability that chance alone makes it as large (an exact\n"
       "permutation test that pairs the runs of each seed). A verdict takes at least five seeds.\n\n"
       "Solve rates after equal seconds are taken when the first run of a seed ends, interpolated\n"
       "between the validations before and after that moment.\n\n"
       "The ideal speed-up is over sequential, if all waiting were filled with work. The busiest\n"
-      "side is the generator, the main thread, the cores or the GPU, in each run. The product\n"
-      "rate is that of large matrix products, measured at the end of each run.\n\n"
+      "side of a run is the generator, the main thread, the cores or the GPU. The product rate is "
+      "a\n"
+      "share of the rate of large matrix products, measured at the end of each run.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
       "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
       "The folder receives the runs, compare.json and compare.svg.");

@@ -28,7 +28,7 @@ struct ConvertArgs {
   std::string out;  // "": standard output
 };
 
-struct Change {
+struct Conversion {
   Notation from, to;
 
   std::string operator()(std::string_view state) const { return cube::Rewrite(state, from, to); }
@@ -55,14 +55,14 @@ std::string StateOf(const ordered_json& object) {
 }
 
 // Converts the state of a line. Other entries of a JSON object stay as they are.
-std::string ConvertLine(std::string_view line, const Change& change) {
-  if (line.front() != '{') return change(line);
+std::string ConvertLine(std::string_view line, const Conversion& convert) {
+  if (line.front() != '{') return convert(line);
   auto object = ParseJsonOrDiscard<ordered_json>(line);
-  object["state"] = change(StateOf(object));
+  object["state"] = convert(StateOf(object));
   return DumpJson(object);
 }
 
-std::string ConvertFile(const std::string& path, const Change& change) {
+std::string ConvertFile(const std::string& path, const Conversion& convert) {
   std::istringstream in(ReadText(path));
   std::string converted;
   std::string line;
@@ -70,7 +70,7 @@ std::string ConvertFile(const std::string& path, const Change& change) {
     const std::string_view text = Trimmed(line);
     if (text.empty() || text.front() == '#') continue;
     try {
-      converted += ConvertLine(text, change) + "\n";
+      converted += ConvertLine(text, convert) + "\n";
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}:{}: {}", path, number, error.what()));
     }
@@ -87,9 +87,9 @@ int RunConvert(const ConvertArgs& args) {
     throw InputError(fmt::format("convert: expected a state or --states FILE, found {}",
                                  args.state.empty() ? "neither" : "both"));
   }
-  const Change change{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
+  const Conversion convert{.from = ParseNotation(args.from), .to = ParseNotation(args.to)};
   const std::string converted =
-      args.states.empty() ? change(args.state) + "\n" : ConvertFile(args.states, change);
+      args.states.empty() ? convert(args.state) + "\n" : ConvertFile(args.states, convert);
   if (args.out.empty()) {
     fmt::print("{}", converted);
   } else {

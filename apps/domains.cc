@@ -109,6 +109,7 @@ nlohmann::ordered_json JsonOf(const Domain& domain) {
                {"action_costs", spec.action_costs},
                {"masks_actions", spec.masks_actions},
                {"per_problem_goals", spec.per_problem_goals},
+               {"moves_goals", spec.moves_goals},
                {"multiline_states", spec.multiline_states},
                {"goal", domain.FormatState(GoalOf(domain))}});
   return json;

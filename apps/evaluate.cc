@@ -40,7 +40,7 @@ void AddEvaluate(CommandLine& line) {
       "  tandem evaluate runs/my-run --states data/cube3_ten.jsonl --untrained\n"
       "  tandem evaluate runs/my-run --states my.jsonl --checkpoints all --beam-width 512\n\n"
       "Exit codes: 0 evaluated, whether or not all states were solved; 1 failed; 2 wrong usage or\n"
-      "input; 130, 143 or 129 stopped by a signal. A stopped evaluation prints the figures so far\n"
+      "input; 130, 143 or 129 stopped by a signal. A stopped evaluation prints the results so far\n"
       "and writes no file.");
 }
 

@@ -195,7 +195,7 @@ void AddGenerate(CommandLine& line) {
   generate.footer(
       "Rows depend only on the config and their number. The files are the same however often the\n"
       "command is stopped and started again, and however many processes share the work. Targets\n"
-      "other than walk_length need a network: set network.init_from.\n\n"
+      "that are labelled by a network need one: set network.init_from.\n\n"
       "  tandem generate configs/quickstart.yaml --examples 1000000 --out shards/cube3\n"
       "  tandem train configs/quickstart.yaml --set data.source=shards --set "
       "data.path=shards/cube3\n"

@@ -1,4 +1,4 @@
-// What a command leaves behind: its exit code, and the folders and files that it writes.
+// The exit codes of commands, and the folders and files that they write.
 #pragma once
 
 #include <filesystem>

@@ -30,7 +30,7 @@ namespace tandem {
 namespace {
 
 constexpr std::int64_t kScrambleSteps = 30;
-constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kMaxSteps = 1'000'000;
 
 struct PlayArgs {
   StartArgs start;
@@ -39,13 +39,14 @@ struct PlayArgs {
 
 std::string Count(std::size_t moves) { return Counted(static_cast<long long>(moves), "move"); }
 
-// Parses the number after a command. Returns `otherwise` if there is none.
-std::int64_t ParseCount(std::string_view command, std::string_view text, std::int64_t otherwise) {
-  if (text.empty()) return otherwise;
+// Parses `text`, the argument of `command`. Returns `default_count` if it is empty.
+std::int64_t ParseCount(std::string_view command, std::string_view text,
+                        std::int64_t default_count) {
+  if (text.empty()) return default_count;
   const auto number = ParseNumber<std::int64_t>(text);
-  if (number && *number >= 1 && *number <= kMostSteps) return *number;
+  if (number && *number >= 1 && *number <= kMaxSteps) return *number;
   throw InputError(fmt::format("{}: found '{}', expected a whole number from 1 to {}", command,
-                               text, kMostSteps));
+                               text, kMaxSteps));
 }
 
 // `Game` holds the current state of a puzzle and the moves that led to it from the start.
@@ -59,18 +60,18 @@ class Game {
   bool solved() const { return IsGoal(domain_, state()); }
 
   // Number and total cost of the moves since the start, without undone ones.
-  std::size_t moves() const { return made_.size(); }
+  std::size_t moves() const { return history_.size(); }
   float cost() const {
     float cost = 0;
-    for (const Made& made : made_) cost += made.cost;
+    for (const PastMove& move : history_) cost += move.cost;
     return cost;
   }
 
-  // Makes the moves one by one, up to the first that does not apply. Returns how many it made.
+  // Makes moves until one does not apply. Returns how many it made.
   std::size_t Move(std::span<const Action> actions) {
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (!Applies(actions[i])) return i;
-      made_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
+      history_.push_back({.before = state_, .cost = domain_.spec().action_costs[actions[i]]});
       domain_.Apply(Rows(std::span(state_)), {&actions[i], 1});
     }
     return actions.size();
@@ -78,10 +79,10 @@ class Game {
 
   // Undoes the last `count` moves, or all if there are fewer. Returns how many it undid.
   std::size_t Undo(std::size_t count) {
-    count = std::min(count, made_.size());
+    count = std::min(count, history_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      state_ = std::move(made_.back().before);
-      made_.pop_back();
+      state_ = std::move(history_.back().before);
+      history_.pop_back();
     }
     return count;
   }
@@ -89,11 +90,11 @@ class Game {
   // Restarts the game from `start`, with no moves made.
   void Start(std::vector<std::uint8_t> start) {
     state_ = std::move(start);
-    made_.clear();
+    history_.clear();
   }
 
  private:
-  struct Made {
+  struct PastMove {
     std::vector<std::uint8_t> before;  // undo needs it, because not every action has an inverse
     float cost;
   };
@@ -106,15 +107,15 @@ class Game {
 
   const Domain& domain_;
   std::vector<std::uint8_t> state_;
-  std::vector<Made> made_;
+  std::vector<PastMove> history_;
 };
 
 // `LineReader` reads lines from standard input, which may be a pipe, a file or a terminal. Unlike
-// std::getline, it returns once a stop is requested.
+// std::getline, it stops waiting once a stop is requested.
 class LineReader {
  public:
-  // Returns the next line without its line feed, or nothing at the end of the input or once `stop`
-  // is reached. Throws Error if the input cannot be read.
+  // Returns the next line without its line feed. Returns nothing at the end of the input, or once
+  // `stop` is reached. Throws Error if the input cannot be read.
   std::optional<std::string> Next(const StopSignal& stop) {
     std::size_t end = read_.find('\n');
     while (end == std::string::npos) {
@@ -149,7 +150,7 @@ class LineReader {
     return false;
   }
 
-  std::string read_;  // read but not yet returned
+  std::string read_;  // input that has been read but not returned
 };
 
 // An interactive session. Each line of the input is moves or a command.
@@ -182,7 +183,7 @@ class Session {
   // Returns null if `word` is not a command.
   const Command* Find(std::string_view word) const;
 
-  void Obey(std::string_view line);
+  void Execute(std::string_view line);
   void Move(std::string_view moves);
   void Show();
 
@@ -216,11 +217,11 @@ const std::array<Session::Command, 8> Session::kCommands = {{
     {"hint", "hint",
      "show the network's best move, with its estimated cost to the goal or its probability",
      &Session::Hint},
-    {"solve", "solve", "show the solution that `tandem solve` finds, without making it",
+    {"solve", "solve", "show the solution that `tandem solve` finds, without making its moves",
      &Session::Solve},
     {"state", "state", "print the state", &Session::State},
     {"help", "help", "print this list", &Session::Help},
-    {"quit", "quit", "end the game; the end of the input does so too", &Session::Quit},
+    {"quit", "quit", "end the game, as the end of the input does", &Session::Quit},
 }};
 
 int Session::Run() {
@@ -231,7 +232,7 @@ int Session::Run() {
     const std::optional<std::string> line = NextLine();
     if (!line) break;
     try {
-      Obey(*line);
+      Execute(*line);
     } catch (const InputError& error) {
       fmt::print("{}\n", error.what());
     }
@@ -265,7 +266,7 @@ const Session::Command* Session::Find(std::string_view word) const {
   return found == kCommands.end() ? nullptr : found;
 }
 
-void Session::Obey(std::string_view line) {
+void Session::Execute(std::string_view line) {
   line = Trimmed(line);
   if (line.empty()) return;
   const std::string_view word = Words(line).front();
@@ -376,7 +377,7 @@ void Session::Help(std::string_view /*nothing*/) {
 void Session::Quit(std::string_view /*nothing*/) { over_ = true; }
 
 // Checks that the network was trained on the puzzle that the user named. NAME without an argument
-// matches every argument, because a cube is the same to a player whichever input the network reads.
+// matches every argument: to a player, a cube is the same whichever input the network reads.
 void CheckTrainedOn(const HintProvider& hints, const PlayArgs& args) {
   const std::string& trained = hints.domain().spec().name;
   const std::string& wanted = args.start.domain;
@@ -392,8 +393,9 @@ int RunPlay(const PlayArgs& args) {
     CheckTrainedOn(*hints, args);
     return Session(hints->domain(), hints.get(), args.start).Run();
   }
-  if (args.model.checkpoint != "last" || !args.model.overrides.empty()) {
-    throw InputError("--checkpoint and --set apply to a network: expected --model with them");
+  if (args.model.checkpoint != "last" || !args.model.more_checkpoints.empty() ||
+      !args.model.overrides.empty()) {
+    throw InputError("--checkpoint and --set need a network: expected --model with them");
   }
   const auto domain = MakeDomain(args.start.domain);
   return Session(*domain, nullptr, args.start).Run();

@@ -28,7 +28,7 @@ struct ShardsArgs {
   bool json = false;
 };
 
-// What the command found out about one shard.
+// The state of one shard.
 struct Finding {
   const ShardSet::Shard* shard;
   std::int64_t first_row = 0;
@@ -37,8 +37,8 @@ struct Finding {
   std::vector<std::string> problems;  // each names file and chunk
 };
 
-Finding Look(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
-             std::vector<std::byte>& memory) {
+Finding Inspect(const ShardSet& set, const ShardSet::Shard& shard, bool verify,
+                std::vector<std::byte>& memory) {
   const ShardSetSpec& spec = set.spec();
   Finding finding{.shard = &shard, .first_row = shard.number * spec.rows_per_shard()};
   if (!shard.header) {
@@ -145,7 +145,7 @@ int RunShards(const ShardsArgs& args) {
   bool whole = true;
   if (!args.json) PrintSet(set);
   for (const ShardSet::Shard& shard : set.shards()) {
-    all.push_back(Look(set, shard, verify, memory));
+    all.push_back(Inspect(set, shard, verify, memory));
     whole = whole && all.back().problems.empty();
     if (!args.json) PrintFinding(all.back(), verify);
   }

@@ -16,9 +16,10 @@ void AddSolve(CommandLine& line) {
       ->type_name("FILE");
   solve.footer(
       "Every solution is replayed from its state to check that it reaches the goal.\n\n"
+      "Searches:\n" +
+      ListSearches() +
       "Beam search is the default. A wider beam takes longer and finds shorter solutions.\n"
-      "anytime_beam repeats it with wider and wider beams, up to --beam-width, while\n"
-      "search.max_seconds lasts, and keeps the cheapest solution.\n"
+      "anytime_beam never exceeds --beam-width, and keeps the cheapest solution.\n"
       "A* first expands the states with the least\n"
       "    weight * (cost so far) + (estimate of the remaining cost).\n"
       "A greater weight takes longer and finds shorter solutions; from weight 1 on they are the\n"
@@ -26,7 +27,8 @@ void AddSolve(CommandLine& line) {
       "search.max_nodes. search.max_seconds limits all searches. If no solution is found, the\n"
       "result has the best state that the search reached.\n\n"
       "With --ball N, every state whose cost-to-go is at most N counts as a goal, so searches end\n"
-      "earlier. --improve SECONDS then replaces parts of each solution with shortest ones.\n\n"
+      "earlier. --improve SECONDS then replaces parts of each solution with shortest ones.\n"
+      "--at-most N drops states that cannot lead to a solution of cost N or less.\n\n"
       "  tandem solve --model runs/my-run --states data/cube3_ten.jsonl\n"
       "  tandem solve --model runs/my-run --states my.txt --beam-width 16384\n"
       "  tandem solve --model runs/my-run --states my.txt --search astar --weight 0.8\n"

@@ -67,9 +67,9 @@ void ShortenOpenMpSpin() {
 // returns them to the system and allocates them again, page fault by page fault, which took a fifth
 // of a step.
 void KeepFreedMemory() {
-  constexpr int kMostThatGlibcAllows = 32 << 20;
+  constexpr int kGlibcMaximum = 32 << 20;
   constexpr int kTrimAbove = 1 << 30;
-  ::mallopt(M_MMAP_THRESHOLD, kMostThatGlibcAllows);
+  ::mallopt(M_MMAP_THRESHOLD, kGlibcMaximum);
   ::mallopt(M_TRIM_THRESHOLD, kTrimAbove);
 }
 

@@ -28,11 +28,14 @@ struct TrainArgs {
   std::vector<Override> overrides;
 };
 
-/// `ModelArgs` names a network that `tandem train` trained, and changes to its run's config.
+/// `ModelArgs` names networks that `tandem train` trained, and changes to their runs' configs. More
+/// than one network are used as their mean.
 struct ModelArgs {
   std::string run;
   std::string checkpoint = "last";  ///< "last", "best" or a file
   std::vector<Override> overrides;
+  std::vector<std::string> more_runs;         ///< other runs whose networks are used too
+  std::vector<std::string> more_checkpoints;  ///< other checkpoints of each run that are used too
 };
 
 struct SolveArgs {
@@ -102,11 +105,11 @@ class HintProvider {
   /// once `stop` is reached.
   virtual SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) = 0;
 
-  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
+  /// Returns why Solve found no solution and what may help, for the user; "" if it found one.
   virtual std::string Failure(const SearchResult& result) const = 0;
 };
 
-/// Loads the network of a run for `tandem play`. Throws InputError if the run has none.
+/// Loads the network of a run for `tandem play`. Throws InputError if the run has no network.
 std::unique_ptr<HintProvider> OpenHintProvider(const ModelArgs& args);
 
 // The symbols of the library.

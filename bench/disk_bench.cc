@@ -1,6 +1,6 @@
 // Compares training from shards, whose first epoch is not in the page cache, with training on the
-// same number of rows from a buffer in memory: compare items_per_second. With a wide network the
-// computation dominates; with a narrow one, access to the rows.
+// same number of rows from a buffer in memory: compare items_per_second. A wide network spends most
+// time computing, a narrow one most time reading rows.
 #include <benchmark/benchmark.h>
 
 #include <thread>
@@ -8,6 +8,7 @@
 #include "bench/cube_shards.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
+#include "nn/resnet_fc.h"
 #include "nn/threads.h"
 #include "train/trainer.h"
 

@@ -9,6 +9,7 @@
 
 #include "nn/inference_net.h"
 #include "nn/products.h"
+#include "nn/resnet_fc.h"
 #include "tandem/error.h"
 #include "train/trainer.h"
 
@@ -23,6 +24,7 @@ Config TrainingConfigFor(bool bf16) {
   return config;
 }
 
+// All three networks read the stickers of a cube.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge };
 
 NetworkSpec SpecOf(std::int64_t net) {

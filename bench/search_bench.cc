@@ -6,6 +6,8 @@
 #include <benchmark/benchmark.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <array>
+#include <ctime>
 #include <memory>
 #include <queue>
 #include <string>
@@ -15,6 +17,7 @@
 #include "domain/random_walk.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
+#include "support/built_first_domain.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -144,25 +147,105 @@ BENCHMARK(AStarNodes)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// Arguments: width, threads.
+// A Q net as cheap as the heuristic: the parent's estimate, and a constant for each action.
+class CheapQ final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Misplaced(inputs[i]);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    const std::size_t actions = values.size() / inputs.size();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const float rest = Misplaced(inputs[i]);
+      for (std::size_t a = 0; a < actions; ++a) {
+        values[i * actions + a] = rest + static_cast<float>(inputs[i][a]) / 16;
+      }
+    }
+  }
+};
+
+// Arguments: width, threads, whether the network is a Q net, whether the search starts from the
+// inverse position too.
 void BeamNodes(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
-  CheapEvaluator evaluator;
+  CheapQ network;
   BeamSearch search(
-      *cube, evaluator,
-      {.search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}});
+      *cube, network,
+      {.search = {.beam_width = state.range(0),
+                  .max_length = 1'000'000 / 12 / 1024,
+                  .inverse = state.range(3) != 0 ? UseInverse::kYes : UseInverse::kNo}},
+      state.range(2) != 0 ? &network : nullptr);
   SolveIn(state, search, *cube, static_cast<int>(state.range(1)), 1);
 }
 BENCHMARK(BeamNodes)
-    ->ArgNames({"width", "threads"})
-    ->Args({1024, 1})
-    ->Args({16384, 1})
+    ->ArgNames({"width", "threads", "q", "inverse"})
+    ->ArgsProduct({{1024, 16384}, {1}, {0, 1}, {0, 1}})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(BeamNodes)
-    ->ArgNames({"width", "threads"})
-    ->Args({16384, 2})
+    ->ArgNames({"width", "threads", "q", "inverse"})
+    ->Args({16384, 2, 0, 0})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// Runs two searches of the same scrambled cube in turns, so that other programs disturb both
+// equally, and reports the nodes per second of CPU time of the second one, divided by those of the
+// first. Requires one thread.
+void CompareNodeRates(benchmark::State& state, Search& plain, Search& changed, const Domain& cube) {
+  const std::vector<std::uint8_t> start = Scrambled(cube);
+  tbb::task_arena arena(1);
+  std::array<double, 2> seconds{};
+  std::array<std::int64_t, 2> nodes{};
+  for (auto _ : state) {
+    for (const std::size_t i : {0, 1}) {
+      arena.execute([&] {
+        const std::clock_t begin = std::clock();
+        nodes[i] += (i == 0 ? plain : changed).Solve(start, StopSignal()).nodes;
+        seconds[i] += static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+      });
+    }
+  }
+  const auto rate = [&](std::size_t i) { return static_cast<double>(nodes[i]) / seconds[i]; };
+  state.counters["plain_nodes_per_s"] = rate(0);
+  state.counters["nodes_per_s"] = rate(1);
+  state.counters["ratio"] = rate(1) / rate(0);
+}
+
+// Hashing children before building them, against building all of them first. Arguments: width,
+// whether the network is a Q net.
+void HashesFirst(benchmark::State& state) {
+  const auto cube = MakeDomain("cube3");
+  const BuiltFirstDomain built_first(*cube);
+  CheapQ network;
+  const Config config{
+      .search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
+  QEvaluator* const q_net = state.range(1) != 0 ? &network : nullptr;
+  BeamSearch plain(built_first, network, config, q_net);
+  BeamSearch changed(*cube, network, config, q_net);
+  CompareNodeRates(state, plain, changed, *cube);
+}
+BENCHMARK(HashesFirst)
+    ->ArgNames({"width", "q"})
+    ->ArgsProduct({{1024, 4096, 16384}, {0, 1}})
+    ->MinTime(5)
+    ->Unit(benchmark::kMillisecond);
+
+// Searching from the inverse position too, against the position alone, at the same width: the cost
+// of the bookkeeping. Arguments: width, whether the network is a Q net.
+void FromTheInverseToo(benchmark::State& state) {
+  const auto cube = MakeDomain("cube3");
+  CheapQ network;
+  Config config{.search = {.beam_width = state.range(0), .max_length = 1'000'000 / 12 / 1024}};
+  QEvaluator* const q_net = state.range(1) != 0 ? &network : nullptr;
+  BeamSearch plain(*cube, network, config, q_net);
+  config.search.inverse = UseInverse::kYes;
+  BeamSearch changed(*cube, network, config, q_net);
+  CompareNodeRates(state, plain, changed, *cube);
+}
+BENCHMARK(FromTheInverseToo)
+    ->ArgNames({"width", "q"})
+    ->ArgsProduct({{4096}, {0, 1}})
+    ->MinTime(5)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tandem

@@ -1,6 +1,6 @@
 // Measures the disk stage, which reads and checks chunks, and dd on the same files in the same run:
 // compare bytes_per_second. `cold` files are read from the disk, others from the page cache. From
-// the page cache, dd does hardly more than copy to the processor's cache.
+// the page cache, dd does little more than copy to the processor's cache.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

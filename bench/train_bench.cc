@@ -1,13 +1,19 @@
-// Measures a training step and an evaluation of the quickstart's network, in fp32 and bf16, and the
-// matrix products of the step alone: compare items_per_second.
+// Measures a training step and an evaluation of the quickstart's network, with stickers as its
+// input, in fp32 and bf16, and the matrix products of the step alone: compare items_per_second.
+// Then compares pairs of networks, or of ways to compute one, which take turns: `speedup` is the
+// time of the first over that of the second.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <thread>
+#include <vector>
 
+#include "base/stopwatch.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "nn/threads.h"
@@ -117,6 +123,138 @@ void Evaluation(benchmark::State& state) {
 BENCHMARK(Evaluation)
     ->ArgNames({"norm", "bf16"})
     ->ArgsProduct({{0, 1, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// The inputs of puzzles of the given sizes: a cube's stickers and its pieces, and the 15-puzzle.
+constexpr InputLayout kInputs[] = {
+    {.positions = 54, .depth = 6}, {.positions = 20, .depth = 24}, {.positions = 16, .depth = 16}};
+constexpr InputLayout kTiles = kInputs[2];
+
+at::Tensor RandomRows(InputLayout input, std::int64_t rows) {
+  return at::randint(0, input.depth, {rows, input.positions}, at::kByte);
+}
+
+// A network that evaluates rows.
+class Evaluated {
+ public:
+  Evaluated(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device)
+      : copy_(spec,
+              {.batch_size = 4096,
+               .threads = Cores(),
+               .precision = bf16 ? Precision::kBf16 : Precision::kFp32,
+               .first_layer = first_layer},
+              device) {
+    copy_.Load(*MakeNetwork(spec, 1));
+  }
+
+  void Run(const at::Tensor& rows) {
+    values_.resize(static_cast<std::size_t>(rows.size(0)));
+    copy_.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), values_.size(),
+                             static_cast<std::size_t>(rows.size(1))),
+                   values_);
+  }
+
+ private:
+  InferenceNet copy_;
+  std::vector<float> values_;
+};
+
+// A network that is trained.
+class Trained {
+ public:
+  Trained(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device)
+      : net_(MakeNetwork(spec, 1)),
+        unused_(device, {}, {}, nullptr),
+        trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, first_layer)) {}
+
+  void Run(const at::Tensor& rows) {
+    trainer_.Step({.inputs = rows, .targets = at::zeros({rows.size(0), 1})}, 1e-3);
+  }
+
+ private:
+  static Config ConfigFor(bool bf16, FirstLayer first_layer) {
+    Config config = TrainingConfigFor(bf16);
+    config.train.first_layer = first_layer;
+    return config;
+  }
+
+  std::unique_ptr<Network> net_;
+  DataLoader unused_;
+  TorchTrainer trainer_;
+};
+
+// Runs both networks in turn, so that other work on the machine slows both down alike.
+template <class Measured>
+void Compare(benchmark::State& state, Measured& first, Measured& second, const at::Tensor& rows) {
+  const ScopedThreads threads(Cores());
+  first.Run(rows);  // the first call is slow
+  second.Run(rows);
+  double first_s = 0;
+  double second_s = 0;
+  for (auto _ : state) {
+    {
+      const ScopedTimer timer(first_s);
+      first.Run(rows);
+    }
+    const ScopedTimer timer(second_s);
+    second.Run(rows);
+  }
+  const auto all_rows = static_cast<double>(state.iterations() * rows.size(0));
+  state.counters["speedup"] = first_s / second_s;
+  state.counters["first_rows_per_s"] = all_rows / first_s;
+  state.counters["second_rows_per_s"] = all_rows / second_s;
+}
+
+// First: the first layer is a product. Second: it is gathered. Without blocks, the network has one
+// hidden layer.
+template <class Measured>
+void GatheredFirstLayer(benchmark::State& state) {
+  const InputLayout input = kInputs[state.range(0)];
+  const NetworkSpec spec{.input = input,
+                         .layers = {.width = state.range(1), .blocks = state.range(2)}};
+  const bool bf16 = state.range(3) != 0;
+  const auto device = OpenDevice("cpu");
+  Measured product(spec, bf16, FirstLayer::kProduct, *device);
+  Measured gathered(spec, bf16, FirstLayer::kGather, *device);
+  Compare(state, product, gathered, RandomRows(input, kBatch));
+}
+BENCHMARK(GatheredFirstLayer<Evaluated>)
+    ->ArgNames({"input", "width", "blocks", "bf16"})
+    ->ArgsProduct({{0, 1, 2}, {256, 1024}, {0, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(GatheredFirstLayer<Trained>)
+    ->ArgNames({"input", "width", "blocks", "bf16"})
+    ->ArgsProduct({{0, 1, 2}, {256, 1024}, {0, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// First: the quickstart's network on the 15-puzzle. Second: resnet_2d with the given channels.
+// `flop_ratio` is the floating-point operations of the first over those of the second.
+template <class Measured>
+void Convolutions(benchmark::State& state) {
+  const NetworkSpec linear{.input = kTiles,
+                           .layers = {.width = 256, .blocks = 2, .norm = Norm::kBatch}};
+  NetworkSpec board = linear;
+  board.layers.kind = kResNet2d;
+  board.layers.channels = state.range(0);
+  board.board = BoardShape{.rows = 4, .columns = 4};
+  const bool bf16 = state.range(1) != 0;
+  const auto device = OpenDevice("cpu");
+  Measured first(linear, bf16, FirstLayer::kProduct, *device);
+  Measured second(board, bf16, FirstLayer::kProduct, *device);
+  Compare(state, first, second, RandomRows(kTiles, kBatch));
+  state.counters["flop_ratio"] = CostOf(linear).evaluation_flop / CostOf(board).evaluation_flop;
+}
+BENCHMARK(Convolutions<Evaluated>)
+    ->ArgNames({"channels", "bf16"})
+    ->ArgsProduct({{16, 32, 64}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(Convolutions<Trained>)
+    ->ArgNames({"channels", "bf16"})
+    ->ArgsProduct({{16, 32, 64}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -3,10 +3,10 @@
 # toolkit. Defines CUDA::runtime and CudaRuntime_VERSION (such as 13.0), and CUDA_NVCC if there is a
 # compiler for kernels.
 #
-# CMake's own FindCUDAToolkit is not used, because that of 3.25 fails on the toolkit from PyPI.
+# CMake 3.25's own FindCUDAToolkit is not used, because it fails on the toolkit from PyPI.
 file(GLOB cuda_from_pypi ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cu13)
 if(NOT EXISTS "${cuda_from_pypi}/bin/nvcc")
-  unset(cuda_from_pypi)  # torch's wheel brings only parts of a toolkit, without the compiler's
+  unset(cuda_from_pypi)  # torch's wheel brings only parts of a toolkit, without the compiler
 endif()
 find_program(CUDA_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin
              PATHS /usr/local/cuda/bin ${cuda_from_pypi}/bin)

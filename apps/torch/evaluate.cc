@@ -101,7 +101,7 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
 // Returns the points of metrics.jsonl and, before them, the validation of the untrained network.
 // Returns none for an imported network.
 std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
-  if (fs::exists(run.import_record())) return {};  // trained by another program
+  if (IsImported(run.checkpoint())) return {};
   std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
   const std::optional<ValidationResult> start = Checkpoint(run.checkpoint()).Counters().at_start;
   if (!start) return curve;
@@ -127,6 +127,7 @@ class Evaluation {
   }
 
   std::size_t num_states() const { return problems_.size(); }
+  const Search& search() const { return *search_; }
 
   // Fills in the figures of `network`. If `stop` is reached, or the work fails, fills in those of
   // the states until then, and throws.
@@ -221,19 +222,6 @@ std::vector<EvaluatedNetwork> EvaluateUntilFailure(const std::vector<EvaluatedNe
   return done;
 }
 
-std::string DescribeSearch(const SearchConfig& search) {
-  switch (search.method) {
-    case SearchMethod::kBeam:
-      return fmt::format("beam search with width {}", WithThousands(search.beam_width));
-    case SearchMethod::kAnytimeBeam:
-      return fmt::format("beam searches of widths up to {}, within {}",
-                         WithThousands(search.beam_width), HumanSeconds(search.max_seconds));
-    case SearchMethod::kAStar:
-      return fmt::format("A* with weight {:g}", search.weight);
-  }
-  return "";  // not reached: the compiler warns of a missing case
-}
-
 // Prints the figures as tables. `best` is the index of the network that solves best.
 void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::size_t> best) {
   fmt::print("{}", EvaluationTable(networks));
@@ -254,17 +242,16 @@ void Print(const std::vector<EvaluatedNetwork>& networks, std::optional<std::siz
   }
 }
 
-std::string JsonOf(const EvaluateArgs& args, const Config& config,
+std::string JsonOf(const EvaluateArgs& args, const Config& config, const Search& search,
                    const std::vector<EvaluatedNetwork>& networks, std::optional<std::size_t> best) {
   nlohmann::ordered_json json = {{"schema", 1},
                                  {"run", args.run},
                                  {"domain", config.domain.full_name()},
                                  {"states", args.states},
                                  {"search", ValueText(config, "search.method")}};
-  if (config.search.method == SearchMethod::kAStar) {
-    json["weight"] = config.search.weight;
-  } else {
-    json["beam_width"] = config.search.beam_width;
+  const std::string key(search.MainKey());
+  if (!key.empty()) {
+    json[key.substr(key.find('.') + 1)] = ParseJson(ValueText(config, key));
   }
   json["networks"] = nlohmann::ordered_json::array();
   for (const EvaluatedNetwork& network : networks) json["networks"].push_back(ToJson(network));
@@ -272,17 +259,17 @@ std::string JsonOf(const EvaluateArgs& args, const Config& config,
   return DumpJson(json, 2) + "\n";
 }
 
-std::string FigureOf(const EvaluateArgs& args, const Config& config,
+std::string FigureOf(const EvaluateArgs& args, const Config& config, const Search& search,
                      std::vector<EvaluatedNetwork> networks, std::vector<UpdatePoint> training) {
   std::erase_if(networks, [](const EvaluatedNetwork& n) { return !n.examples; });
-  LearningCurve curve{.title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(),
-                                           networks.empty() ? 0 : networks.front().figures.states,
-                                           fs::path(args.states).filename().string(),
-                                           DescribeSearch(config.search)),
-                      .training = std::move(training),
-                      .networks = std::move(networks),
-                      .best = {},
-                      .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds};
+  LearningCurve curve{
+      .title = fmt::format("{}: {} states of {}, {}", config.domain.full_name(),
+                           networks.empty() ? 0 : networks.front().figures.states,
+                           fs::path(args.states).filename().string(), search.Describe()),
+      .training = std::move(training),
+      .networks = std::move(networks),
+      .best = {},
+      .axis = args.over_examples ? CurveAxis::kExamples : CurveAxis::kSeconds};
   curve.best = BestBySolving(curve.networks);
   return LearningCurveFigure(curve);
 }
@@ -331,7 +318,7 @@ int Evaluate(const EvaluateArgs& args) {
   const StopOnSignals signals;
   LogInfo(fmt::format("{} on {} with {}", Counted(std::ssize(networks), "network"),
                       Counted(static_cast<long long>(evaluation.num_states()), "state"),
-                      DescribeSearch(model.config().search)));
+                      evaluation.search().Describe()));
   std::exception_ptr failure;
   const std::vector<EvaluatedNetwork> done =
       EvaluateUntilFailure(networks, evaluation, signals.stop(), failure);
@@ -345,9 +332,11 @@ int Evaluate(const EvaluateArgs& args) {
     if (failure) std::rethrow_exception(failure);
     return kSignalBase + signals.caught();
   }
-  if (!args.json.empty()) WriteOutput(args.json, JsonOf(args, model.config(), done, best));
+  if (!args.json.empty()) {
+    WriteOutput(args.json, JsonOf(args, model.config(), evaluation.search(), done, best));
+  }
   if (!figure.empty()) {
-    WriteOutput(figure, FigureOf(args, model.config(), done, training));
+    WriteOutput(figure, FigureOf(args, model.config(), evaluation.search(), done, training));
     LogInfo(fmt::format("learning curve: {}", figure));
   }
   return kDone;

@@ -3,6 +3,7 @@
 #include <ATen/Version.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -10,7 +11,7 @@
 #include "base/text.h"
 #include "nn/inference_net.h"
 #include "nn/torch_message.h"
-#include "search/astar.h"
+#include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -29,45 +30,6 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   return LoadConfig(run.config(), overrides);
-}
-
-// Logs how much memory the node limit takes, because memory grows with the nodes.
-void AnnounceAStar(const SearchConfig& config, const DomainSpec& spec) {
-  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", config.weight,
-                                 WithThousands(config.batch));
-  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
-  if (config.max_nodes == 0) {
-    constexpr std::size_t kMany = 1'000'000;
-    text += fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
-  } else {
-    const auto bytes =
-        static_cast<double>(AStarBytesFor(static_cast<std::size_t>(config.max_nodes), spec));
-    text += fmt::format("; at most {} nodes, which take {}{}", WithThousands(config.max_nodes),
-                        HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
-  }
-  LogInfo(text);
-}
-
-// A search that is this close to greedy gains little from a lower weight.
-constexpr double kLowWeight = 0.1;
-
-std::string LowerWeight(const SearchConfig& config) {
-  if (config.weight <= kLowWeight) return "";
-  return fmt::format("lower search.weight ({:g}), or ", config.weight);
-}
-
-// Below this batch size, most of a step is the fixed cost of calling the network.
-constexpr std::int64_t kSmallBatch = 100;
-
-std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
-  if (config.method == SearchMethod::kBeam) {
-    return "lower search.beam_width, or raise search.max_seconds";
-  }
-  if (config.method == SearchMethod::kAnytimeBeam) return "raise search.max_seconds";
-  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
-  return fmt::format(
-      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
-      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
 }
 
 }  // namespace
@@ -90,86 +52,120 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
   const Config asked = ConfigForSolving(run, args);
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
-  MakeNet();
-  Load(CheckpointOf(run, args.checkpoint, "--checkpoint"));
-  if (iterations_ == 0 && !std::filesystem::exists(run.import_record())) {
-    LogWarning("this network was not trained: its run stopped before the first iteration");
+  domain_ = MakeDomain(config_.domain.full_name());
+  AddNetworksOf(run, config_.network, args);
+  for (const std::string& more : args.more_runs) {
+    const RunDirectory other = RunDirectory::Open(more);
+    const Config config = ConfigForSolving(other, args);
+    CheckMatches(more, config, args.run);
+    AddNetworksOf(other, config.network, args);
   }
+  net_ = nets_.front().get();
+  if (nets_.size() == 1) return;
+  std::vector<QEvaluator*> networks;
+  for (const auto& net : nets_) networks.push_back(net.get());
+  ensemble_ = std::make_unique<Ensemble>(std::move(networks));
+  net_ = ensemble_.get();
+  LogInfo(fmt::format("using the mean of {} networks", nets_.size()));
 }
 
 LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
                          std::unique_ptr<Device> device)
-    : config_(std::move(config)), device_(std::move(device)) {
-  MakeNet();
-  Load(checkpoint);
+    : config_(std::move(config)),
+      device_(std::move(device)),
+      domain_(MakeDomain(config_.domain.full_name())) {
+  AddNetwork(checkpoint, config_.network);
+  net_ = nets_.front().get();
 }
 
-void LoadedModel::MakeNet() {
-  domain_ = MakeDomain(config_.domain.full_name());
-  net_ = std::make_unique<InferenceNet>(NetworkFor(config_.network, domain_->spec()),
-                                        config_.inference, *device_);
+void LoadedModel::CheckMatches(const std::string& run, const Config& config,
+                               const std::string& first) const {
+  const auto describe = [](const Config& of) {
+    return fmt::format("{} network for {}", NameOf(kHeads, of.network.head), of.domain.full_name());
+  };
+  if (describe(config) == describe(config_)) return;
+  throw InputError(fmt::format(
+      "--model {}: its network is a {}, expected a {}, as in {}. Choose runs of the same puzzle, "
+      "input and head.",
+      run, describe(config), describe(config_), first));
+}
+
+void LoadedModel::AddNetworksOf(const RunDirectory& run, const NetworkConfig& network,
+                                const ModelArgs& args) {
+  std::vector<std::string> which = {args.checkpoint};
+  which.insert(which.end(), args.more_checkpoints.begin(), args.more_checkpoints.end());
+  for (const std::string& one : which) {
+    if (!args.more_runs.empty() && one != "last" && one != "best") {
+      throw InputError(fmt::format(
+          "--checkpoint {}: a file is a network of one run, and there are several --model. Use "
+          "last or best.",
+          one));
+    }
+    AddNetwork(CheckpointOf(run, one, "--checkpoint"), network);
+  }
+}
+
+void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
+                             const NetworkConfig& network) {
+  const NetworkSpec spec = NetworkFor(network, domain_->spec());
+  nets_.push_back(std::make_unique<InferenceNet>(spec, config_.inference, *device_));
+  const std::int64_t iterations = LoadInto(*nets_.back(), checkpoint, spec);
+  if (nets_.size() == 1) iterations_ = iterations;
+  if (iterations == 0 && !IsImported(checkpoint)) {
+    LogWarning(
+        fmt::format("{}: this network was not trained: its run stopped before the first iteration",
+                    checkpoint.string()));
+  }
 }
 
 void LoadedModel::Load(const std::filesystem::path& checkpoint) {
-  ResNetFC net(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
+  iterations_ = LoadInto(*nets_.front(), checkpoint, NetworkFor(config_.network, domain_->spec()));
+}
+
+std::int64_t LoadedModel::LoadInto(InferenceNet& net, const std::filesystem::path& checkpoint,
+                                   const NetworkSpec& spec) const {
+  const std::unique_ptr<Network> loaded = MakeNetwork(spec, /*seed=*/0);
   const Checkpoint file(checkpoint);
-  file.LoadModel(net, domain_->spec().identity());
-  iterations_ = file.iterations();
-  net_->Load(net);
+  file.LoadModel(*loaded, domain_->spec().identity());
+  net.Load(*loaded);
+  return file.iterations();
 }
 
 void LoadedModel::LoadInitial() {
-  net_->Load(*MakeInitialNet(config_, domain_->spec()));
+  nets_.front()->Load(*MakeInitialNet(config_, domain_->spec()));
   iterations_ = 0;
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
-  if (config_.search.method == SearchMethod::kAStar) {
-    AnnounceAStar(config_.search, domain().spec());
-  }
   return tandem::MakeSearch(domain(), *net_, config_);
 }
 
-std::string LoadedModel::Failure(const SearchResult& result) const {
-  if (result.solved) return "";
-  const SearchConfig& config = config_.search;
-  const bool astar = config.method == SearchMethod::kAStar;
-  switch (result.ended) {
-    case Ended::kNodeLimit:
-      return fmt::format(
-          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
-          WithThousands(config.max_nodes), LowerWeight(config));
-    case Ended::kTimeLimit:
-      return fmt::format("no solution found in {} (search.max_seconds); {}",
-                         HumanSeconds(config.max_seconds), ToEndInTime(config, result));
-    case Ended::kLengthLimit:
-      return fmt::format(
-          "no solution of at most {} moves found with beam width {}; raise search.max_length or "
-          "search.beam_width",
-          config.max_length, config.beam_width);
-    case Ended::kSolved:
-    case Ended::kExhausted:
-      break;
-  }
-  if (astar) {
-    return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
-                       WithThousands(result.stored));
-  }
-  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
-                     config.beam_width);
+namespace {
+
+// The largest cost of a solution that is worth looking for. 0: no limit.
+float AllowedCost(const Problem& problem, const DomainSpec& spec) {
+  if (problem.solution.empty()) return problem.at_most;
+  const float known = CostOf(spec, problem.solution);
+  return problem.at_most > 0 ? std::min(problem.at_most, known) : known;
 }
+
+}  // namespace
 
 void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, Search& search,
                    const StopSignal& stop, const Search::Done& done) {
   std::vector<std::size_t> numbers;  // indices of the problems with a valid state
   std::vector<std::uint8_t> states;
+  std::vector<float> at_most;
+  std::vector<std::vector<Action>> solutions;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     if (!problems[i].error.empty()) continue;
     numbers.push_back(i);
+    at_most.push_back(AllowedCost(problems[i], domain.spec()));
+    solutions.push_back(problems[i].solution);
     states.insert(states.end(), problems[i].state.begin(), problems[i].state.end());
   }
   const ConstRows starts(states.data(), numbers.size(), domain.spec().state_size);
-  search.SolveAll(starts, stop, [&](std::size_t i, SearchResult result) {
+  search.SolveAll({starts, at_most, solutions}, stop, [&](std::size_t i, SearchResult result) {
     const std::size_t number = numbers[i];
     if (result.solved) CheckByReplay(domain, problems[number].state, result.actions);
     done(number, std::move(result));
@@ -196,11 +192,13 @@ class NetworkHints final : public HintProvider {
 
   Hint Ask(std::span<const std::uint8_t> state) override {
     return WithPlainErrors([&] {
-      InferenceNet& network = model_.net();
+      QEvaluator& network = model_.net();
       switch (model_.config().network.head) {
         case Head::kV:
+        case Head::kVp:
           return HintByStates(domain(), network, state);
         case Head::kQ:
+        case Head::kQIn:
           return HintByActions(domain(), network, state);
         case Head::kPolicy:
           return HintByPolicy(domain(), network, state);
@@ -218,7 +216,9 @@ class NetworkHints final : public HintProvider {
     });
   }
 
-  std::string Failure(const SearchResult& result) const override { return model_.Failure(result); }
+  std::string Failure(const SearchResult& result) const override {
+    return result.solved ? "" : search_->Failure(result);
+  }
 
  private:
   LoadedModel model_;
@@ -230,7 +230,7 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
-  const std::unique_ptr<ResNetFC> net = MakeInitialNet(config, domain->spec());
+  const std::unique_ptr<Network> net = MakeInitialNet(config, domain->spec());
   const std::string sha256 = WeightsSha256(StateDictOf(*net));
   net->to(device->torch());
   InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
+#include "search/ensemble.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "train/run_directory.h"
@@ -18,10 +19,12 @@
 
 namespace tandem {
 
-/// `LoadedModel` is the network of a checkpoint, with its puzzle. It makes searches that use both.
+/// `LoadedModel` is the network of a checkpoint, or the mean of several networks, with its puzzle.
+/// It makes searches that use both.
 class LoadedModel {
  public:
-  /// Opens a run. Throws InputError that names what is missing or does not match.
+  /// Opens runs. The config is that of the first one. Throws InputError that names what is missing
+  /// or does not match.
   explicit LoadedModel(const ModelArgs& args);
 
   /// Loads `checkpoint`. `config` is the run's config with the user's changes, and must have no
@@ -31,31 +34,37 @@ class LoadedModel {
 
   const Config& config() const { return config_; }
   const Domain& domain() const { return *domain_; }
-  InferenceNet& net() { return *net_; }
-  std::int64_t iterations() const { return iterations_; }  ///< iterations it was trained for
+  QEvaluator& net() { return *net_; }
+  std::int64_t iterations() const {
+    return iterations_;
+  }  ///< that the first network was trained for
 
   /// Replaces the network by that of another checkpoint. Searches that were made before then use
   /// the new network. Throws InputError if the checkpoint does not match the run; the network is
-  /// then unspecified.
+  /// then unspecified. Must not be called if there are several networks.
   void Load(const std::filesystem::path& checkpoint);
 
-  /// Replaces the network by that of the run before its first update.
+  /// Replaces the network by that of the run before its first update. Must not be called if there
+  /// are several networks.
   void LoadInitial();
 
-  /// Makes the search that the config selects. For A*, logs how much memory its node limit takes.
-  /// The search must not outlive the LoadedModel.
+  /// Makes the search that the config selects. It must not outlive the LoadedModel.
   std::unique_ptr<Search> MakeSearch();
 
-  /// Returns why a search found no solution and what may help, for the user; "" if it found one.
-  std::string Failure(const SearchResult& result) const;
-
  private:
-  void MakeNet();
+  void AddNetworksOf(const RunDirectory& run, const NetworkConfig& network, const ModelArgs& args);
+  void AddNetwork(const std::filesystem::path& checkpoint, const NetworkConfig& network);
+  // Loads a checkpoint into `net`, which has this spec. Returns the iterations it was trained for.
+  std::int64_t LoadInto(InferenceNet& net, const std::filesystem::path& checkpoint,
+                        const NetworkSpec& spec) const;
+  void CheckMatches(const std::string& run, const Config& config, const std::string& first) const;
 
   Config config_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<const Domain> domain_;
-  std::unique_ptr<InferenceNet> net_;
+  std::vector<std::unique_ptr<InferenceNet>> nets_;
+  std::unique_ptr<Ensemble> ensemble_;  // null if there is one network
+  QEvaluator* net_ = nullptr;           // the only one of nets_, or ensemble_
   std::int64_t iterations_ = 0;
 };
 

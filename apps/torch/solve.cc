@@ -72,8 +72,8 @@ std::string Memory(const std::vector<SolveResult>& results) {
 std::string NotSolved(const std::vector<SolveResult>& results) {
   std::string reasons;
   std::size_t unsolved = 0;
-  for (const Ended why :
-       {Ended::kNodeLimit, Ended::kTimeLimit, Ended::kLengthLimit, Ended::kExhausted}) {
+  for (const Ended why : {Ended::kNodeLimit, Ended::kTimeLimit, Ended::kLengthLimit,
+                          Ended::kCostLimit, Ended::kExhausted}) {
     const auto count = std::ranges::count_if(results, [&](const SolveResult& result) {
       return result.line.error.empty() && !result.search.solved && result.search.ended == why;
     });
@@ -314,7 +314,7 @@ class Results {
 void SolveLines(const std::vector<Problem>& lines, const LoadedModel& model, Search& search,
                 const StopSignal& stop, Results& results) {
   const auto done = [&](std::size_t number, SearchResult result) {
-    std::string error = model.Failure(result);
+    std::string error = result.solved ? "" : search.Failure(result);
     results.Add(number,
                 {.line = lines[number], .search = std::move(result), .error = std::move(error)});
   };

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "data/shard_set.h"
 #include "domain/plugin.h"
 #include "nn/device.h"
@@ -71,12 +72,28 @@ std::string DescribeShards(const Config& c, const ShardSetSpec& set) {
       live > 0 ? fmt::format("; {} rows of each batch are generated during the run", live) : "");
 }
 
+const char* DescribeHead(Head head) {
+  switch (head) {
+    case Head::kV:
+      return "V net";
+    case Head::kQ:
+      return "Q net";
+    case Head::kPolicy:
+      return "policy";
+    case Head::kVp:
+      return "value and policy net";
+    case Head::kQIn:
+      return "Q net with the action as input,";
+  }
+  return "";  // not reached: the compiler warns of a missing case
+}
+
 // Logs what the run will do and how much memory it will take, before anything large is allocated.
 // Throws InputError if the run would exceed a memory limit.
 void Announce(const Config& c, const std::string& device, const fs::path& out) {
   const auto value = [&](std::string_view key) { return ValueText(c, key); };
   const MemoryPlan plan = PlanMemory(c);
-  const bool searches = c.generate.search != GenerateSearch::kNone;
+  const bool searches = c.generate.searches();
   LogInfo(fmt::format("{}: {} targets{}, {}", MakeDomain(c.domain.full_name())->spec().name,
                       value("generate.target"),
                       searches ? fmt::format(" by {} search", value("generate.search")) : "",
@@ -85,10 +102,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
     LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
   }
   LogInfo(fmt::format(
-      "  network   {} of {}, {}: {} parameters",
-      c.network.head == Head::kPolicy ? "policy"
-      : c.network.head == Head::kQ    ? "Q net"
-                                      : "V net",
+      "  network   {} of {}, {}: {} parameters", DescribeHead(c.network.head),
       DescribeNetwork(c.network),
       c.network.norm == Norm::kNone ? "not normalised" : value("network.norm") + " normalisation",
       WithThousands(plan.parameters)));
@@ -109,8 +123,13 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
         "  loss      rises when targets grow, even while the network improves; judge by the share "
         "solved");
   }
+  for (std::int64_t phase = 1; phase <= std::ssize(c.phases); ++phase) {
+    LogInfo(fmt::format(
+        "  phase {}   from {}update {}: {}", phase, c.train.follows_clock ? "about " : "",
+        FirstUpdateOfPhase(c, phase, *c.train.max_updates), DescribePhase(c, phase)));
+  }
   LogInfo(fmt::format("  folder    {}", out.string()));
-  CheckLimits(plan, c);
+  CheckLimitsOfPhases(c);
 }
 
 const char* DescribeEnd(RunEnd end) {
@@ -174,7 +193,8 @@ std::string DescribeProgress(const Progress& progress) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
-      "{:3.0f} %  {} examples/s  loss {}{}  {} left", 100 * done,
+      "{:3.0f} %{}  {} examples/s  loss {}{}  {} left", 100 * done,
+      progress.phase > 0 ? fmt::format("  phase {}", progress.phase) : "",
       WithThousands(static_cast<long long>(rate)),
       progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
       progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
@@ -239,7 +259,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   }
   LeaveStatus();  // the summary starts on a new line
   const RunSummary summary = run.Finish();
-  Report(summary, run.config(), directory.path());
+  Report(summary, run.phase_config(), directory.path());
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 

@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string Describe(const NetworkConfig& network) {
-  return fmt::format("head {}, {}{} wide, {}, norm {}, input_layer {}",
+  return fmt::format("{}, head {}, {}{} wide, {}, norm {}, input_layer {}", network.kind,
                      NameOf(kHeads, network.head),
                      network.stem_width > 0 ? fmt::format("{}-", network.stem_width) : "",
                      network.width, Counted(network.blocks, "block"), NameOf(kNorms, network.norm),
@@ -45,6 +45,7 @@ std::map<std::string, std::string> MetadataFor(const DomainSpec& domain, const N
           {"tandem.domain", domain.identity()},
           {"tandem.input_positions", std::to_string(spec.input.positions)},
           {"tandem.input_depth", std::to_string(spec.input.depth)},
+          {"tandem.kind", spec.layers.kind},
           {"tandem.head", std::string(NameOf(kHeads, spec.layers.head))},
           {"tandem.norm", std::string(NameOf(kNorms, spec.layers.norm))},
           {"tandem.activation", std::string(NameOf(kActivations, spec.layers.activation))},
@@ -79,10 +80,10 @@ int Export(const ExportArgs& args) {
         fmt::format("--out {}: this is the checkpoint to export; choose another file", args.out));
   }
   const NetworkSpec spec = NetworkFor(config.network, domain->spec());
-  ResNetFC net(spec, /*seed=*/0);
+  const std::unique_ptr<Network> net = MakeNetwork(spec, /*seed=*/0);
   const Checkpoint file(checkpoint);
-  file.LoadModel(net, domain->spec().identity());
-  const StateDict state = CloneOf(StateDictOf(net));
+  file.LoadModel(*net, domain->spec().identity());
+  const StateDict state = CloneOf(StateDictOf(*net));
   {
     std::optional<AtomicFile> attempt;  // fails if the name is wrong; removed without Commit
     OpenOutput(attempt, out);
@@ -126,8 +127,9 @@ int Import(const ImportArgs& args) {
   config.network = read.layers;
   config.network.init_from.clear();
   ParseConfig(ToYaml(config), args.out + "/config.yaml");  // checks it with the file's network
-  const ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
-  const StateDict state = StateDictOf(net);
+  const std::unique_ptr<Network> net =
+      MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  const StateDict state = StateDictOf(*net);
   LoadStateDict(ToTensorDict(read.state), state, args.file);
 
   const RunDirectory run = RunDirectory::Create(args.out);
@@ -136,8 +138,8 @@ int Import(const ImportArgs& args) {
                                          {"program", IsDeepXube(weights) ? "deepxube" : "tandem"},
                                          {"weights_sha256", WeightsSha256(state)}};
   WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
-  WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network.activation,
-                  RunCounters(), state, /*resume=*/nullptr);
+  WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network, RunCounters(), state,
+                  /*resume=*/nullptr);
   WriteFileAtomically(run.config(), ToYaml(config));
   LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
   LogInfo(fmt::format("next: tandem solve --model {} --states FILE", args.out));

@@ -52,6 +52,13 @@ inline std::uint8_t WithBox(std::uint8_t cell) { return cell == kGoal ? kBoxOnGo
 inline bool IsFree(std::uint8_t cell) { return cell == kFloor || cell == kGoal; }
 inline bool IsBox(std::uint8_t cell) { return cell == kBox || cell == kBoxOnGoal; }
 
+/// Puts a goal on a cell or takes it away.
+inline std::uint8_t WithGoal(std::uint8_t cell, bool goal) {
+  if (cell == kPlayer || cell == kPlayerOnGoal) return goal ? kPlayerOnGoal : kPlayer;
+  if (IsBox(cell)) return goal ? kBoxOnGoal : kBox;
+  return cell == kWall ? kWall : goal ? kGoal : kFloor;
+}
+
 /// The least and greatest number of cells along a side of a board.
 inline constexpr int kMinSize = 5;
 inline constexpr int kMaxSize = 16;
@@ -59,7 +66,7 @@ inline constexpr int kMaxSize = 16;
 /// The parameter that chooses the size.
 DomainParameter SizeParameter();
 
-/// BoardDomain is a puzzle in which a player moves on such a board. Each problem has its own board.
+/// BoardDomain is a puzzle in which a player moves on a board. Each problem has its own board.
 class BoardDomain : public Domain {
  public:
   void WriteGoals(Rows states) const final;

@@ -21,7 +21,7 @@ constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
   if (input == Input::kPieces) {
     spec.name += ":pieces";
-    spec.input = {.positions = Pieces(size).NumPlaces(), .depth = Pieces::kPlacings};
+    spec.input = {.positions = Pieces(size).NumPlaces(), .depth = Pieces::kPlacements};
   }
   return spec;
 }
@@ -88,7 +88,7 @@ std::string Cube::HeldSo(std::span<const std::uint8_t> state,
 
 void Cube::Encode(ConstRows states, Rows inputs) const {
   if (input_ == Input::kStickers) return Domain::Encode(states, inputs);
-  for (std::size_t i = 0; i < states.size(); ++i) pieces_.WritePlacings(states[i], inputs[i]);
+  for (std::size_t i = 0; i < states.size(); ++i) pieces_.WritePlacements(states[i], inputs[i]);
 }
 
 std::string Cube::FormatState(std::span<const std::uint8_t> state) const {

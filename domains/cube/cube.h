@@ -17,8 +17,8 @@ namespace tandem::cube {
 /// Input selects the network's input.
 enum class Input {
   kStickers,  ///< the colour of each sticker, as for the networks of other systems
-  kPieces,  ///< for each place, which piece is there and how it is turned. A network would have to
-            ///< derive this from the stickers, so it learns several times as fast with kPieces
+  kPieces,  ///< for each place, which piece is there and how it is turned. With kStickers a network
+            ///< has to derive this itself, and learns several times as slowly
 };
 
 /// Metric says which turns count as one move.

@@ -124,7 +124,7 @@ std::string Shown(const Place& place, State state) {
 }
 
 // Explains why no cube has a piece of these colours.
-std::string WhyNone(const Place& place, State state) {
+std::string WhyImpossible(const Place& place, State state) {
   for (const std::uint8_t first : place.stickers) {
     for (const std::uint8_t second : place.stickers) {
       if (first >= second) continue;
@@ -151,7 +151,7 @@ Placed PieceAt(const Place& place, State state, const std::vector<Place>& places
     std::rotate(shown.begin(), shown.begin() + 1, shown.end());
   }
   throw InputError("the " + KindOf(place) + " at " + place.name + ", facelets " + Facelets(place) +
-                   ", shows " + Shown(place, state) + ": " + WhyNone(place, state));
+                   ", shows " + Shown(place, state) + ": " + WhyImpossible(place, state));
 }
 
 [[noreturn]] void StandsTwice(const Place& piece, const Place& first, const Place& second,
@@ -192,20 +192,21 @@ std::size_t Swaps(std::vector<Placed> all) {
   return swaps;
 }
 
-// By the colours that a place shows: the number of its piece and of how that piece is turned.
-std::vector<std::uint8_t> PlacingsOf(const std::vector<Place>& places) {
-  std::vector<std::uint8_t> placings(216);
+// Returns, for each sequence of colours that a place can show, the number of the placement: which
+// piece is there and how it is turned.
+std::vector<std::uint8_t> PlacementsOf(const std::vector<Place>& places) {
+  std::vector<std::uint8_t> placements(216);
   std::uint8_t number = 0;
   for (const Place& place : places) {
     std::vector<std::uint8_t> shown = place.colours;
     for (std::size_t turned = 0; turned < shown.size(); ++turned) {
       std::size_t code = 0;
       for (const std::uint8_t colour : shown) code = 6 * code + colour;
-      placings[code] = number++;
+      placements[code] = number++;
       std::rotate(shown.begin(), shown.begin() + 1, shown.end());
     }
   }
-  return placings;
+  return placements;
 }
 
 std::vector<std::uint8_t> StickersOf(const std::vector<Place>& places) {
@@ -280,18 +281,19 @@ Pieces::Pieces(int size)
       edges_(PlacesWith(2, size)),
       corner_stickers_(StickersOf(corners_)),
       edge_stickers_(StickersOf(edges_)),
-      corner_placings_(PlacingsOf(corners_)),
-      edge_placings_(PlacingsOf(edges_)) {}
+      corner_placings_(PlacementsOf(corners_)),
+      edge_placings_(PlacementsOf(edges_)) {}
 
-void Pieces::WritePlacings(State state, std::span<std::uint8_t> placings) const {
+void Pieces::WritePlacements(State state, std::span<std::uint8_t> placements) const {
   std::size_t place = 0;
   const std::vector<std::uint8_t>& c = corner_stickers_;
   for (std::size_t i = 0; i < c.size(); i += 3) {
-    placings[place++] = corner_placings_[36 * state[c[i]] + 6 * state[c[i + 1]] + state[c[i + 2]]];
+    placements[place++] =
+        corner_placings_[36 * state[c[i]] + 6 * state[c[i + 1]] + state[c[i + 2]]];
   }
   const std::vector<std::uint8_t>& e = edge_stickers_;
   for (std::size_t i = 0; i < e.size(); i += 2) {
-    placings[place++] = edge_placings_[6 * state[e[i]] + state[e[i + 1]]];
+    placements[place++] = edge_placings_[6 * state[e[i]] + state[e[i + 1]]];
   }
 }
 

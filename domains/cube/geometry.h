@@ -72,18 +72,19 @@ class Pieces {
   int NumPlaces() const { return static_cast<int>(corners_.size() + edges_.size()); }
 
   /// Writes for each place which piece is there and how it is turned, as one number below
-  /// kPlacings. Requires a state that CheckReachable accepts.
-  void WritePlacings(std::span<const std::uint8_t> state, std::span<std::uint8_t> placings) const;
+  /// kPlacements. Requires a state that CheckReachable accepts.
+  void WritePlacements(std::span<const std::uint8_t> state,
+                       std::span<std::uint8_t> placements) const;
 
   /// 8 corners turned in 3 ways each, or 12 edges in 2.
-  static constexpr int kPlacings = 24;
+  static constexpr int kPlacements = 24;
 
  private:
   std::vector<Place> corners_;
   std::vector<Place> edges_;  // empty if there are 2 layers
 
-  // For WritePlacings: the stickers to read, place by place, and for each sequence of colours that
-  // they can show, read as a number in base 6, the number to write.
+  // For WritePlacements: the stickers to read, place by place, and for each sequence of colours
+  // that they can show, read as a number in base 6, the number to write.
   std::vector<std::uint8_t> corner_stickers_, edge_stickers_;
   std::vector<std::uint8_t> corner_placings_, edge_placings_;
 };

@@ -31,11 +31,13 @@ DomainSpec Spec(int size) {
               "walker, . goal, + both",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = kKinds},
+          .board = BoardShape{.rows = size, .columns = size},
           .action_names = {"u", "d", "l", "r", "ul", "ur", "dl", "dr"},
           .inverse_actions = {1, 0, 3, 2, 7, 6, 5, 4},
           .action_costs = {1, 1, 1, 1, kDiagonal, kDiagonal, kDiagonal, kDiagonal},
           .masks_actions = true,
           .per_problem_goals = true,
+          .moves_goals = true,
           .multiline_states = true};
 }
 
@@ -46,6 +48,16 @@ class Grid final : public board::BoardDomain {
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       is_goal[i] = std::ranges::find(states[i], board::kPlayerOnGoal) != states[i].end() ? 1 : 0;
+    }
+  }
+
+  // Puts the goal where the walker of `reached` is.
+  void MoveGoals(Rows states, std::span<const std::uint8_t> reached) const override {
+    const auto goal = static_cast<std::size_t>(board::PlayerOf(reached));
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for (std::size_t cell = 0; cell < reached.size(); ++cell) {
+        states[i][cell] = board::WithGoal(states[i][cell], cell == goal);
+      }
     }
   }
 

@@ -24,7 +24,8 @@ DomainSpec Spec(int size) {
                       "Lights Out; a state is the cells row by row, 1 for lit; a move is the "
                       "number of the cell pressed, from 0",
                   .state_size = size * size,
-                  .input = {.positions = size * size, .depth = 2}};
+                  .input = {.positions = size * size, .depth = 2},
+                  .board = BoardShape{.rows = size, .columns = size}};
   for (int cell = 0; cell < size * size; ++cell) {
     spec.action_names.push_back(std::to_string(cell));
     spec.inverse_actions.push_back(static_cast<Action>(cell));
@@ -48,13 +49,13 @@ std::vector<std::vector<std::uint8_t>> Switched(int size) {
   return switched;
 }
 
-// A basis of the sets of presses that together switch nothing, by Gaussian elimination. The
-// relation "pressing i switches j" is symmetric. A state can therefore be solved if and only if it
-// has an even number of lights in common with each of these sets.
-std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& switched) {
+// A basis of the quiet patterns, sets of presses that together switch nothing, by Gaussian
+// elimination. The relation "pressing i switches j" is symmetric. A state can therefore be solved
+// if and only if it has an even number of lights in common with each quiet pattern.
+std::vector<Cells> QuietPatterns(const std::vector<std::vector<std::uint8_t>>& switched) {
   // The cells that are switched, and the presses that switch them.
   std::vector<std::pair<Cells, Cells>> rows;
-  std::vector<Cells> silent;
+  std::vector<Cells> patterns;
   for (std::size_t cell = 0; cell < switched.size(); ++cell) {
     std::pair<Cells, Cells> row;
     for (const std::uint8_t light : switched[cell]) row.first.set(light);
@@ -65,12 +66,12 @@ std::vector<Cells> SilentPresses(const std::vector<std::vector<std::uint8_t>>& s
       row.second ^= presses;
     }
     if (row.first.none()) {
-      silent.push_back(row.second);
+      patterns.push_back(row.second);
     } else {
       rows.push_back(row);
     }
   }
-  return silent;
+  return patterns;
 }
 
 class LightsOut final : public Domain {
@@ -79,7 +80,7 @@ class LightsOut final : public Domain {
       : Domain(Spec(size)),
         size_(size),
         switched_(Switched(size)),
-        silent_(SilentPresses(switched_)) {}
+        quiet_patterns_(QuietPatterns(switched_)) {}
 
   void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 0); }
 
@@ -109,7 +110,8 @@ class LightsOut final : public Domain {
       }
       return lit;
     };
-    if (std::ranges::all_of(silent_, [&](const Cells& p) { return lit_in(p) % 2 == 0; })) return;
+    if (std::ranges::all_of(quiet_patterns_, [&](const Cells& p) { return lit_in(p) % 2 == 0; }))
+      return;
     throw InputError("no presses switch off all lights of this board; check the cells");
   }
 
@@ -138,7 +140,7 @@ class LightsOut final : public Domain {
 
   const int size_;
   const std::vector<std::vector<std::uint8_t>> switched_;  // by press
-  const std::vector<Cells> silent_;
+  const std::vector<Cells> quiet_patterns_;
 };
 
 std::unique_ptr<const Domain> Make(const std::string& argument) {

@@ -29,6 +29,7 @@ DomainSpec Spec(int size) {
               "0 is the blank",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = size * size},
+          .board = BoardShape{.rows = size, .columns = size},
           .action_names = {"U", "D", "L", "R"},
           .inverse_actions = {1, 0, 3, 2},
           .masks_actions = true};

@@ -22,8 +22,8 @@
 namespace tandem {
 namespace {
 
-// A fingerprint of everything that networks and examples depend on. This excludes how the puzzle is
-// drawn, and the names of its labels and moves.
+// A hash of everything that networks and examples depend on. The drawing and the names of labels
+// and moves are not part of it.
 std::string HashOfRules(const PuzzleFile& puzzle) {
   std::string rules(puzzle.goal.begin(), puzzle.goal.end());
   for (const Permutation& permutation : puzzle.permutations) {

@@ -37,8 +37,8 @@ std::string Plain(float number) {
 }
 
 // YamlReader reads nodes of one YAML file, with errors that name the file and the line. `what` is
-// the name of a node in messages, for example "goal". If a node is not of the expected form, each
-// method throws as Fail does.
+// the name of a node in messages, for example "goal". Each method throws as Fail does if a node
+// does not have the expected form.
 class YamlReader {
  public:
   explicit YamlReader(std::string file) : file_(std::move(file)) {}
@@ -54,9 +54,8 @@ class YamlReader {
 
   // Reads a scalar without white space.
   std::string Word(const YAML::Node& node, const std::string& what) const {
-    const auto parts_words = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
-    if (!node.IsScalar() || node.Scalar().empty() ||
-        std::ranges::any_of(node.Scalar(), parts_words)) {
+    const auto is_space = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
+    if (!node.IsScalar() || node.Scalar().empty() || std::ranges::any_of(node.Scalar(), is_space)) {
       Fail(node, what + ": expected a word without white space");
     }
     return node.Scalar();
@@ -77,7 +76,7 @@ class YamlReader {
     Fail(node, what + ": expected a number from " + Plain(least) + " to " + Plain(most));
   }
 
-  // Checks that no key of `map` occurs twice or is unknown. `of` says whose keys they are.
+  // Checks that no key of `map` occurs twice or is unknown. `of` names the map in messages.
   void CheckKeys(const YAML::Node& map, std::span<const char* const> known,
                  const std::string& of) const {
     std::set<std::string> seen;
@@ -199,8 +198,8 @@ void ReadGoal(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle
   }
 }
 
-// Reads a generator's permutation in either notation. `key` is the key of which `node` is the
-// value; a missing value has no line number, so errors use the line of the key.
+// Reads a generator's permutation, `node`, in either notation. An empty value has no line number,
+// so its errors use the line of its key, `key`.
 Permutation ReadPermutation(const YamlReader& yaml, const std::string& of, const YAML::Node& key,
                             const YAML::Node& node, std::size_t positions) {
   try {
@@ -279,8 +278,8 @@ bool IsUndone(const YamlReader& yaml, const Generator& generator,
   return true;
 }
 
-[[noreturn]] void FailAsNotUndone(const YamlReader& yaml, const Generator& generator,
-                                  const std::string& why) {
+[[noreturn]] void FailWithoutInverse(const YamlReader& yaml, const Generator& generator,
+                                     const std::string& why) {
   const YAML::Mark& mark =
       generator.named_inverse.IsNull() ? generator.mark : generator.named_inverse.Mark();
   yaml.Fail(mark, "generator " + generator.name + why);
@@ -301,13 +300,13 @@ void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inv
     if (IsUndone(yaml, generator, generators)) continue;
     const std::string& inverse_name = generator.inverse_name;
     if (std::ranges::find(generators, inverse_name, &Generator::name) != generators.end()) {
-      FailAsNotUndone(yaml, generator,
-                      ": " + inverse_name + " does not undo it" +
-                          (add_inverses ? "; name its inverse otherwise, by `inverse`"
-                                        : ", nor does another generator"));
+      FailWithoutInverse(yaml, generator,
+                         ": " + inverse_name + " does not undo it" +
+                             (add_inverses ? "; give its inverse another name with `inverse`"
+                                           : ", nor does another generator"));
     }
     if (!add_inverses) {
-      FailAsNotUndone(
+      FailWithoutInverse(
           yaml, generator,
           " has no inverse among the generators; `inverses: added` adds " + inverse_name);
     }

@@ -26,9 +26,11 @@ DomainSpec Spec(int size) {
               "box, . goal, + and * player and box on a goal",
           .state_size = size * size,
           .input = {.positions = size * size, .depth = kKinds},
+          .board = BoardShape{.rows = size, .columns = size},
           .action_names = {"u", "d", "l", "r"},
           .masks_actions = true,
           .per_problem_goals = true,
+          .moves_goals = true,
           .multiline_states = true};
 }
 
@@ -60,6 +62,15 @@ class Sokoban final : public board::BoardDomain {
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       is_goal[i] = std::ranges::find(states[i], board::kBox) == states[i].end() ? 1 : 0;
+    }
+  }
+
+  // Puts the goals where the boxes of `reached` are.
+  void MoveGoals(Rows states, std::span<const std::uint8_t> reached) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      for (std::size_t cell = 0; cell < reached.size(); ++cell) {
+        states[i][cell] = board::WithGoal(states[i][cell], board::IsBox(reached[cell]));
+      }
     }
   }
 

@@ -11,7 +11,7 @@ namespace tandem {
 
 /// DomainCheck is one promise and whether the domain kept it on the sampled states.
 struct DomainCheck {
-  std::string promise;  ///< "Expand makes what Apply makes"
+  std::string promise;  ///< "Expand gives the same children as Apply"
   std::string broken;   ///< the state and the action that break it; "" if it is kept
 };
 

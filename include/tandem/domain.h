@@ -25,6 +25,13 @@ struct InputLayout {
   int depth = 0;
 };
 
+/// BoardShape says that the positions of an InputLayout are the cells of a board: position p is the
+/// cell in row p / columns and column p % columns.
+struct BoardShape {
+  int rows = 0;
+  int columns = 0;
+};
+
 /// DomainSpec holds the constant properties of a puzzle.
 struct DomainSpec {
   std::string name;     ///< letters, digits and '_'; NAME:ARGUMENT if the puzzle has a parameter
@@ -33,15 +40,17 @@ struct DomainSpec {
                         ///< or a hash of the file that defines the puzzle; may be empty
   int state_size = 0;   ///< bytes per state
   InputLayout input;
+  std::optional<BoardShape> board;  ///< if the input is a board, which some networks need
 
   std::vector<std::string> action_names;  ///< one per action; solutions are written in them
-  std::vector<Action> inverse_actions;    ///< one per action: wherever action a applies,
+  std::vector<Action> inverse_actions;    ///< one per action: if action a applies,
                                           ///< inverse_actions[a] applies after it and undoes it;
                                           ///< empty if some action has no inverse: see StepBack
   std::vector<float> action_costs;        ///< one per action: the transition cost, above 0; if
                                           ///< empty, every action costs 1
   bool masks_actions = false;             ///< some action does not apply in some state: see Mask
   bool per_problem_goals = false;         ///< each problem has its own goal: see DrawGoals
+  bool moves_goals = false;               ///< a problem's goal can be moved: see MoveGoals
   bool multiline_states = false;          ///< the text of a state may have more than one line
 
   int num_actions() const { return static_cast<int>(action_names.size()); }
@@ -102,6 +111,13 @@ class Domain {
   /// from the predecessor to `state`. If there is no predecessor, leaves `state` unchanged and
   /// returns nothing. Called only if spec().inverse_actions is empty; then it must be overridden.
   virtual std::optional<Action> StepBack(std::span<std::uint8_t> state, std::uint64_t random) const;
+
+  /// Gives all rows, which are states of one problem, the goal that `reached`, another state of the
+  /// problem, meets: after the call, `reached` with the same goal would be a goal. Everything else
+  /// about the states stays, and actions lead to the same states as before. `reached` is not one of
+  /// the rows. Called only if spec().moves_goals; then it must be overridden. Training uses it to
+  /// learn from searches that reached no goal (generate.hindsight).
+  virtual void MoveGoals(Rows states, std::span<const std::uint8_t> reached) const;
 
   /// Sets is_goal[i] to 1 if row i is a goal, else to 0.
   virtual void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const = 0;

@@ -22,8 +22,8 @@ class Evaluator {
 };
 
 /// QEvaluator is an Evaluator with one value per action: a Q net or a policy. One evaluation of a
-/// state gives the values of all its actions. The Evaluate of a Q net gives the least of them as
-/// the estimate of the state. A policy has no estimates, and its Evaluate throws Error.
+/// state gives the values of all its actions. Evaluate of a Q net estimates a state by the least of
+/// them. A policy has no estimates, so its Evaluate throws Error.
 class QEvaluator : public Evaluator {
  public:
   /// Sets values[i * num_actions + a] to the Q value of action a in row i: the action's cost plus

@@ -23,13 +23,15 @@ class PermutationTable;
 
 /// PermutationDomain is a domain with one goal and one permutation per action. Subclasses add the
 /// notation of states. Rows are permuted with the widest vector instructions of the processor.
+/// Subclasses cannot change what actions and goals are, because searches and GPUs work with the
+/// permutations themselves.
 class PermutationDomain : public Domain {
  public:
   ~PermutationDomain() override;
-  void WriteGoals(Rows states) const override;
-  void Apply(Rows states, std::span<const Action> actions) const override;
-  void Expand(ConstRows states, Rows children) const override;
-  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override;
+  void WriteGoals(Rows states) const final;
+  void Apply(Rows states, std::span<const Action> actions) const final;
+  void Expand(ConstRows states, Rows children) const final;
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const final;
 
   /// The permutations, for code that applies them elsewhere, such as on a GPU.
   const PermutationTable& table() const { return *table_; }

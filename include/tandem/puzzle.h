@@ -19,6 +19,8 @@
 //     static constexpr const char* kVersion           a version, such as "2"; change it when moves,
 //                                                     costs or goal change, so that networks and
 //                                                     examples of the old puzzle are rejected
+//     static constexpr BoardShape kBoard              {.rows = R, .columns = C} if the state is the
+//                                                     R x C cells of a board, row by row
 //     std::string ActionName(int action)              one word; default: the action's number
 //     float Cost(int action)                          above 0; default: 1
 //     State Goal(std::uint64_t seed)                  the goal of a problem, chosen by `seed`
@@ -87,7 +89,7 @@ class PuzzleDomain final : public Domain {
   }
 
   void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
-    if constexpr (kGoalsByProblem) {
+    if constexpr (kPerProblemGoals) {
       for (std::size_t i = 0; i < states.size(); ++i) Write(kPuzzle.Goal(seeds[i]), states[i]);
     } else {
       WriteGoals(states);
@@ -166,10 +168,10 @@ class PuzzleDomain final : public Domain {
  private:
   static constexpr std::size_t kSize = std::tuple_size_v<State>;
   static_assert(std::same_as<State, std::array<std::uint8_t, kSize>>, "State is an array of bytes");
-  static_assert(puzzle_members::Checked<P>::kRight);
+  static_assert(puzzle_members::Checked<P>::kValid);
   static constexpr bool kMasks =
       std::same_as<decltype(std::declval<const P&>().Apply(std::declval<State&>(), 0)), bool>;
-  static constexpr bool kGoalsByProblem = requires(const P p) {
+  static constexpr bool kPerProblemGoals = requires(const P p) {
     p.Goal(std::declval<std::uint64_t>());
   };
   static constexpr bool kStepsBack = requires(const P p, State s) {
@@ -198,9 +200,10 @@ class PuzzleDomain final : public Domain {
                     .state_size = static_cast<int>(kSize),
                     .input = {.positions = static_cast<int>(kSize), .depth = P::kDepth},
                     .masks_actions = kMasks,
-                    .per_problem_goals = kGoalsByProblem};
+                    .per_problem_goals = kPerProblemGoals};
     if constexpr (requires { P::kSummary; }) spec.summary = P::kSummary;
     if constexpr (requires { P::kVersion; }) spec.rules = P::kVersion;
+    if constexpr (requires { P::kBoard; }) spec.board = P::kBoard;
     for (int a = 0; a < P::kActions; ++a) {
       if constexpr (requires { kPuzzle.ActionName(a); }) {
         spec.action_names.push_back(kPuzzle.ActionName(a));
@@ -297,7 +300,7 @@ class PuzzleDomain final : public Domain {
     std::uint64_t random = 1;
     for (std::uint64_t walk = 0; walk < kWalks; ++walk) {
       State state = kPuzzle.Goal();
-      if constexpr (kGoalsByProblem) state = samples.emplace_back(kPuzzle.Goal(walk));
+      if constexpr (kPerProblemGoals) state = samples.emplace_back(kPuzzle.Goal(walk));
       for (int step = 0; step < kSteps; ++step) {
         random = random * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;  // Knuth's MMIX
         State child = state;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/domain.h"
 #include "tandem/picture.h"
 
 namespace tandem::puzzle_members {
@@ -20,8 +21,8 @@ namespace tandem::puzzle_members {
 /// common misspellings of the optional members.
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
-  void kSummary(), kVersion();
-  void Encode(), Expand(), Mask();
+  void kSummary(), kVersion(), kBoard();
+  void Encode(), Expand(), Mask(), MoveGoals();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
   void inverse(), Inverses(), InverseAction(), InverseOf();
@@ -40,8 +41,7 @@ struct Names {
 template <class P>
 struct Both : P, Names {};
 
-/// A final struct cannot be a base class. So only those of its members are checked that can be
-/// called.
+/// A final struct cannot be a base class, so members that cannot be called go unnoticed in it.
 template <class P>
 requires std::is_final_v<P>
 struct Both<P> : Names {
@@ -119,6 +119,7 @@ struct Checked {
   TANDEM_NO_PUZZLE_MEMBER(Encode, "the network reads the bytes of State; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Expand, "it calls Apply; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Mask, "Apply returns false where an action does not apply");
+  TANDEM_NO_PUZZLE_MEMBER(MoveGoals, "structs cannot move goals; give it another name");
 
   static_assert(
       !requires { P::kSummary; } ||
@@ -133,6 +134,13 @@ struct Checked {
           },
       "the puzzle's kVersion is not a string: expected `static constexpr const char* kVersion`, "
       "such as \"2\"");
+  static_assert(
+      !requires { P::kBoard; } ||
+          requires {
+            { P::kBoard } -> std::convertible_to<BoardShape>;
+          },
+      "the puzzle's kBoard is not a shape: expected `static constexpr BoardShape kBoard`, such as "
+      "{.rows = 4, .columns = 4}");
 
   TANDEM_PUZZLE_MISSPELLING(actionName, ActionName);
   TANDEM_PUZZLE_MISSPELLING(action_name, ActionName);
@@ -183,7 +191,7 @@ struct Checked {
       "the puzzle has DrawGoal, DrawGoals or Goals, which Tandem does not use: expected `State "
       "Goal(std::uint64_t seed)`, the goal of the problem drawn by `seed`");
 
-  static constexpr bool kRight = true;
+  static constexpr bool kValid = true;
 };
 
 #undef TANDEM_PUZZLE_MEMBER

@@ -21,9 +21,9 @@
 
 namespace tandem {
 
-// Every library that registers a domain contains kInterfaceMark as text. So a plug-in that was
-// built for another version of the headers, or for another standard library, can be rejected before
-// any of its code runs.
+// Every library that registers a domain contains kInterfaceMark as text. Tandem reads it from the
+// file of a plug-in, and rejects one that was built for another version of the headers or another
+// standard library before any of its code runs.
 [[gnu::used]] inline constexpr auto kInterfaceMark = std::to_array(
     "tandem plug-in interface " TANDEM_INTERFACE_VERSION ", " TANDEM_STANDARD_LIBRARY ";");
 

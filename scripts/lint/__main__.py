@@ -2,8 +2,9 @@
 
 Usage: python3 scripts/lint BUILD_DIR [layers|formatting|tidy ...]
 
-All checks run, whatever the earlier ones find. Exit code 1: a check found something. BUILD_DIR is a
-folder that CMake has configured: its compile_commands.json says how each source is compiled.
+All checks run, even if an earlier one finds something. Exit code 1: a check found something.
+BUILD_DIR is a folder that CMake has configured; its compile_commands.json says how each source is
+compiled.
 """
 
 import pathlib

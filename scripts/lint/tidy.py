@@ -6,8 +6,8 @@ declarations. clangd runs the same checks on the declarations of a single file, 
 headers that clang-tidy has not seen as files of their own. It leaves out a few checks that are slow
 or unreliable in an editor, such as bugprone-use-after-move.
 
-A file that was clean is skipped until it changes, or one of our headers that it includes, its
-compiler flags or the checks: BUILD_DIR/tidy/clean holds an empty file for each clean state.
+A clean file is skipped until its text, one of our headers that it includes, its compiler flags or the
+checks change: BUILD_DIR/tidy/clean holds an empty file for each clean state.
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ UNREADABLE = "[clang-diagnostic-error]"  # clang 14 cannot read all of GCC 12's 
 # What clang cannot use: warnings as errors, since it would then stop at options that only GCC knows,
 # and GCC's precompiled headers.
 ONLY_GCC = re.compile(r" -Werror(?= )| -Winvalid-pch| -include \S+/cmake_pch\.hxx")
-# clangd's line for a finding. Names without a group are those of compiler errors, as in UNREADABLE.
+# clangd's line for a finding. Checks without a group are compiler errors, as in UNREADABLE.
 FINDING = re.compile(r"^E\[[^]]*\] \[([a-z]+-[\w,.-]+|pp_file_not_found)\] Line (\d+): (.*)", re.M)
 
 
@@ -57,7 +57,7 @@ def commands(build):
 
 
 def add_header(entries, header, source):
-    """Adds a command for the header, as if it were a source, from that of a source."""
+    """Adds a command that checks the header as if it were a source, made from a source's command."""
     path, command = str(source), entries[source]["command"]
     entries[header] = entries[source] | {
         "file": str(header), "command": command.replace(f"-c {path}", f"-x c++ -c {header}")}

@@ -25,7 +25,7 @@ constexpr std::size_t kZipEndBytes = 22;  // size of the end record without a co
 constexpr std::size_t kEnd64LocatorBytes = 20;
 constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint16_t kEncrypted = 1;
-constexpr std::uint64_t kMostRecords = 1'000'000;
+constexpr std::uint64_t kMaxRecords = 1'000'000;
 
 // The 32-bit value that says that the number is in a zip64 field, with 64 bits.
 constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;
@@ -51,8 +51,8 @@ std::string_view TextOf(Bytes bytes) {
 // The offset of the archive's end record. The record and its comment end where the file ends.
 std::size_t EndOf(Bytes archive) {
   constexpr const char* kWhat = "the end of the zip archive";
-  constexpr std::size_t kMostComment = std::numeric_limits<std::uint16_t>::max();
-  for (std::size_t comment = 0; comment <= kMostComment; ++comment) {
+  constexpr std::size_t kMaxCommentBytes = std::numeric_limits<std::uint16_t>::max();
+  for (std::size_t comment = 0; comment <= kMaxCommentBytes; ++comment) {
     if (archive.size() < kZipEndBytes + comment) break;
     const std::size_t at = archive.size() - kZipEndBytes - comment;
     if (At<std::uint32_t>(archive, at, kWhat) == kEnd &&
@@ -157,9 +157,9 @@ class ZipRecords {
   explicit ZipRecords(Bytes archive) {
     constexpr std::string_view kPickle = "data.pkl";
     const Directory directory = DirectoryOf(archive);
-    if (directory.records > kMostRecords) {
+    if (directory.records > kMaxRecords) {
       throw Error(
-          fmt::format("it has {} records, expected at most {}", directory.records, kMostRecords));
+          fmt::format("it has {} records, expected at most {}", directory.records, kMaxRecords));
     }
     int pickles = 0;
     std::uint64_t offset = directory.offset;
@@ -210,7 +210,7 @@ std::string ZipEndWithComment(std::string_view end, std::size_t comment_bytes) {
 }
 
 // Tensors may share a storage: the network of a checkpoint is often also part of its resume state.
-constexpr std::uint64_t kMostUsesOfAByte = 8;
+constexpr std::uint64_t kMaxUsesPerByte = 8;
 
 constexpr std::string_view kHashComment = "tandem xxh3 ";
 
@@ -236,7 +236,7 @@ PickledDict ReadTensorArchive(std::span<const std::byte> file) {
   if (byte_order && TextOf(*byte_order) != "little") {
     throw Error("its numbers are not little-endian");
   }
-  const PickleLimits limits{.tensor_bytes = kMostUsesOfAByte * file.size()};
+  const PickleLimits limits{.tensor_bytes = kMaxUsesPerByte * file.size()};
   return ReadPickle(
       TextOf(*records.Find("data.pkl")),
       [&](std::string_view key) { return records.Find(fmt::format("data/{}", key)); }, limits);

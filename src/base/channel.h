@@ -14,8 +14,8 @@ namespace tandem {
 /// `Channel` is a first-in-first-out queue of at most `capacity` items. Any number of threads may
 /// push and pop.
 ///
-/// Closing it ends the conversation: waiting threads wake, items that nobody has popped are
-/// dropped, and from then on every call throws the reason.
+/// Close wakes all waiting threads and drops the remaining items. From then on, every call throws
+/// the reason.
 template <class T>
 class Channel {
  public:

@@ -42,7 +42,7 @@ class AtomicFile {
   void WriteAll(std::string_view content, const Call& write) const;
 
   std::filesystem::path path_;   // the final name
-  std::filesystem::path aside_;  // the file that is written; path_ for a device or a pipe
+  std::filesystem::path aside_;  // the file being written; path_ for a device or a pipe
   int descriptor_ = -1;
   std::int64_t size_ = 0;
   bool committed_ = false;

@@ -12,14 +12,14 @@ namespace tandem {
 
 /// The deepest nesting of arrays and objects that ParseJson accepts. Nothing that Tandem reads
 /// comes near it. Code that recurses into deeper values, such as dump(), could overflow the stack.
-inline constexpr int kMostJsonNesting = 64;
+inline constexpr int kMaxJsonNesting = 64;
 
 /// Parses a JSON value. Throws Json::exception if the text is not valid JSON, and Error if values
-/// nest deeper than kMostJsonNesting.
+/// nest deeper than kMaxJsonNesting.
 template <class Json = nlohmann::json>
 Json ParseJson(std::string_view text) {
   return Json::parse(text, [](int depth, typename Json::parse_event_t /*event*/, Json& /*value*/) {
-    if (depth > kMostJsonNesting) throw Error("its JSON values nest too deeply");
+    if (depth > kMaxJsonNesting) throw Error("its JSON values nest too deeply");
     return true;
   });
 }

@@ -5,7 +5,7 @@
 
 namespace tandem {
 
-/// Write one message. All functions of this header are thread-safe.
+/// Write a message. All functions of this header are thread-safe.
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 

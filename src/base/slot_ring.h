@@ -1,4 +1,4 @@
-// Slots of memory that a line of threads passes along.
+// A ring of memory slots that the threads of a pipeline pass from stage to stage.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@ namespace tandem {
 /// `SlotRing` hands a fixed number of slots from stage to stage, in order, and back to the first.
 ///
 /// Items count from 0. Item n is in slot n % slots: stage 0 fills it, the stages after it work on
-/// it one after the other, and when the last stage ends it, the slot is free for item n + slots.
+/// it in turn, and when the last stage ends it, the slot is free for item n + slots.
 /// Each stage takes its items in order and ends them in the order in which it took them; a stage
 /// may hold several. The ring only keeps the order. The memory belongs to its user.
 ///

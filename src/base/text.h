@@ -21,7 +21,7 @@ std::optional<Number> ParseNumber(std::string_view text) {
 }
 
 /// The candidate with the least edit distance to `word`, for suggestions. Returns "" if the
-/// distance is more than a third of the word's length and more than 2.
+/// distance is above both 2 and a third of the word's length.
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "12,345,678".
@@ -33,8 +33,8 @@ std::string XmlEscaped(std::string_view text);
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);
 
-/// `value` with six significant digits, and seconds with six decimals: JSON writes every digit that
-/// a number has.
+/// Round to six significant digits, and to microseconds, because JSON writes all digits of a
+/// number.
 double RoundedReal(double value);
 double RoundedSeconds(double seconds);
 

@@ -13,9 +13,9 @@ namespace tandem {
 
 /// `Worker` runs tasks on a thread of its own, in the order in which they were posted.
 ///
-/// The name shows in debuggers (its first 15 characters) and in traces. If the thread that makes
-/// the worker has a timeline, the worker records on the track of that name in it; workers that live
-/// at the same time need different names.
+/// The name shows in debuggers (its first 15 characters) and in traces. If the thread that creates
+/// the worker has a timeline, the worker uses the track of its name there, so workers that exist at
+/// the same time need different names.
 class Worker {
  public:
   explicit Worker(std::string name);
@@ -33,9 +33,9 @@ class Worker {
  private:
   void Run();
 
-  Track* track_ = nullptr;  // null if the maker has no timeline
+  Track* track_ = nullptr;  // null if the creator has no timeline
   Channel<std::packaged_task<void()>> tasks_{1};
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // last, because it uses everything above
 };
 
 }  // namespace tandem

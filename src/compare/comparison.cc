@@ -25,10 +25,10 @@ double SumWithSigns(std::span<const double> differences, std::uint64_t flipped) 
   return sum;
 }
 
-// Returns the spread of a measure over the runs: a member of RunRecord, or a function of one. If
+// Returns the spread of `measure`, a member of RunRecord or a function of one, over the runs. If
 // the measure is optional, the spread is too.
 template <class Measure>
-auto Over(const std::vector<RunRecord>& runs, const Measure& measure) {
+auto SpreadOver(const std::vector<RunRecord>& runs, const Measure& measure) {
   std::vector<std::remove_cvref_t<std::invoke_result_t<Measure, const RunRecord&>>> values;
   values.reserve(runs.size());
   for (const RunRecord& run : runs) values.push_back(std::invoke(measure, run));
@@ -73,7 +73,7 @@ std::string Distinct(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(once, ", "));
 }
 
-double FirstDone(std::span<const VariantRuns> variants, std::size_t seed) {
+double EarliestEnd(std::span<const VariantRuns> variants, std::size_t seed) {
   double seconds = variants.front().runs[seed].curve.back().seconds;
   for (const VariantRuns& each : variants) {
     seconds = std::min(seconds, each.runs[seed].curve.back().seconds);
@@ -81,7 +81,8 @@ double FirstDone(std::span<const VariantRuns> variants, std::size_t seed) {
   return seconds;
 }
 
-const VariantRuns* SequentialBeside(std::span<const VariantRuns> variants, const Variant& variant) {
+const VariantRuns* SequentialCounterpart(std::span<const VariantRuns> variants,
+                                         const Variant& variant) {
   for (const VariantRuns& each : variants) {
     if (each.variant.mode == "sequential" && each.variant.varied == variant.varied) return &each;
   }
@@ -122,53 +123,54 @@ SolveRates SolveRatesOf(std::span<const VariantRuns> variants, const std::vector
   SolveRates rates;
   for (std::size_t seed = 0; seed < runs.size(); ++seed) {
     rates.at_end.push_back(SolveRateAt(runs[seed], runs[seed].curve.back().seconds));
-    rates.at_equal_time.push_back(SolveRateAt(runs[seed], FirstDone(variants, seed)));
+    rates.at_equal_time.push_back(SolveRateAt(runs[seed], EarliestEnd(variants, seed)));
   }
   return rates;
 }
 
-void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& of, Row& row) {
+void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& variant, Row& row) {
   const std::vector<RunRecord>& first = variants.front().runs;
   std::vector<double> speed_up;
   std::vector<double> log_speed_up;
   row.weights_equal_first = true;
-  for (std::size_t seed = 0; seed < of.runs.size(); ++seed) {
-    speed_up.push_back(first[seed].seconds / of.runs[seed].seconds);
+  for (std::size_t seed = 0; seed < variant.runs.size(); ++seed) {
+    speed_up.push_back(first[seed].seconds / variant.runs[seed].seconds);
     log_speed_up.push_back(std::log(speed_up.back()));
-    if (of.runs[seed].weights_sha256 != first[seed].weights_sha256) row.weights_equal_first = false;
+    if (variant.runs[seed].weights_sha256 != first[seed].weights_sha256)
+      row.weights_equal_first = false;
   }
   row.speed_up = SpreadOf(speed_up);
-  const SolveRates rates = SolveRatesOf(variants, of.runs);
+  const SolveRates rates = SolveRatesOf(variants, variant.runs);
   row.solve_rate = SpreadOf(rates.at_end);
   row.solve_rate_equal_time = SpreadOf(rates.at_equal_time);
-  if (&of == &variants.front()) return;
+  if (&variant == &variants.front()) return;
   const SolveRates first_rates = SolveRatesOf(variants, first);
   row.speed_up_chance = ChanceOf(log_speed_up);
   row.solve_rate_chance = ChanceBetween(rates.at_end, first_rates.at_end);
   row.solve_rate_equal_time_chance = ChanceBetween(rates.at_equal_time, first_rates.at_equal_time);
 }
 
-Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& of) {
-  const std::vector<RunRecord>& runs = of.runs;
+Row RowOf(std::span<const VariantRuns> variants, const VariantRuns& variant) {
+  const std::vector<RunRecord>& runs = variant.runs;
   const auto per_second = [](auto count) {
     return [count](const RunRecord& run) { return static_cast<double>(run.*count) / run.seconds; };
   };
   Row row;
-  row.variant = of.variant;
-  row.updates_per_s = Over(runs, per_second(&RunRecord::updates));
-  row.examples_per_s = Over(runs, per_second(&RunRecord::examples));
-  row.generate_critical_s = Over(runs, &RunRecord::generate_critical_s);
-  row.train_critical_s = Over(runs, &RunRecord::train_critical_s);
-  row.idle_workers = Over(runs, &RunRecord::idle_workers);
-  row.idle_main = Over(runs, &RunRecord::idle_main);
-  row.idle_gpu = Over(runs, [](const RunRecord& run) {
+  row.variant = variant.variant;
+  row.updates_per_s = SpreadOver(runs, per_second(&RunRecord::updates));
+  row.examples_per_s = SpreadOver(runs, per_second(&RunRecord::examples));
+  row.generate_critical_s = SpreadOver(runs, &RunRecord::generate_critical_s);
+  row.train_critical_s = SpreadOver(runs, &RunRecord::train_critical_s);
+  row.idle_workers = SpreadOver(runs, &RunRecord::idle_workers);
+  row.idle_main = SpreadOver(runs, &RunRecord::idle_main);
+  row.idle_gpu = SpreadOver(runs, [](const RunRecord& run) {
     return run.gpu_s ? std::optional(1 - *run.gpu_s / run.seconds) : std::nullopt;
   });
-  row.product_share = Over(runs, &RunRecord::product_share);
-  row.lag_updates = Over(runs, &RunRecord::lag_updates);
-  row.final_loss = Over(runs, &RunRecord::final_loss);
-  CompareWithFirst(variants, of, row);
-  FillIdeal(of, SequentialBeside(variants, of.variant), row);
+  row.product_share = SpreadOver(runs, &RunRecord::product_share);
+  row.lag_updates = SpreadOver(runs, &RunRecord::lag_updates);
+  row.final_loss = SpreadOver(runs, &RunRecord::final_loss);
+  CompareWithFirst(variants, variant, row);
+  FillIdeal(variant, SequentialCounterpart(variants, variant.variant), row);
   FillBusy(runs, row);
   return row;
 }
@@ -185,7 +187,7 @@ Ideal Longest(const RunRecord& run) {
   return longest;
 }
 
-// One figure of a row: an entry of the JSON and, if it has a name, a line of the table.
+// One measure of a row: an entry of the JSON and, if it has a name, a line of the table.
 struct Entry {
   std::string name;  // "": not in the table
   std::string key;   // in the JSON
@@ -212,7 +214,7 @@ Json ToJson(const std::optional<Value>& value) {
   return value ? ToJson(*value) : Json();
 }
 
-// Returns every figure, in the order of the table and of the JSON.
+// Returns every measure, in the order of the table and of the JSON.
 std::vector<Entry> Entries() {
   const auto spread = [](const char* name, const char* key, auto of, double scale, int digits) {
     return Entry{name, key, [=](const Row& row) { return Cell(row.*of, scale, digits); },
@@ -256,40 +258,40 @@ std::vector<Entry> Entries() {
 constexpr double kUnlikely = 0.1;
 
 // Returns "such a difference arises by chance in 25.0 % of cases".
-std::string ByChance(double chance) {
+std::string DescribeChance(double chance) {
   return fmt::format("such a difference arises by chance in {:.1f} % of cases", 100 * chance);
 }
 
-std::string Faster(const Row& row, std::size_t seeds) {
-  std::string figures = fmt::format("{:.3f}x as fast", row.speed_up.median);
-  if (seeds == 1) return figures;
+std::string DescribeSpeed(const Row& row, std::size_t seeds) {
+  std::string sentence = fmt::format("{:.3f}x as fast", row.speed_up.median);
+  if (seeds == 1) return sentence;
   const std::string range =
       fmt::format("{:.3f} to {:.3f} over {} seeds; {}", row.speed_up.least, row.speed_up.most,
-                  seeds, ByChance(row.speed_up_chance.value_or(1)));
-  if (seeds >= kFewestSeeds && row.speed_up_chance > kUnlikely) {
+                  seeds, DescribeChance(row.speed_up_chance.value_or(1)));
+  if (seeds >= kMinSeeds && row.speed_up_chance > kUnlikely) {
     return fmt::format("no difference in speed shown ({})", range);
   }
-  return fmt::format("{} ({})", figures, range);
+  return fmt::format("{} ({})", sentence, range);
 }
 
-std::string Better(const std::optional<Spread>& rate, const std::optional<Spread>& first,
-                   std::optional<double> chance, const char* after, std::size_t seeds) {
+std::string DescribeSolveRate(const std::optional<Spread>& rate, const std::optional<Spread>& first,
+                              std::optional<double> chance, const char* after, std::size_t seeds) {
   if (!rate || !first) return "";
   if (seeds > 1 && chance == 1.0) {
     return fmt::format("; after equal {} no difference in solve rate", after);
   }
-  std::string figures = fmt::format("; after equal {} it solves {:.1f} % instead of {:.1f} %",
-                                    after, 100 * rate->median, 100 * first->median);
-  if (seeds == 1 || !chance) return figures;
-  if (seeds >= kFewestSeeds && *chance > kUnlikely) {
-    figures = fmt::format("; after equal {} no difference in solve rate shown", after);
+  std::string sentence = fmt::format("; after equal {} it solves {:.1f} % instead of {:.1f} %",
+                                     after, 100 * rate->median, 100 * first->median);
+  if (seeds == 1 || !chance) return sentence;
+  if (seeds >= kMinSeeds && *chance > kUnlikely) {
+    sentence = fmt::format("; after equal {} no difference in solve rate shown", after);
   }
-  return fmt::format("{} ({})", figures, ByChance(*chance));
+  return fmt::format("{} ({})", sentence, DescribeChance(*chance));
 }
 
 std::string NoVerdict(std::size_t seeds) {
-  if (seeds >= kFewestSeeds) return "";
-  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kFewestSeeds);
+  if (seeds >= kMinSeeds) return "";
+  return fmt::format("; no verdict, because it takes at least {} seeds (--seeds)", kMinSeeds);
 }
 
 }  // namespace
@@ -314,8 +316,8 @@ std::optional<Spread> SpreadOf(std::span<const std::optional<double>> values) {
 
 double ChanceOf(std::span<const double> differences) {
   constexpr std::uint64_t kSamples = std::uint64_t{1} << kExactPairs;
-  constexpr std::size_t kMostPairs = 64;  // one bit of a sample per pair
-  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMostPairs));
+  constexpr std::size_t kMaxPairs = 64;  // one bit of a sample per pair
+  const std::span<const double> pairs = differences.first(std::min(differences.size(), kMaxPairs));
   const bool exact = pairs.size() <= kExactPairs;
   const std::uint64_t patterns = exact ? std::uint64_t{1} << pairs.size() : kSamples;
 
@@ -350,10 +352,11 @@ std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds) 
   const Row& first = rows.front();
   for (const Row& row : rows.subspan(1)) {
     sentences.push_back(fmt::format(
-        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name, Faster(row, seeds),
-        Better(row.solve_rate, first.solve_rate, row.solve_rate_chance, "iterations", seeds),
-        Better(row.solve_rate_equal_time, first.solve_rate_equal_time,
-               row.solve_rate_equal_time_chance, "seconds", seeds),
+        "{} against {}: {}{}{}{}", row.variant.name, first.variant.name, DescribeSpeed(row, seeds),
+        DescribeSolveRate(row.solve_rate, first.solve_rate, row.solve_rate_chance, "iterations",
+                          seeds),
+        DescribeSolveRate(row.solve_rate_equal_time, first.solve_rate_equal_time,
+                          row.solve_rate_equal_time_chance, "seconds", seeds),
         NoVerdict(seeds)));
   }
   return sentences;

@@ -56,7 +56,7 @@ struct Busy {
 };
 Busy BusyOf(const RunRecord& run);
 
-/// `Row` holds the figures of one variant. Each spread is over the seeds.
+/// `Row` holds the results of one variant. Each spread is over the seeds.
 struct Row {
   Variant variant;
   Spread updates_per_s, examples_per_s;  ///< after the cold start
@@ -86,11 +86,11 @@ std::vector<Row> Compare(std::span<const VariantRuns> variants);
 
 /// Fewest seeds for a verdict. Even if all of four seeds agree, chance alone makes them agree in
 /// one of eight cases.
-inline constexpr std::size_t kFewestSeeds = 5;
+inline constexpr std::size_t kMinSeeds = 5;
 
 /// Returns a sentence for each row after the first: how it differs from the first in speed and in
-/// solve rate, and how often chance alone makes such a difference. If that is in more than 10 % of
-/// cases, the sentence says that no difference was shown.
+/// solve rate, and how often chance alone makes such a difference. If chance does so in more than
+/// 10 % of cases, the sentence says that no difference was shown.
 std::vector<std::string> Verdicts(std::span<const Row> rows, std::size_t seeds);
 
 /// Returns the table as text: a line for each measure, and a column for each row.

@@ -145,7 +145,7 @@ constexpr double kLegendHeight = 18;
 constexpr double kBarHeight = 14;
 constexpr double kRowHeight = 50;
 constexpr int kUpdatesShown = 8;
-constexpr std::size_t kMostDots = 50;  // per curve
+constexpr std::size_t kMaxDots = 50;  // per curve
 
 const char* ColourOf(std::size_t variant) { return kColours[variant % kColours.size()]; }
 const char* DashesOf(std::size_t variant) { return kDashes[variant % kDashes.size()]; }
@@ -183,7 +183,7 @@ Quantity QuantityFor(std::span<const VariantRuns> variants) {
 void DrawCurve(Svg& svg, const std::vector<Point>& points, std::size_t variant, bool first_seed) {
   const double opacity = first_seed ? 0.9 : 0.4;
   svg.Polyline(points, ColourOf(variant), first_seed ? 2.5 : 1, opacity, DashesOf(variant));
-  if (!first_seed || points.size() > kMostDots) return;
+  if (!first_seed || points.size() > kMaxDots) return;
   for (const Point& point : points) svg.Dot(point, ColourOf(variant), 3, opacity);
 }
 
@@ -266,16 +266,16 @@ void DrawLegend(Svg& svg, std::span<const VariantRuns> variants,
 void DrawTimelines(Svg& svg, std::span<const VariantRuns> variants, double timeline_top) {
   const double left = kLeft + 180;
   Range times{.least = 0};
-  const auto shown = [](const std::vector<Stretch>& all) {
+  const auto shown = [](const std::vector<Interval>& all) {
     return std::span(all).first(std::min<std::size_t>(all.size(), kUpdatesShown));
   };
   for (const VariantRuns& each : variants) {
-    for (const Stretch& training : shown(each.runs.front().trainings)) times.Add(training.end);
+    for (const Interval& training : shown(each.runs.front().trainings)) times.Add(training.end);
   }
   const Axis to_x(times.least, times.most, left, kWidth - 20);
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const double top = timeline_top + static_cast<double>(i) * kRowHeight;
-    const auto draw = [&](const std::vector<Stretch>& stretches, double y, const char* colour,
+    const auto draw = [&](const std::vector<Interval>& stretches, double y, const char* colour,
                           const char* what) {
       for (std::size_t k = 0; k < shown(stretches).size(); ++k) {
         const auto [begin, end] = stretches[k];

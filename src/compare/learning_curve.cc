@@ -21,8 +21,8 @@ constexpr double kColumnStep = kPanelWidth + 90;
 constexpr double kRowStep = kPanelHeight + 140;
 constexpr double kLegendHeight = 18;
 constexpr double kHeight = kTop + 2 * kRowStep + 10;
-constexpr std::size_t kMostDots = 60;     // of a curve
-constexpr std::size_t kMostPoints = 800;  // of a curve; a pixel shows no more
+constexpr std::size_t kMaxDots = 60;     // of a curve
+constexpr std::size_t kMaxPoints = 800;  // of a curve; a pixel shows no more
 constexpr const char* kReference = "#888888";
 
 enum class Weight {
@@ -42,7 +42,7 @@ struct Series {
 struct Content {
   std::string name;
   std::vector<Series> series;
-  std::optional<Range> up;  // of the vertical axis; nothing: that of the values
+  std::optional<Range> up;  // of the vertical axis; nothing: the range of the values
 };
 
 // A unit of the horizontal axis.
@@ -193,9 +193,9 @@ Content Losses(const SeriesBuilder& builder) {
   return content;
 }
 
-// Returns at most kMostPoints of the points, evenly spaced, with the last one.
+// Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {
-  const std::size_t step = (points.size() + kMostPoints - 1) / kMostPoints;
+  const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
   if (step <= 1) return points;
   std::vector<Point> thin;
   for (std::size_t i = 0; i < points.size(); i += step) thin.push_back(points[i]);
@@ -237,7 +237,7 @@ void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to
   }
   DrawLineSample(svg, series, line);
   // A line through a single point is invisible, so a point has a dot in any case.
-  if (series.weight == Weight::kConstant || line.size() > kMostDots) return;
+  if (series.weight == Weight::kConstant || line.size() > kMaxDots) return;
   const double radius = series.weight == Weight::kEvaluation ? 3.5 : 2;
   for (const Point& point : line) svg.Dot(point, series.colour, radius, 0.9);
 }

@@ -35,7 +35,7 @@ Json JsonOf(const std::string& text, const std::string& where) {
   return json;
 }
 
-// Calls `read` with `json`. Names the place in the error if an entry is missing.
+// Calls `read` with `json`. If an entry is missing, the error names `where`.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
   try {
@@ -87,12 +87,12 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
 void ReadUpdate(const Json& json, RunRecord& record) {
   record.curve.push_back(PointOf(json, record.curve));
   record.lag_updates += json.at("lag_updates").get<double>();
-  const auto stretch = [&](const char* began, const char* took) {
+  const auto interval = [&](const char* began, const char* took) {
     const double begin = json.at(began);
-    return Stretch{.begin = begin, .end = begin + json.at(took).get<double>()};
+    return Interval{.begin = begin, .end = begin + json.at(took).get<double>()};
   };
-  record.fills.push_back(stretch("generate_began_s", "generate_s"));
-  record.trainings.push_back(stretch("train_began_s", "train_s"));
+  record.fills.push_back(interval("generate_began_s", "generate_s"));
+  record.trainings.push_back(interval("train_began_s", "train_s"));
 }
 
 }  // namespace

@@ -62,8 +62,8 @@ struct UpdatePoint {
 /// names the line and the missing entry.
 std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics);
 
-/// `Stretch` is a period of time, in seconds since the start of the run.
-struct Stretch {
+/// `Interval` is a period of time, in seconds since the start of the run.
+struct Interval {
   double begin = 0;
   double end = 0;
 };
@@ -91,7 +91,7 @@ struct RunRecord {
   double idle_main = 0;
 
   std::vector<UpdatePoint> curve;
-  std::vector<Stretch> fills, trainings;
+  std::vector<Interval> fills, trainings;
 };
 
 /// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing

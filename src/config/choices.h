@@ -50,49 +50,122 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
 });
 
 /// generate.target
-enum class Target { kWalkLength, kValueIteration, kCappedValueIteration, kPolicy };
+enum class Target {
+  kWalkLength,
+  kValueIteration,
+  kCappedValueIteration,
+  kPolicy,
+  kQLearning,
+  kCappedQLearning,
+  kSupervised
+};
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
      "the cost of the random walk that led to the state; for a Q net, the costs of the two actions "
-     "that the walk knows, its last step undone and its next step"},
+     "that the walk knows, its last step undone and its next step (head q_in: of one of them); for "
+     "head vp, also the action that undoes the walk's last step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
      "child"},
     {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
     {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
+    {Target::kQLearning, "q_learning",
+     "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
+     "least value that the target network gives to an action of the child. A row takes one "
+     "evaluation of the target network, where value_iteration takes one for each action and labels "
+     "them all. q_learning is the better choice if generation takes longer than training, and "
+     "value_iteration if training takes longer or searches generate the states"},
+    {Target::kCappedQLearning, "capped_q_learning",
+     "the smaller of that and the cost of the action, the action that undoes it, and the random "
+     "walk's way back"},
+    {Target::kSupervised, "supervised",
+     "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
+     "action that the path takes, and for a policy that action"},
 });
+
+/// Returns whether rows label one action of a state by Q-learning.
+constexpr bool IsQLearning(Target target) {
+  return target == Target::kQLearning || target == Target::kCappedQLearning;
+}
 
 /// Returns whether labels of this kind come from a network.
 constexpr bool NeedsNetwork(Target target) {
-  return target == Target::kValueIteration || target == Target::kCappedValueIteration;
+  return target == Target::kValueIteration || target == Target::kCappedValueIteration ||
+         IsQLearning(target);
 }
 
 /// Returns whether every state of a random walk becomes a row, which the walk itself labels.
-constexpr bool LabelsWholeWalks(Target target) { return !NeedsNetwork(target); }
+constexpr bool LabelsWholeWalks(Target target) {
+  return target == Target::kWalkLength || target == Target::kPolicy;
+}
 
 /// generate.search
-enum class GenerateSearch { kNone, kGreedy, kAStar };
+enum class GenerateSearch { kNone, kGreedy, kBeam, kAStar };
 inline constexpr auto kGenerateSearches = std::to_array<Choice<GenerateSearch>>({
     {GenerateSearch::kNone, "none", "the ends of random walks"},
     {GenerateSearch::kGreedy, "greedy",
+     "the states that such a search expands when it starts from the end of a random walk"},
+    {GenerateSearch::kBeam, "beam",
      "the states that such a search expands when it starts from the end of a random walk"},
     {GenerateSearch::kAStar, "astar",
      "the states that such a search expands when it starts from the end of a random walk"},
 });
 
+/// generate.backup
+enum class Backup { kOneStep, kLhbl, kUbSoln };
+inline constexpr auto kBackups = std::to_array<Choice<Backup>>({
+    {Backup::kOneStep, "one_step", "the backup of the state's own children"},
+    {Backup::kLhbl, "lhbl",
+     "the backup over all states that the search expanded; only children that it did not expand "
+     "count with their estimates"},
+    {Backup::kUbSoln, "ubsoln",
+     "if the search reached a goal, at most the cost of its solution from the state on; otherwise "
+     "the same as one_step"},
+});
+
+/// network.kind: the networks that come with Tandem. Each registers itself under its name
+/// (nn/network.h). Programs can register more, so a kind is a name and not an enum value.
+struct NetworkKindRow {
+  std::string_view name, meaning;
+};
+inline constexpr std::string_view kResNetFc = "resnet_fc";
+inline constexpr std::string_view kResNet2d = "resnet_2d";
+inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
+    {kResNetFc, "residual blocks of linear layers, for every puzzle"},
+    {kResNet2d,
+     "residual blocks of 3x3 convolutions, then a hidden linear layer, for puzzles on a board"},
+});
+
 /// network.head
-enum class Head { kV, kQ, kPolicy };
+enum class Head { kV, kQ, kPolicy, kVp, kQIn };
 inline constexpr auto kHeads = std::to_array<Choice<Head>>({
     {Head::kV, "v", "one output, the cost-to-go of the state"},
     {Head::kQ, "q", "one output per action, the action's cost plus the child's cost-to-go"},
     {Head::kPolicy, "policy",
      "one output per action, the probability that the action is the next one of a way to the goal, "
      "trained with cross-entropy"},
+    {Head::kVp, "vp",
+     "value and policy: the cost-to-go of the state, and one output per action as for policy. "
+     "Greedy descent, A* and beam search use the cost-to-go; beam search adds the policy with "
+     "search.policy_weight"},
+    {Head::kQIn, "q_in",
+     "the value of an action as for q, but the action is part of the input and there is one "
+     "output. A row labels one action. A state is evaluated once with each action"},
 });
+
+/// Returns whether the network of this head values actions with costs.
+constexpr bool IsQ(Head head) { return head == Head::kQ || head == Head::kQIn; }
+
+/// Returns whether the network of this head takes an action as input, besides the state.
+constexpr bool TakesAction(Head head) { return head == Head::kQIn; }
+
+/// Returns whether a network with this head estimates costs-to-go, as all but a policy do.
+constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {
-  return target == Target::kWalkLength && head == Head::kQ;
+  return head == Head::kQ &&
+         (target == Target::kWalkLength || target == Target::kSupervised || IsQLearning(target));
 }
 
 /// network.norm
@@ -177,13 +250,47 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kBf16, "bf16"},
 });
 
+/// train.first_layer, inference.first_layer
+enum class FirstLayer { kProduct, kGather, kAuto };
+inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
+    {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
+    {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
+    {FirstLayer::kAuto, "auto",
+     "gather on a CPU if each position of the input has many values (at least 16 in training, 4 in "
+     "inference), otherwise product"},
+});
+
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy, kBidirectionalBeam };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kGreedy, "greedy",
+     "take the best action again and again, without visiting a state twice"},
+    {SearchMethod::kBidirectionalBeam, "bidirectional_beam",
+     "beam search from the state and from the goal until the two meet"},
+});
+
+/// Returns whether the search can follow a policy, which estimates no costs.
+constexpr bool WorksWithPolicy(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy ||
+         method == SearchMethod::kBidirectionalBeam;
+}
+
+/// Returns whether the search can start from a position and its inverse.
+constexpr bool WorksWithInverse(SearchMethod method) {
+  return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam ||
+         method == SearchMethod::kBidirectionalBeam;
+}
+
+/// search.inverse
+enum class UseInverse { kNo, kYes, kAuto };
+inline constexpr auto kUseInverse = std::to_array<Choice<UseInverse>>({
+    {UseInverse::kNo, "false"},
+    {UseInverse::kYes, "true"},
+    {UseInverse::kAuto, "auto", "if the puzzle has inverse positions"},
 });
 
 /// data.source

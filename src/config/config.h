@@ -9,6 +9,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "config/choices.h"
 
@@ -40,15 +42,31 @@ struct PipelineConfig {
 
 struct GenerateConfig {
   Target target = Target::kWalkLength;
+  std::string paths;
   GenerateSearch search = GenerateSearch::kNone;
   std::int64_t search_iterations = 50;
   double search_epsilon = 0.1;
   double search_weight = 0.6;
+  double temperature = 0;
+  std::int64_t search_beam_width = 16;
+  bool balance_steps = false;
+  Backup backup = Backup::kOneStep;
+  bool hindsight = false;
   double ball_radius = 0;
   double anchor_share = 0;
   std::int64_t max_scramble = 26;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
+
+  bool searches() const { return search != GenerateSearch::kNone; }
+  /// Number of states that one step of a search expands.
+  std::int64_t states_per_step() const {
+    return search == GenerateSearch::kBeam ? search_beam_width : 1;
+  }
+  /// Number of consecutive rows that one search fills.
+  std::int64_t rows_per_search() const {
+    return searches() ? search_iterations * states_per_step() : 1;
+  }
 };
 
 struct DataConfig {
@@ -75,10 +93,12 @@ struct MemoryConfig {
 
 struct NetworkConfig {
   std::string name;  ///< empty in a config that was read: ParseConfig sets the keys it stands for
+  std::string kind{kResNetFc};
   Head head = Head::kV;
   std::int64_t stem_width = 0;
   std::int64_t width = 256;
   std::int64_t blocks = 2;
+  std::int64_t channels = 32;
   Norm norm = Norm::kLayer;
   Activation activation = Activation::kRelu;
   InputLayer input_layer = InputLayer::kHidden;
@@ -115,11 +135,13 @@ struct TrainingConfig {
   double max_seconds = 0;
   Loss loss = Loss::kSquared;
   double huber_delta = 1;
+  double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+  FirstLayer first_layer = FirstLayer::kProduct;
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }
@@ -137,6 +159,7 @@ struct InferenceConfig {
   std::int64_t batch_size = 4096;
   AutoInt threads;
   Precision precision = Precision::kAuto;
+  FirstLayer first_layer = FirstLayer::kProduct;
 };
 
 struct SearchConfig {
@@ -144,12 +167,15 @@ struct SearchConfig {
   std::int64_t beam_width = 4096;
   std::int64_t max_length = 100;
   double weight = 0.6;
+  double policy_weight = 0;
   std::int64_t batch = 1000;
   std::int64_t instances = 1;
   std::int64_t max_nodes = 10'000'000;
   double max_seconds = 0;
   double ball_radius = 0;
   double improve_seconds = 0;
+  double at_most = 0;
+  UseInverse inverse = UseInverse::kNo;
 };
 
 struct ValidationConfig {
@@ -179,6 +205,15 @@ struct ProfileConfig {
   bool product_rate = false;
 };
 
+/// `PhaseConfig` is an entry of `phases`: a later part of the run with other settings
+/// (training_phases.h).
+struct PhaseConfig {
+  double from = 0;  ///< share of the updates after which the phase begins, between 0 and 1
+  std::vector<std::pair<std::string, std::string>> settings;  ///< keys in the order of FieldsOf,
+                                                              ///< with values as FieldText writes
+  bool operator==(const PhaseConfig&) const = default;
+};
+
 /// `Config` holds every setting of a run. LoadConfig reads and checks one.
 struct Config {
   DomainConfig domain;
@@ -198,6 +233,7 @@ struct Config {
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;
+  std::vector<PhaseConfig> phases;  ///< in the order of `from`
 
   /// Returns the batch size of an update: train.batch_size, doubled every
   /// train.batch_doubles_every updates.

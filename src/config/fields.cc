@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/network_kinds.h"
 
 namespace tandem {
 
@@ -101,11 +102,17 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.pipeline.refresh_margin, 0, 1}},
 
       ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
+      {"generate.paths",
+       "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
+       "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
+       "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
+       NullTextField{&c.generate.paths}},
       ChoiceKey("generate.search", "States that become examples.", c.generate.search,
                 kGenerateSearches),
       {"generate.search_iterations",
-       "Number of consecutive states that one search contributes. If a search reaches a goal "
-       "earlier, it restarts from a new scramble.",
+       "Number of consecutive steps that one search contributes, each with one state or, in a beam "
+       "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
+       "from a new scramble.",
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "
@@ -115,6 +122,25 @@ std::vector<Field> FieldsOf(Config& c) {
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
        "solving.",
        RealField{&c.generate.search_weight, 0, 1000}},
+      {"generate.temperature",
+       "Temperature of the choice of children in greedy and beam searches: a child whose path cost "
+       "plus estimate is c is chosen with probability proportional to exp(-c / temperature). 0: "
+       "the best children.",
+       RealField{&c.generate.temperature, 0, 1e6}},
+      {"generate.search_beam_width",
+       "Number of states that a step of a beam search expands when it generates examples, as "
+       "search.beam_width is for solving.",
+       IntField{&c.generate.search_beam_width, 1, 1 << 20}},
+      {"generate.balance_steps",
+       "true: random walks of all lengths give equally many rows. false: searches from long walks "
+       "give more rows, because they take longer to reach a goal.",
+       Switch(c.generate.balance_steps)},
+      ChoiceKey("generate.backup", "How the estimates of a search label its states.",
+                c.generate.backup, kBackups),
+      {"generate.hindsight",
+       "true: a search that reached no goal is labelled as if its last state had been the goal. "
+       "Only for puzzles that can move their goals, such as sokoban and grid.",
+       Switch(c.generate.hindsight)},
       {"generate.ball_radius",
        "Label states exactly whose cost-to-go is at most this (in moves, if every move costs 1). "
        "They are kept in a ball around the goal. 0: no ball.",
@@ -161,16 +187,20 @@ std::vector<Field> FieldsOf(Config& c) {
        "none. Without H the width is 1000, and without B there are 4 blocks. A run saves the keys "
        "that the name stands for.",
        NullTextField{&c.network.name, "a name such as 1000H_4B_bn, or null"}},
+      {"network.kind", ExplainChoices("", kNetworkKinds),
+       TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
+                 &IsNetworkKind}},
       ChoiceKey("network.head", "", c.network.head, kHeads),
       {"network.stem_width",
        "Width of an extra first layer before the residual blocks. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
-      {"network.width", "Width of the residual blocks.", IntField{&c.network.width, 1, 1 << 20},
-       kTryFirst},
-      {"network.blocks", "Number of residual blocks, each with two linear layers.",
+      {"network.width", "Width of the residual blocks; of resnet_2d, width of its linear layer.",
+       IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
+      {"network.blocks", "Number of residual blocks, each with two layers.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
-      ChoiceKey("network.norm", "Normalisation after each hidden linear layer.", c.network.norm,
-                kNorms),
+      {"network.channels", "Number of channels of each convolution of resnet_2d.",
+       IntField{&c.network.channels, 1, 1 << 16}},
+      ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
       ChoiceKey("network.input_layer", "The layer that reads the input of the network.",
@@ -241,10 +271,14 @@ std::vector<Field> FieldsOf(Config& c) {
        NullTextField{&c.train.plan, "a plan, or null"}},
       {"train.max_seconds", "End the run after this many seconds of wall time. 0: no limit.",
        RealField{&c.train.max_seconds, 0, 1e9}, kTryFirst},
-      ChoiceKey("train.loss", "Loss of a V or Q net; a policy always uses cross-entropy.",
+      ChoiceKey("train.loss", "Loss of estimated costs; a policy always uses cross-entropy.",
                 c.train.loss, kLosses),
       {"train.huber_delta", "Error above which the Huber loss is linear, in units of cost.",
        RealField{&c.train.huber_delta, 1e-6, 1e6}},
+      {"train.policy_weight",
+       "For head vp, weight of the policy's cross-entropy in the loss, relative to the loss of the "
+       "estimated cost.",
+       RealField{&c.train.policy_weight, 0, 1e6}},
       {"train.accumulation_steps",
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
@@ -261,6 +295,10 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.train.threads, 1, 1024}},
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
+      ChoiceKey("train.first_layer",
+                "How training computes the first layer of resnet_fc. The choices differ by "
+                "rounding.",
+                c.train.first_layer, kFirstLayers),
 
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "
@@ -283,6 +321,11 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.inference.threads, 1, 1024}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
                 c.inference.precision, kPrecisions),
+      ChoiceKey(
+          "inference.first_layer",
+          "How the inference copy computes the first layer of resnet_fc. The choices differ by "
+          "rounding.",
+          c.inference.first_layer, kFirstLayers),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
       {"search.beam_width",
@@ -290,13 +333,18 @@ std::vector<Field> FieldsOf(Config& c) {
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
-       "Length of the longest solution that beam search looks for, in actions.",
+       "Length of the longest solution that beam search and greedy search look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A*. 1: "
        "shortest solutions if estimates are never too high. Less: fewer nodes, longer solutions. "
        "0: greedy best-first search.",
        RealField{&c.search.weight, 0, 1000}},
+      {"search.policy_weight",
+       "For head vp, what beam search adds to the rank of a state: this times minus the logarithm "
+       "of the probability of the path that leads to it. 0: rank by cost and estimate alone, "
+       "without evaluating the policy.",
+       RealField{&c.search.policy_weight, 0, 1000}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time. A* starts with 1 state "
        "and grows the number to a tenth of the states expanded so far.",
@@ -317,6 +365,15 @@ std::vector<Field> FieldsOf(Config& c) {
        "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
        "ones. Needs a ball. 0: report solutions as they were found.",
        RealField{&c.search.improve_seconds, 0, 1e9}},
+      {"search.at_most",
+       "Largest cost of a solution that searches look for. They drop states from which any "
+       "solution would cost more. 0: no limit.",
+       RealField{&c.search.at_most, 0, 1e9}},
+      ChoiceKey("search.inverse",
+                "Whether beam search also starts from the inverse position. Both share the beam, "
+                "and the first solution counts, since a solution of one gives a solution of the "
+                "other. Only puzzles whose actions are permutations have inverse positions.",
+                c.search.inverse, kUseInverse),
 
       {"validation.every_updates",
        "Number of updates between validations. The last update is always validated too. 0: never "

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/network_name.h"
+#include "config/training_phases.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -184,7 +185,10 @@ class Reader {
       const std::string key = entry.first.Scalar();
       const std::string at = Line(name, entry.first);
       const bool is_section = std::ranges::count(sections_, key) > 0;
-      if (is_section && (entry.second.IsMap() || entry.second.IsNull())) {
+      if (key == kPhases) {
+        FirstTime(key, at);
+        ReadPhases(entry.second, name, at);
+      } else if (is_section && (entry.second.IsMap() || entry.second.IsNull())) {
         FirstTime(key, at);
         ReadSection(key, entry.second, name);
       } else if (is_section) {
@@ -198,6 +202,10 @@ class Reader {
 
   void ReadOverrides() {
     for (const Override& override : overrides_) {
+      if (override.key == kPhases) {
+        ReadPhasesOverride(override);
+        continue;
+      }
       Assign(override.key, override.value, override.origin);
       origins_[override.key] = override.origin;
     }
@@ -222,15 +230,20 @@ class Reader {
     config_.network.name.clear();
   }
 
-  // Throws InputError if two keys contradict each other.
+  // Throws InputError if two keys contradict each other, in the run or in a phase of it.
   void CheckTogether() const {
     Validate(config_, [this](const auto& key, const auto& other, const auto& why) {
       throw InputError(
           fmt::format("{} contradicts {}: {}", WithOrigin(key), WithOrigin(other), why));
     });
+    for (std::int64_t phase = 1; phase <= std::ssize(config_.phases); ++phase) CheckPhase(phase);
   }
 
  private:
+  static constexpr const char* kPhases = "phases";
+
+  using Origins = std::map<std::string, std::string>;  // where each key was set
+
   std::string FirstKeyOf(std::string_view section) const {
     return *std::ranges::find_if(keys_, [&](const std::string& key) {
       return key.starts_with(fmt::format("{}.", section));
@@ -263,6 +276,122 @@ class Reader {
       return;  // the overridden argument may name a file that no longer exists
     }
     Assign(key, value.IsScalar() ? value.Scalar() : "", at);
+  }
+
+  void ReadPhases(const YAML::Node& list, const std::string& name, const std::string& at) {
+    if (list.IsNull()) return;
+    if (!list.IsSequence()) {
+      throw InputError(
+          fmt::format("{}: `phases` is not a list; expected entries such as `- from: 0.9`", at));
+    }
+    for (const YAML::Node& entry : list) ReadPhase(entry, name);
+  }
+
+  void ReadPhase(const YAML::Node& entry, const std::string& name) {
+    const std::string at = Line(name, entry);
+    const std::int64_t phase = std::ssize(config_.phases) + 1;
+    if (!entry.IsMap()) {
+      throw InputError(fmt::format(
+          "{}: phase {} is not a map; expected `from` and the keys that the phase changes", at,
+          phase));
+    }
+    Config values = config_;  // parses the values
+    PhaseReader reader{.fields = FieldsOf(values), .set = {}, .phase = {}};
+    for (const auto& item : entry) {
+      const std::string key = item.first.Scalar();
+      const std::string line = Line(name, item.first);
+      if (key == "from") {
+        ReadFrom(item.second, line, reader.phase);
+      } else if (item.second.IsMap()) {
+        for (const auto& inner : item.second) {
+          ReadPhaseKey(fmt::format("{}.{}", key, inner.first.Scalar()), inner.second,
+                       Line(name, inner.first), reader);
+        }
+      } else {
+        ReadPhaseKey(key, item.second, line, reader);
+      }
+    }
+    if (reader.phase.from == 0) {
+      throw InputError(fmt::format(
+          "{}: phase {} has no `from`; expected the share of the run after which it begins, such "
+          "as `from: 0.9`",
+          at, phase));
+    }
+    for (const Field& field : reader.fields) {
+      if (reader.set.contains(field.key)) {
+        reader.phase.settings.emplace_back(field.key, FieldText(field));
+      }
+    }
+    config_.phases.push_back(std::move(reader.phase));
+    phase_origins_.push_back(std::move(reader.set));
+  }
+
+  // A phase while it is read.
+  struct PhaseReader {
+    std::vector<Field> fields;
+    Origins set;  // the keys that the phase changes
+    PhaseConfig phase;
+  };
+
+  void ReadFrom(const YAML::Node& value, const std::string& at, PhaseConfig& phase) const {
+    const double least = config_.phases.empty() ? 0 : config_.phases.back().from;
+    const auto from = ParseNumber<double>(value.IsScalar() ? value.Scalar() : "");
+    if (!from || !(*from > least && *from < 1)) {
+      throw InputError(
+          fmt::format("{}: `from` is '{}', expected a number above {:g} and below 1: the share of "
+                      "the run after which the phase begins",
+                      at, value.IsScalar() ? value.Scalar() : "", least));
+    }
+    phase.from = *from;
+  }
+
+  void ReadPhaseKey(const std::string& key, const YAML::Node& value, const std::string& at,
+                    PhaseReader& reader) const {
+    const Field& known = Find(key, at);
+    if (value.IsMap() || value.IsSequence()) {
+      throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
+                                   value.IsMap() ? "a map" : "a list", Expected(known)));
+    }
+    if (!PhaseMayChange(key)) {
+      throw InputError(fmt::format(
+          "{}: a phase cannot change `{}`. It may change {}. Set `{}` for the whole run.", at, key,
+          kPhaseKeys, key));
+    }
+    if (const auto [earlier, is_new] = reader.set.emplace(key, at); !is_new) {
+      throw InputError(
+          fmt::format("{}: `{}` is set twice, first at {}. Remove one.", at, key, earlier->second));
+    }
+    const Field& field = *std::ranges::find(reader.fields, key, &Field::key);
+    const std::string text = value.IsScalar() ? value.Scalar() : "";
+    if (SetOrExplain(field, text, at)) return;
+    throw InputError(fmt::format("{}: `{}` is {}, expected {}", at, key,
+                                 text.empty() ? "empty" : fmt::format("'{}'", text),
+                                 Expected(field)));
+  }
+
+  // The command line can only remove the phases of a file.
+  void ReadPhasesOverride(const Override& override) {
+    if (override.value != "null") {
+      throw InputError(fmt::format(
+          "{}: the command line can only remove phases (`--set phases=null`). Write them into the "
+          "config file.",
+          override.origin));
+    }
+    config_.phases.clear();
+    phase_origins_.clear();
+  }
+
+  void CheckPhase(std::int64_t phase) const {
+    const Config config = ConfigOfPhase(config_, phase);
+    const Origins& set = phase_origins_[static_cast<std::size_t>(phase - 1)];
+    const auto with_origin = [&](const std::string& key) {
+      if (!set.contains(key)) return WithOrigin(key);
+      return fmt::format("`{}: {}` ({})", key, ValueText(config, key), set.at(key));
+    };
+    Validate(config, [&](const auto& key, const auto& other, const auto& why) {
+      throw InputError(fmt::format("phase {}: {} contradicts {}: {}", phase, with_origin(key),
+                                   with_origin(other), why));
+    });
   }
 
   const Field& Find(const std::string& key, const std::string& at) const {
@@ -327,7 +456,8 @@ class Reader {
   std::vector<Field> fields_;
   std::vector<std::string> keys_;
   std::vector<std::string> sections_;
-  std::map<std::string, std::string> origins_;  // where each key was set
+  Origins origins_;
+  std::vector<Origins> phase_origins_;  // of the keys that each phase changes
 };
 
 }  // namespace
@@ -374,26 +504,57 @@ Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>
   return config;
 }
 
-std::string ToYaml(const Config& config) {
-  Config copy = config;
-  YAML::Emitter out;
-  out << YAML::BeginMap;
+namespace {
+
+// Writes `values`, the texts of `fields`, into the map that is open in `out`.
+void EmitFields(YAML::Emitter& out, const std::vector<Field>& fields,
+                const std::vector<std::string>& values) {
   std::string open;  // the section being written
-  for (const Field& field : FieldsOf(copy)) {
-    const std::string section = field.section();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string section = fields[i].section();
     if (section != open) {
       if (!open.empty()) out << YAML::EndMap;
       if (!section.empty()) out << YAML::Key << section << YAML::Value << YAML::BeginMap;
       open = section;
     }
-    out << YAML::Key << field.name() << YAML::Value;
-    if (const std::string text = FieldText(field); text == "null") {
+    out << YAML::Key << fields[i].name() << YAML::Value;
+    if (values[i] == "null") {
       out << YAML::LowerNull << YAML::Null;  // as a string it would be quoted
     } else {
-      out << text;
+      out << values[i];
     }
   }
   if (!open.empty()) out << YAML::EndMap;
+}
+
+void EmitPhase(YAML::Emitter& out, const PhaseConfig& phase, std::vector<Field> fields) {
+  std::vector<std::string> values;
+  std::erase_if(fields, [&](const Field& field) {
+    return std::ranges::none_of(phase.settings,
+                                [&](const auto& setting) { return setting.first == field.key; });
+  });
+  for (const auto& [key, value] : phase.settings) values.push_back(value);
+  out << YAML::BeginMap << YAML::Key << "from" << YAML::Value << fmt::format("{}", phase.from);
+  EmitFields(out, fields, values);
+  out << YAML::EndMap;
+}
+
+}  // namespace
+
+std::string ToYaml(const Config& config) {
+  Config copy = config;
+  const std::vector<Field> fields = FieldsOf(copy);
+  std::vector<std::string> values;
+  values.reserve(fields.size());
+  for (const Field& field : fields) values.push_back(FieldText(field));
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  EmitFields(out, fields, values);
+  if (!config.phases.empty()) {
+    out << YAML::Key << "phases" << YAML::Value << YAML::BeginSeq;
+    for (const PhaseConfig& phase : config.phases) EmitPhase(out, phase, fields);
+    out << YAML::EndSeq;
+  }
   out << YAML::EndMap;
   return std::string(out.c_str()) + "\n";
 }
@@ -509,6 +670,9 @@ std::string ConfigReference() {
     }
     text += SectionText(section, entries);
   }
+  text += "\n" + Comment(fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys), "");
+  std::istringstream example{std::string(kPhasesExample)};
+  for (std::string line; std::getline(example, line);) text += "# " + line + "\n";
   return text;
 }
 

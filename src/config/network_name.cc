@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "config/choices.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -57,7 +58,8 @@ std::vector<std::pair<std::string, std::string>> KeysOfNetworkName(std::string_v
       fail(fmt::format("in which '{}' is not known", part));
     }
   }
-  return {{"network.stem_width", "0"},
+  return {{"network.kind", std::string(kResNetFc)},
+          {"network.stem_width", "0"},
           {"network.width", std::to_string(width.value_or(1000))},
           {"network.blocks", std::to_string(blocks.value_or(4))},
           {"network.norm", norm.value_or("none")}};

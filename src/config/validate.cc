@@ -16,13 +16,17 @@ using Reject =
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
   if (c.pipeline.mode != Mode::kSyncMain) return;
+  reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
+         "sync_main labels rows with the target network, which this target does not use. Set "
+         "generate.target to value_iteration or capped_value_iteration.");
   reject(
-      !NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
-      "sync_main labels rows with the target network, which walk_length and policy do not use. Set "
-      "generate.target to value_iteration or capped_value_iteration.");
+      IsQLearning(c.generate.target), "pipeline.mode", "generate.target",
+      "in sync_main rows come from searches, and q_learning labels only one action of the states "
+      "that a search has evaluated anyway. Set generate.target to value_iteration or "
+      "capped_value_iteration.");
   reject(c.generate.search == GenerateSearch::kNone, "pipeline.mode", "generate.search",
          "in sync_main the network being trained guides searches. Set generate.search to "
-         "greedy or astar.");
+         "greedy, beam or astar.");
   reject(c.replay.updates == 0, "pipeline.mode", "replay.updates",
          "sync_main trains on rows from replay. Set replay.updates to at least 1.");
   reject(c.profile.timing_breakdown, "profile.timing_breakdown", "pipeline.mode",
@@ -42,16 +46,26 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "pipeline.mode",
          "async fills a buffer while it trains on the previous one, so its lag is 1. Set "
          "pipeline.policy_lag to 1 or auto, or choose sequential.");
-  const bool searches = c.generate.search != GenerateSearch::kNone;
+  const bool searches = c.generate.searches();
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
          "Set generate.target to value_iteration or capped_value_iteration.");
+  reject(searches && IsQLearning(c.generate.target), "generate.search", "generate.target",
+         "a search evaluates all children of a state, so all actions can be labelled without "
+         "further evaluations. Set generate.target to value_iteration or capped_value_iteration, "
+         "or generate.search to none.");
   const bool generates = c.live_rows_of(0) > 0;
-  reject(searches && generates && c.generate.search_iterations > c.live_rows_of(0),
+  const std::int64_t states_per_step = c.generate.states_per_step();
+  reject(searches && generates && c.generate.rows_per_search() > c.live_rows_of(0),
          "generate.search_iterations", "train.iterations_per_update",
-         fmt::format("a search must end within a buffer, which has {} rows. Lower "
-                     "generate.search_iterations, or raise train.iterations_per_update.",
-                     c.live_rows_of(0)));
+         states_per_step == 1
+             ? fmt::format("a search must end within a buffer, which has {} rows. Lower "
+                           "generate.search_iterations, or raise train.iterations_per_update.",
+                           c.live_rows_of(0))
+             : fmt::format("a search with {} states per step must end within a buffer, which has "
+                           "{} rows. Lower generate.search_iterations or "
+                           "generate.search_beam_width, or raise train.iterations_per_update.",
+                           states_per_step, c.live_rows_of(0)));
   // A walk lies within one buffer, and each of its states is a row.
   const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(takes_walks && generates && c.generate.max_scramble > c.live_rows_of(0),
@@ -62,18 +76,76 @@ void CheckExamples(const Config& c, const Reject& reject) {
                      c.live_rows_of(0)));
 }
 
-// A policy ranks the actions of a state and estimates no cost-to-go. Its labels come from walks.
-void CheckPolicy(const Config& c, const Reject& reject) {
-  const bool policy = c.network.head == Head::kPolicy;
-  const bool target = c.generate.target == Target::kPolicy;
-  reject(policy && !target && c.live_rows_of(0) > 0, "network.head", "generate.target",
+// Checks the keys of the searches that generate examples.
+void CheckGenerateSearch(const Config& c, const Reject& reject) {
+  const GenerateConfig& g = c.generate;
+  reject(
+      g.temperature > 0 && g.search != GenerateSearch::kGreedy && g.search != GenerateSearch::kBeam,
+      "generate.temperature", "generate.search",
+      "only greedy and beam searches choose among children at random. Set generate.temperature "
+      "to 0, or generate.search to greedy or beam.");
+  reject(g.balance_steps && !g.searches(), "generate.balance_steps", "generate.search",
+         "without a search every row is the end of a walk of its own, and lengths are balanced "
+         "already. Set generate.balance_steps to false, or choose a search.");
+  reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
+         "this backup works on the states that a search expanded. Set generate.backup to one_step, "
+         "or generate.search to greedy, beam or astar.");
+  reject(g.backup != Backup::kOneStep && c.pipeline.mode == Mode::kSyncMain, "generate.backup",
+         "pipeline.mode",
+         "sync_main labels rows one by one just before it trains on them, when the search that "
+         "they come from is gone. Set generate.backup to one_step, or choose another mode.");
+  reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
+         "hindsight gives the states of a search the goal that the search did reach. Set "
+         "generate.hindsight to false, or generate.search to greedy, beam or astar.");
+  reject(g.hindsight && c.network.head != Head::kV && c.pipeline.mode != Mode::kSyncMain,
+         "generate.hindsight", "network.head",
+         "a path to the new goal labels one action per state, and this head needs labels of all. "
+         "Set network.head to v, or generate.hindsight to false.");
+}
+
+// Checks which labels a head can learn from. Rows of shards have their own labels.
+void CheckHead(const Config& c, const Reject& reject) {
+  const Head head = c.network.head;
+  const Target target = c.generate.target;
+  const bool generates = c.live_rows_of(0) > 0;
+  reject(head == Head::kPolicy && target != Target::kPolicy && target != Target::kSupervised &&
+             generates,
+         "network.head", "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
          "generate.target to policy, or network.head to v or q.");
-  reject(target && !policy, "generate.target", "network.head",
+  reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
-  if (!policy) return;
-  reject(c.search.method != SearchMethod::kBeam, "search.method", "network.head",
+  reject(head == Head::kQIn && NeedsNetwork(target) && !IsQLearning(target) && generates,
+         "network.head", "generate.target",
+         "a row of head q_in labels one action, and this target labels all actions of a state. Set "
+         "generate.target to q_learning, or network.head to q.");
+  reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
+         "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
+         "value_iteration.");
+  reject(
+      head == Head::kVp && NeedsNetwork(target) && generates, "network.head", "generate.target",
+      "the policy of head vp learns from walks or solved paths, and this target labels states "
+      "with costs alone. Set generate.target to walk_length or supervised, or network.head to v.");
+  reject(c.train.policy_weight != TrainingConfig().policy_weight && head != Head::kVp,
+         "train.policy_weight", "network.head",
+         "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
+         "network.head to vp.");
+  reject(
+      c.search.policy_weight > 0 && head != Head::kVp, "search.policy_weight", "network.head",
+      "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
+      "to vp.");
+  const bool beam =
+      c.search.method != SearchMethod::kAStar && c.search.method != SearchMethod::kGreedy;
+  reject(c.search.policy_weight > 0 && !beam, "search.policy_weight", "search.method",
+         "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
+         "search.method to beam.");
+}
+
+// A policy ranks the actions of a state and estimates no cost-to-go.
+void CheckPolicy(const Config& c, const Reject& reject) {
+  if (c.network.head != Head::kPolicy) return;
+  reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
          "gives only probabilities of actions. Set search.method to beam.");
   reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
@@ -81,6 +153,18 @@ void CheckPolicy(const Config& c, const Reject& reject) {
          "solve_rate.");
   reject(c.train.loss != Loss::kSquared, "train.loss", "network.head",
          "a policy is trained with cross-entropy, and train.loss is for costs. Remove train.loss.");
+}
+
+// Checks that solved paths are given exactly where they are used.
+void CheckPaths(const Config& c, const Reject& reject) {
+  const bool supervised = c.generate.target == Target::kSupervised;
+  reject(supervised && c.generate.paths.empty() && c.live_rows_of(0) > 0, "generate.target",
+         "generate.paths",
+         "this target labels the states of solved paths. Set generate.paths to a file that `tandem "
+         "solve --out` wrote.");
+  reject(!supervised && !c.generate.paths.empty(), "generate.paths", "generate.target",
+         "only the target supervised reads solved paths. Set generate.target to supervised, or "
+         "generate.paths to null.");
 }
 
 // Checks the keys that need a ball around the goal.
@@ -93,6 +177,17 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.target",
          "the ball gives exact costs, and this target labels states with an action. Set "
          "generate.ball_radius to 0, or choose a target of costs.");
+  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
+         "generate.ball_radius", "generate.target",
+         "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
+  reject(c.generate.ball_radius > 0 && c.network.head == Head::kVp, "generate.ball_radius",
+         "network.head",
+         "the ball gives exact costs, and this head also learns actions. Set generate.ball_radius "
+         "to 0, or network.head to v.");
+  reject(c.generate.ball_radius > 0 && c.network.head == Head::kQIn, "generate.ball_radius",
+         "network.head",
+         "the ball labels all actions of a state, and a row of this head labels one. Set "
+         "generate.ball_radius to 0, or network.head to q.");
   reject(c.search.improve_seconds > 0 && c.search.ball_radius == 0, "search.improve_seconds",
          "search.ball_radius",
          "solutions are shortened with the ball around the goal. Set search.ball_radius above 0 "
@@ -188,10 +283,33 @@ void CheckRefresh(const Config& c, const Reject& reject) {
 }
 
 void CheckInputLayer(const Config& c, const Reject& reject) {
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
+         "network.input_layer", "network.kind",
+         "only resnet_fc has such a layer. Set network.input_layer to hidden.");
   reject(c.network.input_layer == InputLayer::kLinear && c.network.stem_width > 0,
          "network.input_layer", "network.stem_width",
          "two linear layers with no activation between them are one. Set network.stem_width to 0, "
          "or network.input_layer to hidden.");
+}
+
+// Checks the keys that not every kind of network supports.
+void CheckNetworkKind(const Config& c, const Reject& reject) {
+  reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
+         "inference.first_layer", "network.kind",
+         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product.");
+  reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
+         "train.first_layer", "network.kind",
+         "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
+  if (c.network.kind != kResNet2d) return;
+  reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
+         "the stem is a linear layer of resnet_fc. Remove network.stem_width.");
+  reject(c.network.norm == Norm::kLayer || c.network.norm == Norm::kRms, "network.norm",
+         "network.kind",
+         "convolutions are normalised by batch normalisation or not at all. Set network.norm to "
+         "batch or none.");
+  reject(c.optimizer.name == OptimizerKind::kMuon, "optimizer.name", "network.kind",
+         "muon works on the linear layers between the first and the last, and resnet_2d has none "
+         "there. Set optimizer.name to adamw.");
 }
 
 void CheckMuon(const Config& c, const Reject& reject) {
@@ -235,6 +353,10 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
+  reject(c.search.inverse == UseInverse::kYes && !WorksWithInverse(c.search.method),
+         "search.inverse", "search.method",
+         "only beam search starts from a position and its inverse together. Set search.method to "
+         "beam, or search.inverse to false.");
 }
 
 }  // namespace
@@ -245,8 +367,9 @@ void Validate(const Config& config, const Contradiction& contradiction) {
     if (if_true) contradiction(key, other, why);
   };
   for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckPolicy, CheckBalls, CheckData, CheckTraining,
-        CheckRefresh, CheckInputLayer, CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
+        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckInputLayer,
+        CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

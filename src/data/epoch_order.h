@@ -18,7 +18,7 @@ struct ShardPosition {
   std::int64_t skipped_rows = 0;    ///< rows in those chunks
 };
 
-/// EpochPosition is the place of a row in an endless sequence of epochs.
+/// EpochPosition is the position of a row in an endless sequence of epochs.
 struct EpochPosition {
   std::int64_t step = 0;
   std::int64_t row = 0;  ///< position in the shuffled order of the chunk's rows

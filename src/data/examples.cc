@@ -1,16 +1,65 @@
 #include "data/examples.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace tandem {
 
 std::size_t TargetWidth(const DomainSpec& spec, Head head) {
-  return head == Head::kV ? 1 : static_cast<std::size_t>(spec.num_actions());
+  const auto num_actions = static_cast<std::size_t>(spec.num_actions());
+  switch (head) {
+    case Head::kV:
+    case Head::kQIn:
+      return 1;
+    case Head::kQ:
+    case Head::kPolicy:
+      return num_actions;
+    case Head::kVp:
+      return 1 + num_actions;
+  }
+  return 0;  // not reached: the compiler warns of a missing case
+}
+
+int ActionPositions(int num_actions, int depth) { return num_actions <= depth ? 1 : num_actions; }
+
+InputLayout InputFor(const DomainSpec& spec, Head head) {
+  InputLayout layout = spec.input;
+  if (!TakesAction(head)) return layout;
+  layout.depth = std::max(layout.depth, 2);  // the positions of an action hold at least 0 and 1
+  layout.positions += ActionPositions(spec.num_actions(), layout.depth);
+  return layout;
+}
+
+void EncodeAction(Action action, std::span<std::uint8_t> positions) {
+  if (positions.size() == 1) {
+    positions[0] = static_cast<std::uint8_t>(action);
+    return;
+  }
+  std::ranges::fill(positions, std::uint8_t{0});
+  positions[action] = 1;
+}
+
+void EncodeInputs(const Domain& domain, ConstRows states, std::span<const Action> actions,
+                  Rows inputs) {
+  const auto of_state = static_cast<std::size_t>(domain.spec().input.positions);
+  if (inputs.row_size() == of_state) {
+    domain.Encode(states, inputs);
+    return;
+  }
+  std::vector<std::uint8_t> memory(states.size() * of_state);
+  const Rows encoded(memory.data(), states.size(), of_state);
+  domain.Encode(states, encoded);
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    std::ranges::copy(encoded[i], inputs[i].begin());
+    EncodeAction(actions[i], inputs[i].subspan(of_state));
+  }
 }
 
 Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {
   const std::size_t outputs = TargetWidth(spec, head);
   Schema schema{.columns = {{.name = "input",
                              .type = ElementType::kUint8,
-                             .width = static_cast<std::size_t>(spec.input.positions)},
+                             .width = static_cast<std::size_t>(InputFor(spec, head).positions)},
                             {.name = "target", .type = ElementType::kFloat32, .width = outputs}}};
   if (weighted) {
     schema.columns.push_back({.name = "weight", .type = ElementType::kFloat32, .width = outputs});

@@ -1,7 +1,9 @@
-// The columns of training examples, with which generators, loaders and shards agree.
+// The columns of training examples, which generators, loaders and shards share.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "config/config.h"
 #include "data/data_buffer.h"
@@ -11,8 +13,26 @@ namespace tandem {
 
 /// The number of floats in the label of a row. For a V net it is 1: the state's cost-to-go. For a Q
 /// net it is num_actions: each action's cost plus its child's cost-to-go, also if the state is a
-/// goal. For a policy it is num_actions: the probability of each action.
+/// goal. For a policy it is num_actions: the probability of each action. For head vp it is
+/// 1 + num_actions: the state's cost-to-go, then the probability of each action. For head q_in it
+/// is 1: the value of the action in the input. A network has as many outputs.
 std::size_t TargetWidth(const DomainSpec& spec, Head head);
+
+/// The layout of the network's input: that of the state and, if the head takes an action, the
+/// positions of the action after it.
+InputLayout InputFor(const DomainSpec& spec, Head head);
+
+/// The number of positions of an action: 1, which holds the action's number, if there are at most
+/// `depth` actions, else one for each action, of which one is 1. Both are one-hot for the network.
+int ActionPositions(int num_actions, int depth);
+
+/// Writes an action to the positions that follow the state's.
+void EncodeAction(Action action, std::span<std::uint8_t> positions);
+
+/// Writes the network's input for each state, with actions[i] if the rows of `inputs` have room for
+/// an action.
+void EncodeInputs(const Domain& domain, ConstRows states, std::span<const Action> actions,
+                  Rows inputs);
 
 /// The columns of a training example: the network's input, its target and, if rows label only some
 /// of the outputs, the weight of each output in the loss. A weight of 0 masks the output.

@@ -22,7 +22,8 @@ class ShardLoader;
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
   at::Tensor targets;  ///< (batch_size, outputs) float
-  at::Tensor weights;  ///< like `targets`: of each output in the loss; undefined if all count once
+  at::Tensor
+      weights;  ///< of each output in the loss, shaped like `targets`; undefined if all are 1
 };
 
 /// Joins the rows of batches, in order. If only some have weights, the weights of the others are 1.
@@ -52,15 +53,15 @@ std::int64_t NumSlots(const PrefetchConfig& config);
 /// gathers rows into a ring of host slots, which are pinned memory for a GPU, and enqueues each
 /// slot's copy to the device on the copy stream. The copy of batch n + 1 is enqueued before batch n
 /// is handed out. Without prefetching, it gathers and copies each batch on the calling thread when
-/// it is requested; this serves to measure the time of each step alone. The batches are the same.
+/// it is requested, so that each step can be timed alone. The batches are the same.
 ///
 /// A slot's host memory is rewritten only after the event of its last copy, and its device memory
 /// only after the event of the training stream (TransferSlot).
 class BufferLoader {
  public:
-  /// `device` must outlive this object. `schema` is an ExampleSchema, and that of all buffers. The
-  /// last batch of a buffer may be smaller than `batch_size`. `seed` determines the order of rows,
-  /// and `thread_name` is the name of the prefetch thread.
+  /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers.
+  /// The last batch of a buffer may be smaller than `batch_size`. `seed` determines the order of
+  /// rows, and `thread_name` is the name of the prefetch thread.
   BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                const PrefetchConfig& prefetch, std::uint64_t seed,
                const std::string& thread_name = kPrefetchThread);

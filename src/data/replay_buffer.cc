@@ -73,14 +73,14 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
-std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next) {
-  return std::max<std::int64_t>(0, next - replay.earlier());
+std::int64_t FirstNeeded(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
+  return std::max(since, next - replay.earlier());
 }
 
-std::string Header(const ReplayBuffer& replay, std::int64_t next) {
+std::string Header(const ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
   return fmt::format("tandem replay {}\ncolumns {}\nrows {}\nupdates {} {}\n", kReplaySchema,
-                     DescribeSchema(replay.schema()), replay.rows(), FirstNeeded(replay, next),
-                     next);
+                     DescribeSchema(replay.schema()), replay.rows(),
+                     FirstNeeded(replay, next, since), next);
 }
 
 // Reads a file from front to back and hashes it.
@@ -127,15 +127,16 @@ class Reader {
 
 }  // namespace
 
-void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next) {
+void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next,
+                 std::int64_t since) {
   AtomicFile file(path);
   Hash hash;
   const auto write = [&](std::string_view bytes) {
     file.Write(bytes);
     hash.Add(bytes);
   };
-  write(Header(replay, next));
-  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+  write(Header(replay, next, since));
+  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
     const DataBuffer& rows = replay.BufferOf(update);
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
       write(TextOf(std::as_bytes(rows.column(c).bytes())));
@@ -145,16 +146,16 @@ void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t 
   file.Commit();
 }
 
-void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next) {
+void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, std::int64_t since) {
   Reader reader(path);
-  const std::string expected = Header(replay, next);
+  const std::string expected = Header(replay, next, since);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
     throw InputError(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
                                  path.string(), header.substr(0, header.rfind('\n') + 1),
                                  expected));
   }
   DataBuffer rows(replay.schema(), replay.rows());
-  for (std::int64_t update = FirstNeeded(replay, next); update < next; ++update) {
+  for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {
     for (std::size_t c = 0; c < rows.schema().columns.size(); ++c) {
       reader.Read(reinterpret_cast<char*>(rows.column(c).data()), rows.column(c).bytes().size());
     }

@@ -15,8 +15,7 @@ namespace tandem {
 /// one buffer, drawn uniformly without replacement from all rows held. It is a function of the
 /// seed, the update and the rows held. If `earlier` is 0, the sample is the newest buffer itself.
 ///
-/// All memory is allocated at construction; that of the buffers may be mapped files. Not
-/// thread-safe.
+/// All memory is allocated at construction. The buffers may be mapped files. Not thread-safe.
 class ReplayBuffer {
  public:
   /// Each buffer has `rows` rows of `schema`. If `map_to` is set, the buffers are files in that
@@ -24,7 +23,7 @@ class ReplayBuffer {
   ReplayBuffer(const Schema& schema, std::size_t rows, std::int64_t earlier, std::uint64_t seed,
                const std::filesystem::path& map_to = {});
 
-  /// The size in bytes of all buffers. The sample needs as much again as one of them.
+  /// The size in bytes of all buffers. The sample needs the size of one more.
   static std::size_t BytesFor(const Schema& schema, std::size_t rows, std::int64_t earlier);
 
   /// Adds a copy of the buffer of `update`. If there is no room, it replaces the oldest one.
@@ -63,13 +62,15 @@ class ReplayBuffer {
 inline constexpr int kReplaySchema = 1;
 
 /// Writes the buffers that a run needs in order to resume at update `next`: those of the
-/// replay.earlier() updates before it. The file appears complete or not at all. Throws Error that
-/// names the file.
-void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next);
+/// replay.earlier() updates before it, without those before update `since`, where the replay of the
+/// current phase began. The file appears complete or not at all. Throws Error that names the file.
+void WriteReplay(const std::filesystem::path& path, const ReplayBuffer& replay, std::int64_t next,
+                 std::int64_t since = 0);
 
 /// Loads a file that WriteReplay wrote into `replay`, which must be empty. Throws InputError that
 /// names the file if it does not exist, is damaged, or was written for another schema, another
-/// number of rows or another update.
-void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next);
+/// number of rows or other updates.
+void ReadReplay(const std::filesystem::path& path, ReplayBuffer& replay, std::int64_t next,
+                std::int64_t since = 0);
 
 }  // namespace tandem

@@ -27,7 +27,7 @@ constexpr int kLevel = 3;  // Zstandard's default
 }  // namespace
 
 std::string Compress(std::span<const std::byte> bytes) {
-  std::string frame(MostCompressedBytes(bytes.size()), '\0');
+  std::string frame(MaxCompressedBytes(bytes.size()), '\0');
   const std::size_t size =
       ZSTD_compress(frame.data(), frame.size(), bytes.data(), bytes.size(), kLevel);
   if (ZSTD_isError(size) != 0) {
@@ -37,7 +37,7 @@ std::string Compress(std::span<const std::byte> bytes) {
   return frame;
 }
 
-std::size_t MostCompressedBytes(std::size_t bytes) { return ZSTD_compressBound(bytes); }
+std::size_t MaxCompressedBytes(std::size_t bytes) { return ZSTD_compressBound(bytes); }
 
 void Decompress(std::string_view frame, std::span<std::byte> to) {
   const std::size_t size = ZSTD_decompress(to.data(), to.size(), frame.data(), frame.size());
@@ -52,7 +52,7 @@ void Decompress(std::string_view frame, std::span<std::byte> to) {
 namespace {
 
 // Makes a task of about a tenth of a millisecond.
-constexpr std::size_t kPartsATask = 2;
+constexpr std::size_t kPartsPerTask = 2;
 
 std::size_t PartsOf(std::size_t bytes) { return (bytes + kHashedBytes - 1) / kHashedBytes; }
 
@@ -85,7 +85,7 @@ std::string ChunkHash(std::span<const std::byte> bytes) {
 std::string ChunkHash(std::span<std::byte> bytes,
                       const std::function<void(std::size_t, std::span<std::byte>)>& read) {
   std::vector<std::string> parts(PartsOf(bytes.size()));
-  ForRanges(parts.size(), kPartsATask, [&](std::size_t first, std::size_t count) {
+  ForRanges(parts.size(), kPartsPerTask, [&](std::size_t first, std::size_t count) {
     for (std::size_t i = first; i < first + count; ++i) {
       const std::span<std::byte> part = PartOf(bytes, i);
       read(i * kHashedBytes, part);
@@ -103,12 +103,12 @@ static_assert(std::endian::native == std::endian::little, "numbers are stored in
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
-constexpr std::int64_t kMostHeaderBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 30;
 
 // Upper limits of a set. Within them no size computation overflows.
-constexpr std::int64_t kMostExamples = std::int64_t{1} << 50;
-constexpr std::int64_t kMostChunksOfAShard = std::int64_t{1} << 20;
-constexpr double kMostBytesOfAShard = 0x1p62;
+constexpr std::int64_t kMaxExamples = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxShardChunks = std::int64_t{1} << 20;
+constexpr double kMaxShardBytes = 0x1p62;
 
 std::string Preamble() { return fmt::format("tandem shard {}\nheader ", kShardSchema); }
 
@@ -173,16 +173,16 @@ ShardSetSpec SpecIn(const Json& json) {
                    .target = json.at("target"),
                    .schema = SchemaIn(json.at("columns")),
                    .provenance = json.at("provenance"),
-                   .examples = NumberIn(json, "examples", 1, kMostExamples),
+                   .examples = NumberIn(json, "examples", 1, kMaxExamples),
                    .chunk_rows = NumberIn(json, "chunk_rows", 1, INT32_MAX),
-                   .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMostChunksOfAShard),
+                   .chunks_per_shard = NumberIn(json, "chunks_per_shard", 1, kMaxShardChunks),
                    .compression = CompressionIn(json)};
   if (set.num_shards() > kMaxShards) {
     throw Error(fmt::format("the header describes a set of {} shards, expected at most {}",
                             set.num_shards(), kMaxShards));
   }
   if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
-      kMostBytesOfAShard) {
+      kMaxShardBytes) {
     throw Error("the header describes shards that are larger than a file can be");
   }
   return set;
@@ -219,7 +219,7 @@ std::int64_t StatedHeaderBytes(std::string_view text) {
   std::int64_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   if (error != std::errc() || end != text.data() + text.size() || bytes < kPage ||
-      bytes % kPage != 0 || bytes > kMostHeaderBytes) {
+      bytes % kPage != 0 || bytes > kMaxHeaderBytes) {
     throw Error("the header is damaged: its size is not valid");
   }
   return bytes;
@@ -258,7 +258,7 @@ void CheckChunks(const ShardHeader& header, std::int64_t header_bytes) {
                               chunk.offset, end));
     }
     const std::size_t plain = set.BytesOfChunk(first + i);
-    const auto most = static_cast<std::int64_t>(compressed ? MostCompressedBytes(plain) : plain);
+    const auto most = static_cast<std::int64_t>(compressed ? MaxCompressedBytes(plain) : plain);
     if (chunk.bytes < (compressed ? 1 : most) || chunk.bytes > most) {
       throw Error(fmt::format("the header says that chunk {} has {} bytes, expected {}{}", i,
                               chunk.bytes, compressed ? "1 to " : "", most));

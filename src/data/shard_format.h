@@ -27,7 +27,7 @@ class DamagedShard : public Error {
 std::string Compress(std::span<const std::byte> bytes);
 
 /// The largest possible size of the frame that Compress makes of `bytes` bytes.
-std::size_t MostCompressedBytes(std::size_t bytes);
+std::size_t MaxCompressedBytes(std::size_t bytes);
 
 /// Decompresses `frame` into `to`. Throws Error if the frame is damaged or does not hold exactly
 /// to.size() bytes.

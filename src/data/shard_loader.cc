@@ -197,12 +197,12 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   transfer_.seconds += watch.Seconds();
 }
 
-StageFigures ShardLoader::disk() const {
+StageTotals ShardLoader::disk() const {
   const std::lock_guard lock(mutex_);
   return disk_;
 }
 
-StageFigures ShardLoader::transfer() const {
+StageTotals ShardLoader::transfer() const {
   const std::lock_guard lock(mutex_);
   return transfer_;
 }

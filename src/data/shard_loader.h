@@ -28,11 +28,11 @@ namespace tandem {
 /// rows.
 class ShardLoader final : private ChunkStages {
  public:
-  /// `device` must outlive this object. Of `config`, uses `data`, `prefetch.pin_memory`,
-  /// `prefetch.copy_stream` and `seed`, which determines the order of chunks and rows. If `from` is
-  /// set, starts at that position. Throws InputError if `from` is a position in another set, or if
-  /// `data.reading` is kMap and the set is compressed. Throws DamagedShard if a shard is missing
-  /// and `data.on_damage` is kStop.
+  /// `device` must outlive this object. Uses only `data`, `prefetch.pin_memory`,
+  /// `prefetch.copy_stream` and `seed` of `config`; the seed determines the order of chunks and
+  /// rows. If `from` is set, starts at that position. Throws InputError if `from` is a position in
+  /// another set, or if `data.reading` is kMap and the set is compressed. Throws DamagedShard if a
+  /// shard is missing and `data.on_damage` is kStop.
   ShardLoader(Device& device, ShardSet set, const Config& config,
               const std::optional<ShardPosition>& from);
 
@@ -51,8 +51,8 @@ class ShardLoader final : private ChunkStages {
 
   // Methods for any thread.
 
-  StageFigures disk() const;
-  StageFigures transfer() const;
+  StageTotals disk() const;
+  StageTotals transfer() const;
   const ShardSet& set() const { return set_; }
 
   /// The size in bytes of the slots' host memory. A GPU needs as much again on the device.
@@ -98,7 +98,7 @@ class ShardLoader final : private ChunkStages {
   EpochOrder transfer_order_;  // used by the transfer thread
 
   mutable std::mutex mutex_;
-  StageFigures disk_, transfer_;  // guarded by mutex_
+  StageTotals disk_, transfer_;  // guarded by mutex_
 
   // Declared last, so that its threads end before the members that they use.
   std::unique_ptr<ShardPipeline> stages_;

@@ -1,4 +1,4 @@
-// Chunks on their way from disk to the device, with one thread per stage.
+// Moves chunks from disk to the device, with one thread per stage.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace tandem {
 inline constexpr const char* kDiskThread = "disk";
 inline constexpr const char* kTransferThread = "transfer";
 
-/// `StageFigures` holds the total work of one stage.
-struct StageFigures {
+/// `StageTotals` holds the total work of one stage.
+struct StageTotals {
   std::int64_t bytes = 0;
   double seconds = 0;  ///< working time; excludes waiting
 
@@ -48,8 +48,8 @@ inline std::size_t NumChunkSlots(const DataConfig& config) {
 /// `ShardPipeline` runs disk -> queue of `cpu_prefetch` chunks -> transfer -> queue of
 /// `gpu_prefetch` chunks, for one thread that takes the chunks at the end.
 ///
-/// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment at
-/// which the stage before begins to work on it, so NumChunkSlots slots are enough.
+/// Chunks arrive in the order of their steps. A chunk counts towards a queue from the moment when
+/// the previous stage begins to work on it, so NumChunkSlots slots are enough.
 class ShardPipeline {
  public:
   /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `stages` must outlive
@@ -83,7 +83,7 @@ class ShardPipeline {
   SlotRing ring_;
   std::vector<std::int64_t> steps_;  // by slot; the ring orders the accesses
 
-  Worker disk_, transfer_;  // last: they use everything above
+  Worker disk_, transfer_;  // last, because they use everything above
 };
 
 }  // namespace tandem

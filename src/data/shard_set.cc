@@ -155,7 +155,10 @@ void ShardSet::CheckFits(const DomainSpec& domain, Head head) const {
   const Schema schema = ExampleSchema(domain, head, HasWeights(spec_.schema));
   const bool same_schema = spec_.schema == schema;
   // The labels of a policy and of a Q net have the same width.
-  const bool of_policy = spec_.target == NameOf(kTargets, Target::kPolicy);
+  const auto head_of_set = spec_.provenance.find("network.head");
+  const bool of_policy = spec_.target == NameOf(kTargets, Target::kPolicy) ||
+                         (head_of_set != spec_.provenance.end() &&
+                          head_of_set->second == NameOf(kHeads, Head::kPolicy));
   if (same && same_schema && of_policy != (head == Head::kPolicy)) {
     throw InputError(
         fmt::format("{}: `network.head: {}` cannot learn from examples with generate.target {}; {}",

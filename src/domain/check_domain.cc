@@ -308,8 +308,8 @@ std::string CheckMargins(const Samples& samples) {
              : "a method writes before the first row or after the last row of a batch";
 }
 
-// Calls all batch methods from `workers` threads at once, and compares the results with those of a
-// single thread.
+// Compares the results of all batch methods, called by `workers` threads at once, with the results
+// in a single thread.
 std::string CheckThreads(const Samples& samples, int workers) {
   constexpr int kRepeats = 5;
   const Outcome alone = RunAll(samples);
@@ -515,6 +515,22 @@ std::string CheckPicture(const Samples& samples) {
   });
 }
 
+// Moving the goal before an action and after it must give the same state.
+std::string CheckMovedGoals(const Samples& samples) {
+  if (!samples.spec().moves_goals) return "";
+  return samples.FirstOfActions([&](State state, Action action) -> std::string {
+    const StateBytes reached = samples.After(state, action);
+    StateBytes before(state.begin(), state.end());
+    StateBytes after = reached;
+    samples.domain().MoveGoals(Rows(std::span(before)), reached);
+    samples.domain().MoveGoals(Rows(std::span(after)), reached);
+    const std::string name = samples.NameOf(state, action);
+    if (!samples.IsGoal(after)) return name + " does not lead to the goal that MoveGoals set";
+    if (samples.After(before, action) == after) return "";
+    return name + " leads to another state after MoveGoals";
+  });
+}
+
 struct Promise {
   const char* text;
   std::string (*check)(const Samples& samples);
@@ -530,6 +546,7 @@ constexpr auto kPromises = std::to_array<Promise>({
     {"Mask says which actions change a state", CheckMasks},
     {"inverse actions undo their actions", CheckInverses},
     {"the action that StepBack returns leads back", CheckStepsBack},
+    {"MoveGoals changes only the goal", CheckMovedGoals},
     {"scrambles can be undone", CheckScrambles},
     {"scrambles leave the goal", CheckLeaving},
     {"network inputs are below input.depth", CheckInputs},

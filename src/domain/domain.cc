@@ -23,10 +23,17 @@ void Check(const DomainSpec& spec) {
   if (spec.state_size <= 0) fail("state_size must be at least 1");
   if (spec.input.positions <= 0) fail("input.positions must be at least 1");
   if (spec.input.depth <= 0 || spec.input.depth > 256) fail("input.depth must be 1 to 256");
+  if (const auto& board = spec.board) {
+    if (board->rows <= 0 || board->columns <= 0 ||
+        std::int64_t{board->rows} * board->columns != spec.input.positions) {
+      fail(fmt::format("board of {} x {} cells, expected as many cells as input.positions, {}",
+                       board->rows, board->columns, spec.input.positions));
+    }
+  }
   if (spec.action_names.empty()) fail("it has no actions");
-  constexpr std::size_t kMostActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
-  if (spec.action_names.size() > kMostActions) {
-    fail(fmt::format("{} actions, expected at most {}", spec.action_names.size(), kMostActions));
+  constexpr std::size_t kMaxActions = std::size_t{std::numeric_limits<Action>::max()} + 1;
+  if (spec.action_names.size() > kMaxActions) {
+    fail(fmt::format("{} actions, expected at most {}", spec.action_names.size(), kMaxActions));
   }
   const auto check_count = [&](std::size_t found, const char* what) {
     if (found == 0 || found == spec.action_names.size()) return;
@@ -82,6 +89,12 @@ std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
                                        std::uint64_t /*random*/) const {
   throw Error(fmt::format("domain '{}': it has no inverse_actions, so it must override StepBack",
                           spec_.name));
+}
+
+void Domain::MoveGoals(Rows /*states*/, std::span<const std::uint8_t> /*reached*/) const {
+  throw Error(
+      fmt::format("domain '{}': spec().moves_goals is {}, and it does not override MoveGoals",
+                  spec_.name, spec_.moves_goals));
 }
 
 void Domain::Expand(ConstRows states, Rows children) const {

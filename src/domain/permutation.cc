@@ -125,9 +125,9 @@ inline __m512i Gather(const Lanes<kBlocks>& lanes, __m512i index) {
   }
 }
 
-// Stores the permuted row in pieces of kWidth bytes, of which the last may overlap the previous
-// one. A masked store would be simpler, but the processor treats it as a store of full width: it
-// would seem to overlap the next row, whose load would then have to wait.
+// Stores the permuted row in pieces of kWidth bytes. The last piece may overlap the previous one. A
+// masked store would be simpler, but the processor treats it as a store of full width: it would
+// seem to overlap the next row, whose load would then have to wait.
 template <int kBlocks, int kWidth>
 TANDEM_TARGET("avx512f,avx512bw,avx512vbmi")
 inline void Permute(const Lanes<kBlocks>& lanes, const std::uint8_t* indices, std::size_t positions,

@@ -47,8 +47,8 @@ struct PermuteJob {
 /// PermuteTile is a range of consecutive rows of a job. All threads of a block call Load, wait for
 /// each other, and then call Store.
 ///
-/// Neighbouring threads read and write neighbouring words, whatever the length and alignment of
-/// rows. Only bytes at the ends of a tile are read and written one by one.
+/// Neighbouring threads read and write neighbouring words, for rows of any length and alignment.
+/// Only bytes at the ends of a tile are read and written one by one.
 class PermuteTile {
  public:
   static constexpr std::uint32_t kBytes = 8192;

@@ -23,8 +23,8 @@ bool NeedsWhiteText(std::int32_t colour) {
   return 299 * Red(colour) + 587 * Green(colour) + 114 * Blue(colour) < 110'000;
 }
 
-// Pads or cuts the text to `width` characters. The text of a wide cell is centred. That of other
-// cells is right-aligned but for one space, so that numbers form columns.
+// Pads or cuts the text to `width` characters. The text of a wide cell is centred. In other cells
+// it is right-aligned before one space, so that numbers form columns.
 std::string Set(const std::string& text, std::size_t width, bool wide) {
   if (text.size() >= width) return text.substr(0, width);
   const std::size_t left = (width - text.size() + 1) / (wide ? 2 : 1) - (wide ? 0 : 1);

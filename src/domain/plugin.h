@@ -17,8 +17,8 @@ namespace tandem {
 /// Call it from one thread, before domains are made.
 std::vector<std::string> LoadPlugin(const std::filesystem::path& file);
 
-/// Runs a short CheckDomain if the domain comes from a plug-in, because a run would learn from
-/// wrong examples if the puzzle were wrong. Throws Error that names the first broken promise.
+/// Runs a short CheckDomain if the domain comes from a plug-in, so that no run learns from the
+/// examples of a faulty puzzle. Throws Error that names the first broken promise.
 void CheckPluginDomain(const Domain& domain);
 
 /// Runs `load`, which must not throw, and returns the error messages of the registrations that

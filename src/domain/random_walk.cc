@@ -94,13 +94,18 @@ std::optional<Action> RandomWalk::DrawFromApplicable() {
   return static_cast<Action>(chosen - applies_.begin());
 }
 
+float WalkFromGoal(const Domain& domain, Random random, std::int64_t length,
+                   std::span<std::uint8_t> state) {
+  RandomWalk walk(domain, random, state);
+  for (std::int64_t step = 0; step < length; ++step) walk.Step();
+  return walk.cost_back();
+}
+
 float Scramble(const Domain& domain, Random random, std::int64_t max_length,
                std::span<std::uint8_t> state) {
   const auto length =
       static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(max_length) + 1));
-  RandomWalk walk(domain, random, state);
-  for (std::int64_t step = 0; step < length; ++step) walk.Step();
-  return walk.cost_back();
+  return WalkFromGoal(domain, random, length, state);
 }
 
 }  // namespace tandem

@@ -26,8 +26,8 @@ enum class WalkKind {
 /// no inverses, the domain draws each step (Domain::StepBack).
 ///
 /// With kDistinctActions, no action is taken twice, and after all actions the state stays the same.
-/// This serves puzzles whose actions commute and undo themselves (CommuteAndUndoThemselves): there
-/// a second press of a button would only take back the first.
+/// This is for puzzles whose actions commute and undo themselves (CommuteAndUndoThemselves), where
+/// a second press of a button only takes back the first.
 class RandomWalk {
  public:
   /// Writes a goal to `state`, which must outlive this object. The goal is drawn at random if each
@@ -38,8 +38,8 @@ class RandomWalk {
   /// Takes one step. Throws Error if StepBack of the domain returns an action that does not exist.
   void Step();
 
-  /// Returns the action that the next step will take, and nothing if none applies. Whether it is
-  /// called makes no difference to the walk. Requires that the puzzle's actions have inverses.
+  /// Returns the action that the next step will take, or nothing if none applies. Calling it does
+  /// not change the walk. Requires that the puzzle's actions have inverses.
   std::optional<Action> NextAction();
 
   /// The action that undoes the last step; nullopt before the first step.
@@ -70,6 +70,11 @@ class RandomWalk {
   bool drawn_ = false;           // whether next_ is the action of the next step
   std::optional<Action> next_;
 };
+
+/// Takes a random walk of `length` steps. Writes its last state to `state` and returns the cost of
+/// the way back.
+float WalkFromGoal(const Domain& domain, Random random, std::int64_t length,
+                   std::span<std::uint8_t> state);
 
 /// Takes a random walk whose length is uniform in 0..max_length. Writes its last state to `state`
 /// and returns the cost of the way back.

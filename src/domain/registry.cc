@@ -69,8 +69,8 @@ std::unique_ptr<const Domain> CallFactory(std::string_view name, const Entry& en
   }
 }
 
-// Checks the name in the spec. Files of networks and examples contain this name, and the domain is
-// made again from it.
+// Checks the name in the spec. Checkpoints and shards store this name, and the domain is created
+// again from it.
 void CheckName(const DomainSpec& spec, std::string_view name, const std::string& argument) {
   const std::string full_name =
       argument.empty() ? std::string(name) : fmt::format("{}:{}", name, argument);

@@ -51,37 +51,73 @@ BellmanTargets::BellmanTargets(const Domain& domain, Evaluator& target_network,
       batches_{StateBatch(domain, target_network, BallOf(exact_)),
                StateBatch(domain, target_network, BallOf(exact_))} {}
 
-void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
-                           std::size_t row) const {
-  // The child of an action that does not apply is a copy of its parent, and is backed up like any
-  // other child. Since the action costs something, it is never the best under the true cost-to-go.
-  // The true cost-to-go therefore remains the fixed point, and no action masks are needed.
+// The child of an action that does not apply is a copy of its parent, and is backed up like any
+// other child. Since the action costs something, it is never the best under the true cost-to-go.
+// The true cost-to-go therefore remains the fixed point, and no action masks are needed.
+float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
+                                   std::size_t action) const {
+  const DomainSpec& spec = domain_.spec();
+  const std::size_t child = i * spec.num_actions() + action;
+  const float known = batch.children.KnownCost(child);
+  if (!std::isinf(known)) return spec.action_costs[action] + known;
+  return BackedUpCost(
+      spec, action, /*is_goal=*/false,
+      std::max(batch.children.estimates()[child], batch.children.least_unknown_cost()));
+}
+
+float BellmanTargets::BoundOf(const StateBatch& batch, std::size_t i) const {
+  return capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
+}
+
+template <class BackupOf>
+void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
+                                 const BackupOf& backup_of, DataBuffer& examples,
+                                 std::size_t row) const {
   const DomainSpec& spec = domain_.spec();
   const std::size_t num_actions = spec.num_actions();
-  const auto backup = [&](std::size_t action) {
-    const std::size_t child = i * num_actions + action;
-    const float known = batch.children.KnownCost(child);
-    if (!std::isinf(known)) return spec.action_costs[action] + known;
-    return BackedUpCost(
-        spec, action, /*is_goal=*/false,
-        std::max(batch.children.estimates()[child], batch.children.least_unknown_cost()));
-  };
   const std::size_t width = TargetWidth(spec, head_);
   const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
-  if (exact_ != nullptr && exact_->Write(batch.rows()[i], target)) return;
-  const float bound = capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
+  if (exact_ != nullptr && exact_->Write(state, target)) return;
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
       const float undo_cost = UndoCost(spec, static_cast<Action>(action));
-      target[action] = std::min(backup(action), bound + spec.action_costs[action] + undo_cost);
+      target[action] = std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);
     }
     return;
   }
   float best = bound;
   for (std::size_t action = 0; action < num_actions; ++action) {
-    best = std::min(best, backup(action));
+    best = std::min(best, backup_of(action));
   }
-  target[0] = batch.is_goal[i] != 0 ? 0.0F : best;
+  target[0] = is_goal ? 0.0F : best;
+}
+
+void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
+                           std::size_t row) const {
+  WriteTarget(
+      batch.rows()[i], batch.is_goal[i] != 0, BoundOf(batch, i),
+      [&](std::size_t action) { return BackUpAction(batch, i, action); }, examples, row);
+}
+
+void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const {
+  backup.known = std::numeric_limits<float>::infinity();
+  if (batch.is_goal[i] != 0) {
+    backup.known = 0;
+  } else if (exact_ != nullptr) {
+    backup.known = exact_->ball()->CostOf(batch.rows()[i]).value_or(backup.known);
+  }
+  backup.bound = BoundOf(batch, i);
+  backup.actions.resize(static_cast<std::size_t>(domain_.spec().num_actions()));
+  for (std::size_t action = 0; action < backup.actions.size(); ++action) {
+    backup.actions[action] = BackUpAction(batch, i, action);
+  }
+}
+
+void BellmanTargets::WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
+                                 DataBuffer& examples, std::size_t row) const {
+  WriteTarget(
+      state, backup.known == 0, backup.bound,
+      [&](std::size_t action) { return backup.actions[action]; }, examples, row);
 }
 
 PipelinedLoop BellmanTargets::Start(const DataBuffer& states, DataBuffer& examples,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,14 @@ struct StateBatch {
   Expander children;
 };
 
+/// StateBackup holds the numbers from which the label of a state follows. Infinity stands for a
+/// number that is not known.
+struct StateBackup {
+  float known = 0;             ///< exact cost-to-go
+  float bound = 0;             ///< upper bound on the cost-to-go, with capped_value_iteration
+  std::vector<float> actions;  ///< the backup of each action
+};
+
 /// BellmanTargets computes the targets of states by Bellman backups (Agostinelli et al., "Solving
 /// the Rubik's cube with deep reinforcement learning and search", Nature Machine Intelligence
 /// 2019). The target of a state is the minimum over all actions of the action's cost plus the
@@ -93,6 +102,13 @@ class BellmanTargets {
   /// `examples` (ExampleSchema). Thread-safe.
   void Write(const StateBatch& batch, std::size_t i, DataBuffer& examples, std::size_t row) const;
 
+  /// Computes the numbers behind the label that Write gives state i of `batch`. Thread-safe.
+  void BackUp(const StateBatch& batch, std::size_t i, StateBackup& backup) const;
+
+  /// Writes the target that follows from `backup` to row `row` of `examples`. Thread-safe.
+  void WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
+                   DataBuffer& examples, std::size_t row) const;
+
   /// Starts to label stored states with the target network's current weights: each Step of the
   /// result labels the next generate.chunk_rows rows. Row i of `states` (StateSchema) becomes row i
   /// of `examples` (ExampleSchema). While the network evaluates the children of some rows, the
@@ -106,6 +122,13 @@ class BellmanTargets {
 
  private:
   void Expand(const DataBuffer& states, RowRange range, DataBuffer& examples, StateBatch& batch);
+  float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
+  float BoundOf(const StateBatch& batch, std::size_t i) const;
+
+  // backup_of(action) is the backup of an action.
+  template <class BackupOf>
+  void WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
+                   const BackupOf& backup_of, DataBuffer& examples, std::size_t row) const;
 
   const Domain& domain_;
   const Head head_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -117,7 +118,8 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
 ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                        const ShardingOptions& options, const std::string& weights_sha256,
                        const std::string& instruction_set) {
-  std::vector<std::string> keys = {"generate.max_scramble", "network.head", "seed"};
+  std::vector<std::string> keys = {"network.head", "seed"};
+  if (config.generate.target != Target::kSupervised) keys.emplace_back("generate.max_scramble");
   if (config.generate.ball_radius > 0) {
     keys.insert(keys.end(), {"generate.ball_radius", "generate.anchor_share"});
   }
@@ -128,6 +130,11 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                    .chunk_rows = options.chunk_rows,
                    .chunks_per_shard = options.chunks_per_shard,
                    .compression = options.compression};
+  if (config.generate.target == Target::kSupervised) {
+    Hash paths;  // of the contents, because processes may read the file from different places
+    paths.Add(ReadText(config.generate.paths));
+    set.provenance["paths_hash"] = paths.Hex();
+  }
   if (NeedsNetwork(config.generate.target)) {
     // The rounding of a network's estimates depends on which rows are evaluated together and on the
     // number of threads.
@@ -135,6 +142,16 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                             "generate.search_epsilon", "generate.search_weight",
                             "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
       keys.emplace_back(key);
+    }
+    // Only keys that make a difference, so that older sets stay valid.
+    const GenerateConfig& generate = config.generate;
+    if (generate.temperature > 0) keys.emplace_back("generate.temperature");
+    if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
+    if (generate.balance_steps) keys.emplace_back("generate.balance_steps");
+    if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
+    if (generate.hindsight) keys.emplace_back("generate.hindsight");
+    if (config.inference.first_layer != FirstLayer::kProduct) {
+      keys.emplace_back("inference.first_layer");
     }
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {

@@ -4,6 +4,8 @@
 
 #include "generate/exact_labels.h"
 #include "generate/policy.h"
+#include "generate/q_learning.h"
+#include "generate/supervised.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
 
@@ -15,12 +17,20 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
+      if (config.network.head == Head::kVp) {
+        return std::make_unique<PolicyGenerator>(domain, config);
+      }
       return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
       return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
     case Target::kPolicy:
       return std::make_unique<PolicyGenerator>(domain, config);
+    case Target::kQLearning:
+    case Target::kCappedQLearning:
+      return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
+    case Target::kSupervised:
+      return std::make_unique<SupervisedGenerator>(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -15,18 +15,24 @@ PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config)
           CommuteAndUndoThemselves(domain) ? WalkKind::kDistinctActions : WalkKind::kNoStepBack) {}
 
 PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind)
-    : WalkGenerator(domain, config, kind), kind_(kind) {
+    : WalkGenerator(domain, config, kind),
+      kind_(kind),
+      has_value_(EstimatesCosts(config.network.head)) {
   const int num_actions = domain.spec().num_actions();
   if (kind_ == WalkKind::kNoStepBack || config.generate.max_scramble <= num_actions) return;
   throw InputError(fmt::format(
-      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so with "
-      "generate.target policy a walk takes each of them at most once; expected at most {}, the "
-      "number of actions. Lower generate.max_scramble.",
+      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so to train a "
+      "policy a walk takes each of them at most once; expected at most {}, the number of actions. "
+      "Lower generate.max_scramble.",
       config.generate.max_scramble, domain.spec().name, num_actions));
 }
 
-void PolicyGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
-                                 std::span<float> /*weight*/) const {
+Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::span<float> label,
+                                   std::span<float> /*weight*/) const {
+  if (has_value_) {
+    label[0] = walk.cost_back();
+    label = label.subspan(1);
+  }
   std::ranges::fill(label, 0.0F);
   if (kind_ == WalkKind::kDistinctActions) {
     for (const Action action : walk.taken()) {
@@ -35,6 +41,7 @@ void PolicyGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
   } else if (walk.back()) {
     label[*walk.back()] = 1;
   }
+  return 0;
 }
 
 }  // namespace tandem

@@ -18,17 +18,23 @@ namespace tandem {
 /// EfficientCube.
 ///
 /// A walk that cannot leave the goal has no label: all zeros, which add nothing to the loss.
+///
+/// For head vp, the label also has the cost of undoing the walk (WalkLengthGenerator), as its first
+/// number.
 class PolicyGenerator final : public WalkGenerator {
  public:
-  /// `domain` must outlive this. See MakeGenerator for `config`. Throws InputError if walks take
-  /// distinct actions and generate.max_scramble exceeds their number.
+  /// `domain` must outlive this. See MakeGenerator for `config`; network.head must be policy or vp.
+  /// Throws InputError if walks take distinct actions and generate.max_scramble exceeds their
+  /// number.
   PolicyGenerator(const Domain& domain, const Config& config);
 
  private:
   PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind);
-  void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;
+  Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                    std::span<float> weight) const override;
 
   const WalkKind kind_;
+  const bool has_value_;
 };
 
 }  // namespace tandem

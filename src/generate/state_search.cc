@@ -1,9 +1,12 @@
 #include "generate/state_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "domain/random_walk.h"
@@ -12,23 +15,34 @@
 namespace tandem {
 namespace {
 
+// The key by which a child of cost `cost` is chosen: the child with the least key is chosen with
+// probability proportional to exp(-cost / temperature), because adding Gumbel noise to the
+// logarithms of probabilities and taking the greatest is a draw. The k least keys are k draws
+// without replacement (Kool, van Hoof and Welling, "Stochastic Beams and Where to Find Them", ICML
+// 2019). With temperature 0, the cost itself, and no random number is drawn.
+double KeyOf(float cost, double temperature, Random& random) {
+  if (temperature == 0) return cost;
+  return cost + temperature * std::log(-std::log1p(-random.Share()));
+}
+
 class GreedyRollout final : public StateSearch {
  public:
-  GreedyRollout(const DomainSpec& spec, double epsilon) : spec_(spec), epsilon_(epsilon) {}
+  GreedyRollout(const DomainSpec& spec, const GenerateConfig& config)
+      : spec_(spec), epsilon_(config.search_epsilon), temperature_(config.temperature) {}
 
-  void Begin(StateBatch& /*batch*/, std::size_t /*i*/) override { back_.reset(); }
+  void Begin(StateBatch& /*batch*/, std::size_t /*first*/) override { back_.reset(); }
 
-  bool Next(StateBatch& batch, std::size_t i, Random random) override {
-    const std::size_t first_child = i * spec_.num_actions();
+  std::size_t Next(StateBatch& batch, std::size_t first, Random random) override {
+    const std::size_t first_child = first * spec_.num_actions();
     FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
-    if (choices_.empty()) return false;
+    if (choices_.empty()) return 0;
     const auto estimates = batch.children.estimates().subspan(first_child, spec_.num_actions());
     const Action action = random.Share() < epsilon_ ? choices_[random.Below(choices_.size())]
-                                                    : *GreedyAction(spec_, choices_, estimates);
-    std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[i].begin());
-    batch.bounds[i] += UndoCost(spec_, action);
+                                                    : Choose(estimates, random);
+    std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[first].begin());
+    batch.bounds[first] += UndoCost(spec_, action);
     if (!spec_.inverse_actions.empty()) back_ = spec_.inverse_actions[action];
-    return true;
+    return 1;
   }
 
  private:
@@ -42,10 +56,98 @@ class GreedyRollout final : public StateSearch {
     if (choices_.empty() && back_) choices_.push_back(*back_);
   }
 
+  Action Choose(std::span<const float> estimates, Random& random) {
+    if (temperature_ == 0) return *GreedyAction(spec_, choices_, estimates);
+    keys_.resize(estimates.size());
+    for (const Action action : choices_) {
+      keys_[action] = KeyOf(spec_.action_costs[action] + estimates[action], temperature_, random);
+    }
+    return *BestAction(choices_, [&](Action action) { return keys_[action]; });
+  }
+
   const DomainSpec& spec_;
   const double epsilon_;
+  const double temperature_;
   std::optional<Action> back_;   // the action that undoes the last one
   std::vector<Action> choices_;  // actions to choose from in the current step
+  std::vector<double> keys_;     // by action
+};
+
+// Beam search on one puzzle. All states of a step have the same number of actions behind them.
+class BeamStates final : public StateSearch {
+ public:
+  BeamStates(const DomainSpec& spec, const GenerateConfig& config)
+      : spec_(spec),
+        width_(static_cast<std::size_t>(config.search_beam_width)),
+        temperature_(config.temperature),
+        least_cost_(LeastCost(spec)) {}
+
+  void Begin(StateBatch& batch, std::size_t first) override {
+    kept_ = {HashState(batch.rows()[first])};
+    excess_ = {0};
+  }
+
+  std::size_t Next(StateBatch& batch, std::size_t first, Random random) override {
+    RankChildren(batch, first, random);
+    chosen_.clear();
+    for (const auto& [key, child] : ranked_) {
+      if (chosen_.size() == width_) break;
+      // Of equal children the first has the least key.
+      if (kept_.insert(batch.children.hashes()[child]).second) chosen_.push_back(child);
+    }
+    if (!chosen_.empty()) Keep(batch, first);
+    return chosen_.size();
+  }
+
+ private:
+  Action ActionTo(std::size_t child) const {
+    return static_cast<Action>(child % spec_.num_actions());
+  }
+
+  // By how much the path to a child costs more than one of as many of the cheapest actions. If all
+  // actions cost the same, that is exactly 0, and the order is that of the estimates.
+  float ExcessOf(std::size_t child, std::size_t first) const {
+    return excess_[child / spec_.num_actions() - first] + spec_.action_costs[ActionTo(child)] -
+           least_cost_;
+  }
+
+  // Sorts the new children of all current states by their keys; ties go to the lower index.
+  void RankChildren(const StateBatch& batch, std::size_t first, Random& random) {
+    ranked_.clear();
+    const std::size_t begin = first * spec_.num_actions();
+    const std::size_t end = begin + excess_.size() * spec_.num_actions();
+    for (std::size_t child = begin; child < end; ++child) {
+      if (batch.children.unchanged()[child] != 0) continue;
+      if (kept_.contains(batch.children.hashes()[child])) continue;
+      const float cost = batch.children.estimates()[child] + ExcessOf(child, first);
+      ranked_.emplace_back(KeyOf(cost, temperature_, random), child);
+    }
+    std::ranges::sort(ranked_);
+  }
+
+  void Keep(StateBatch& batch, std::size_t first) {
+    std::vector<float> excess;
+    std::vector<float> bounds;
+    for (const std::size_t child : chosen_) {
+      excess.push_back(ExcessOf(child, first));
+      bounds.push_back(batch.bounds[child / spec_.num_actions()] +
+                       UndoCost(spec_, ActionTo(child)));
+    }
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      std::ranges::copy(batch.children.children()[chosen_[i]], batch.rows()[first + i].begin());
+      batch.bounds[first + i] = bounds[i];
+    }
+    excess_ = std::move(excess);
+  }
+
+  const DomainSpec& spec_;
+  const std::size_t width_;
+  const double temperature_;
+  const float least_cost_;
+  std::unordered_set<std::uint64_t> kept_;  // hashes of the states expanded so far
+  std::vector<float> excess_;               // by current state: see ExcessOf
+  std::vector<std::pair<double, std::size_t>> ranked_;
+  std::vector<std::size_t> chosen_;  // children that are expanded next
 };
 
 // A* on one puzzle, one state per step. It never sees a goal, because the caller starts a new
@@ -56,26 +158,27 @@ class AStarSearch final : public StateSearch {
   AStarSearch(const DomainSpec& spec, double weight)
       : spec_(spec), config_{.weight = weight, .batch = 1, .max_nodes = 0, .max_seconds = 0} {}
 
-  void Begin(StateBatch& batch, std::size_t i) override {
-    start_bound_ = batch.bounds[i];
-    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[i]);
+  void Begin(StateBatch& batch, std::size_t first) override {
+    start_bound_ = batch.bounds[first];
+    tree_ = std::make_unique<AStarTree>(spec_, config_, batch.rows()[first]);
     tree_->SetStartEstimate(0);  // any value will do, since no other state is open
     tree_->Pop();
   }
 
-  bool Next(StateBatch& batch, std::size_t i, Random /*random*/) override {
-    tree_->Receive(batch.children, i * spec_.num_actions());
+  std::size_t Next(StateBatch& batch, std::size_t first, Random /*random*/) override {
+    tree_->Receive(batch.children, first * spec_.num_actions());
     estimates_.clear();
     for (const std::uint32_t child : tree_->fresh()) {
       estimates_.push_back(batch.children.estimates()[child]);
     }
     tree_->SetEstimates(estimates_);
     tree_->Pop();
-    if (tree_->num_popped() == 0) return false;
-    tree_->CopyPopped(batch.rows().Slice(i, 1));
-    batch.bounds[i] = start_bound_;
-    for (const Action action : tree_->PathToPopped(0)) batch.bounds[i] += UndoCost(spec_, action);
-    return true;
+    if (tree_->num_popped() == 0) return 0;
+    tree_->CopyPopped(batch.rows().Slice(first, 1));
+    batch.bounds[first] = start_bound_;
+    for (const Action action : tree_->PathToPopped(0))
+      batch.bounds[first] += UndoCost(spec_, action);
+    return 1;
   }
 
  private:
@@ -93,7 +196,9 @@ std::unique_ptr<StateSearch> MakeStateSearch(const DomainSpec& spec, const Gener
     case GenerateSearch::kNone:
       return nullptr;
     case GenerateSearch::kGreedy:
-      return std::make_unique<GreedyRollout>(spec, config.search_epsilon);
+      return std::make_unique<GreedyRollout>(spec, config);
+    case GenerateSearch::kBeam:
+      return std::make_unique<BeamStates>(spec, config);
     case GenerateSearch::kAStar:
       return std::make_unique<AStarSearch>(spec, config.search_weight);
   }

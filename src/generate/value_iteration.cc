@@ -1,25 +1,33 @@
 #include "generate/value_iteration.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
 #include "generate/pipelined_loop.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::size_t kGrain = 64;  // states per TBB task
 
-// Whether state i is a goal or a neighbour of one.
-bool ReachedGoal(const StateBatch& batch, std::size_t i) {
-  const std::size_t num_actions = batch.children.size() / batch.size();
-  const auto children = batch.children.is_goal().subspan(i * num_actions, num_actions);
-  return batch.is_goal[i] != 0 ||
-         std::ranges::any_of(children, [](std::uint8_t goal) { return goal != 0; });
+// Returns whether the rows need SearchTrees. Throws InputError if the puzzle cannot support them.
+bool KeepsTrees(const DomainSpec& spec, const GenerateConfig& config) {
+  if (config.hindsight && !spec.moves_goals) {
+    throw InputError(fmt::format(
+        "`generate.hindsight: true`: {} cannot give a state another goal; expected a puzzle such "
+        "as sokoban or grid, whose problems have goals of their own and whose class has MoveGoals. "
+        "Set generate.hindsight to false.",
+        spec.name));
+  }
+  return SearchTree::IsNeeded(config);
 }
 
 }  // namespace
@@ -28,17 +36,25 @@ bool ReachedGoal(const StateBatch& batch, std::size_t i) {
 struct ValueIterationGenerator::CurrentFill {
   const FillRequest& request;
   DataBuffer& out;
-  const std::int64_t steps;  // per instance
+  const std::int64_t steps;         // per instance
+  const std::int64_t width;         // states per step
+  const std::int64_t first_length;  // of the walks of instance 0, with balance_steps
 
-  std::int64_t first_instance() const { return request.first_row / steps; }
+  std::int64_t rows_per_instance() const { return steps * width; }
+  std::int64_t first_instance() const { return request.first_row / rows_per_instance(); }
   std::int64_t instances() const {
     const std::int64_t end = request.first_row + request.rows;
-    return (end + steps - 1) / steps - first_instance();
+    return (end + rows_per_instance() - 1) / rows_per_instance() - first_instance();
+  }
+
+  // The global number of the instance that state i of the group belongs to.
+  std::int64_t GlobalInstance(const Group& group, std::size_t i) const {
+    return first_instance() + group.range.first + static_cast<std::int64_t>(i) / width;
   }
 
   std::int64_t GlobalRow(const Group& group, std::size_t i) const {
-    const std::int64_t instance = group.instances.first + static_cast<std::int64_t>(i);
-    return (first_instance() + instance) * steps + group.step;
+    return (GlobalInstance(group, i) * steps + group.step) * width +
+           static_cast<std::int64_t>(i) % width;
   }
 
   // Nothing if the row is outside the request: the first instance may start before the requested
@@ -56,6 +72,9 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
     : domain_(domain),
       config_(config.generate),
       seed_(static_cast<std::uint64_t>(config.seed)),
+      head_(config.network.head),
+      width_(static_cast<std::size_t>(config_.states_per_step())),
+      keeps_trees_(KeepsTrees(domain.spec(), config_)),
       labelled_(config.pipeline.mode != Mode::kSyncMain),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
                         : StateSchema(domain.spec())),
@@ -66,61 +85,105 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
-  const bool searches = config_.search != GenerateSearch::kNone;
-  const CurrentFill fill{
-      .request = request, .out = out, .steps = searches ? config_.search_iterations : 1};
+  Random random(seed_, Purpose::kWalkLength, static_cast<std::uint64_t>(request.update));
+  const auto lengths = static_cast<std::uint64_t>(config_.max_scramble) + 1;
+  const CurrentFill fill{.request = request,
+                         .out = out,
+                         .steps = config_.searches() ? config_.search_iterations : 1,
+                         .width = static_cast<std::int64_t>(width_),
+                         .first_length = static_cast<std::int64_t>(random.Below(lengths))};
   // At least two ranges, so that one can be expanded while the other is evaluated.
   const std::int64_t half = (fill.instances() + 1) / 2;
-  const RowRanges ranges(fill.instances(), std::clamp<std::int64_t>(half, 1, config_.chunk_rows));
+  const std::int64_t most = std::max<std::int64_t>(config_.chunk_rows / fill.width, 1);
+  const RowRanges ranges(fill.instances(), std::clamp<std::int64_t>(half, 1, most));
   // Ranges are processed in pairs. If the last range has no partner, every second turn is empty.
   const std::int64_t pairs = (ranges.size() + 1) / 2;
   const auto expand = [&](std::int64_t turn) {
     Group& group = groups_[turn % 2];
     const std::int64_t range = turn / 2 / fill.steps * 2 + turn % 2;
-    group.instances = range < ranges.size() ? ranges[range] : RowRange{};
+    group.range = range < ranges.size() ? ranges[range] : RowRange{};
     group.step = turn / 2 % fill.steps;
     Expand(fill, group);
   };
   const auto evaluate = [&](std::int64_t turn) {
     groups_[turn % 2].batch.children.EstimateAll();
-    if (labelled_) WriteTargets(fill, groups_[turn % 2]);
+    if (labelled_ || keeps_trees_) WriteTargets(fill, groups_[turn % 2]);
   };
   PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate).Run();
 }
 
 void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) const {
-  const auto instances = static_cast<std::size_t>(group.instances.rows);
-  group.batch.Resize(instances);
-  while (group.searches.size() < instances) {
-    group.searches.push_back(MakeStateSearch(domain_.spec(), config_));
+  const auto instances = static_cast<std::size_t>(group.range.rows);
+  group.batch.Resize(instances * width_);
+  while (group.instances.size() < instances) {
+    group.instances.push_back(
+        {.search = MakeStateSearch(domain_.spec(), config_), .tree = SearchTree(domain_, head_)});
   }
-  ForRanges(instances, kGrain, [&](std::size_t first, std::size_t count) {
-    {
-      const Span span(Phase::kScramble);
-      for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
-    }
-    group.batch.Expand(first, count);
-    const Span span(Phase::kWrite);
-    for (std::size_t i = first; i < first + count; ++i) {
-      const std::optional<std::size_t> row = fill.RowInFill(group, i);
-      if (row) WriteState(fill, group, i, *row);
-    }
-  });
+  ForRanges(instances, std::max<std::size_t>(kGrain / width_, 1),
+            [&](std::size_t first, std::size_t count) {
+              {
+                const Span span(Phase::kScramble);
+                for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
+              }
+              group.batch.Expand(first * width_, count * width_);
+              const Span span(Phase::kWrite);
+              for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
+                const std::optional<std::size_t> row = fill.RowInFill(group, i);
+                if (row) WriteState(fill, group, i, *row);
+              }
+            });
 }
 
-// Replaces the state of instance i with its next state, by the search or by a new scramble.
-void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group, std::size_t i) const {
+// Replaces the states of an instance with the next ones, by the search or by new scrambles.
+void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
+                                      std::size_t instance) const {
   StateBatch& batch = group.batch;
-  StateSearch* search = group.searches[i].get();  // null without a search
-  const auto random = [&](Purpose purpose) {
-    return Random(seed_, purpose, static_cast<std::uint64_t>(fill.request.update),
-                  static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
-  };
-  const bool continues = search != nullptr && group.step > 0 && !ReachedGoal(batch, i);
-  if (continues && search->Next(batch, i, random(Purpose::kRollout))) return;
-  batch.bounds[i] =
-      Scramble(domain_, random(Purpose::kScramble), config_.max_scramble, batch.rows()[i]);
-  if (search != nullptr) search->Begin(batch, i);
+  auto& [search, searched, tree] = group.instances[instance];
+  const std::size_t first = instance * width_;
+  const bool continues = search != nullptr && group.step > 0 && !ReachedGoal(group, instance);
+  searched = 0;
+  if (continues) {
+    searched = search->Next(
+        batch, first,
+        Random(seed_, Purpose::kRollout, static_cast<std::uint64_t>(fill.request.update),
+               static_cast<std::uint64_t>(fill.GlobalRow(group, first))));
+  }
+  if (searched == 0) {
+    if (group.step == 0) tree.Clear();  // a fill that was stopped leaves its searches unfinished
+    EndSearch(fill, tree);
+    WriteScramble(fill, group, first);
+    if (search != nullptr) search->Begin(batch, first);
+    searched = 1;
+  }
+  for (std::size_t i = searched; i < width_; ++i) WriteScramble(fill, group, first + i);
+}
+
+// Whether the search of an instance has expanded a goal or a neighbour of one in this step.
+bool ValueIterationGenerator::ReachedGoal(const Group& group, std::size_t instance) const {
+  const StateBatch& batch = group.batch;
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const std::size_t first = instance * width_;
+  const std::size_t searched = group.instances[instance].searched;
+  const auto is_goal = [](std::uint8_t goal) { return goal != 0; };
+  return std::ranges::any_of(std::span(batch.is_goal).subspan(first, searched), is_goal) ||
+         std::ranges::any_of(
+             batch.children.is_goal().subspan(first * num_actions, searched * num_actions),
+             is_goal);
+}
+
+// Replaces state i with the end of a new random walk.
+void ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Group& group,
+                                            std::size_t i) const {
+  const Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(fill.request.update),
+                      static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
+  const std::span<std::uint8_t> state = group.batch.rows()[i];
+  if (!config_.balance_steps) {
+    group.batch.bounds[i] = Scramble(domain_, random, config_.max_scramble, state);
+    return;
+  }
+  const std::int64_t length =
+      (fill.first_length + fill.GlobalInstance(group, i)) % (config_.max_scramble + 1);
+  group.batch.bounds[i] = WalkFromGoal(domain_, random, length, state);
 }
 
 // The state of the ball that takes the place of instance i's row, if the row is an anchor.
@@ -146,17 +209,84 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, 
   fill.out.floats(kBoundColumn)[row] = anchor ? exact_->ball()->cost(*anchor) : batch.bounds[i];
 }
 
-void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, const Group& group) const {
+// Writes the targets of all states, except that those of a search's states wait in its tree until
+// the search has ended.
+void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group) const {
   const Span span(Phase::kBackUp);
-  for (std::size_t i = 0; i < group.batch.size(); ++i) {
-    const std::optional<std::size_t> row = fill.RowInFill(group, i);
-    if (!row) continue;
-    if (const std::optional<std::size_t> anchor = Anchor(fill, group, i)) {
-      const std::span<float> targets = fill.out.floats(kTargetColumn);
-      const std::size_t width = targets.size() / fill.out.rows();
-      exact_->Write(exact_->ball()->state(*anchor), targets.subspan(*row * width, width));
-    } else {
-      targets_.Write(group.batch, i, fill.out, *row);
+  const bool last_step = group.step + 1 == fill.steps;
+  StateBackup backup;
+  for (std::size_t instance = 0; instance * width_ < group.batch.size(); ++instance) {
+    auto& [search, searched, tree] = group.instances[instance];
+    // The best state of a beam comes first in the batch and last in the tree.
+    for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
+      std::optional<std::size_t> row = fill.RowInFill(group, i);
+      const std::optional<std::size_t> anchor =
+          row ? Anchor(fill, group, i) : std::optional<std::size_t>();
+      if (anchor && labelled_) {
+        const std::span<float> targets = fill.out.floats(kTargetColumn);
+        const std::size_t width = targets.size() / fill.out.rows();
+        exact_->Write(exact_->ball()->state(*anchor), targets.subspan(*row * width, width));
+      }
+      if (anchor) row.reset();
+      if (keeps_trees_ && i < instance * width_ + searched) {
+        targets_.BackUp(group.batch, i, backup);
+        tree.Add(group.batch, i, backup, row);
+      } else if (row && labelled_) {
+        targets_.Write(group.batch, i, fill.out, *row);
+      }
+    }
+    if (last_step) EndSearch(fill, tree);
+  }
+}
+
+// Writes the labels of a search that has ended, and clears its tree.
+void ValueIterationGenerator::EndSearch(const CurrentFill& fill, SearchTree& tree) const {
+  if (tree.empty()) return;
+  const Span span(Phase::kBackUp);
+  if (labelled_) {
+    if (config_.backup == Backup::kLhbl) tree.BackUpTree();
+    if (config_.backup == Backup::kUbSoln) tree.BackUpSolution();
+    for (const SearchTree::Row& each : tree.rows()) {
+      targets_.WriteBackup(tree.state(each.node), tree.backup(each.node), fill.out, each.row);
+    }
+  }
+  if (config_.hindsight && !tree.solved()) MoveGoals(fill, tree);
+  tree.Clear();
+}
+
+// Changes the rows on the path to the last state of a search for a goal that this state meets. The
+// path ends at the first of its states that meets the goal.
+void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tree) const {
+  const std::vector<SearchTree::Step> path = tree.PathToLast();
+  if (path.empty()) return;
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  std::vector<std::uint8_t> memory(path.size() * state_size);
+  const Rows states(memory.data(), path.size(), state_size);
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    std::ranges::copy(tree.state(path[i].node), states[i].begin());
+  }
+  domain_.MoveGoals(states, tree.state(path.back().node));
+  std::vector<std::uint8_t> is_goal(path.size());
+  domain_.IsGoal(states, is_goal);
+  const auto end = static_cast<std::size_t>(
+      std::ranges::find_if(is_goal, [](std::uint8_t goal) { return goal != 0; }) - is_goal.begin());
+  if (end == path.size()) {
+    throw Error(fmt::format("domain '{}': MoveGoals gave the state {} a goal that it does not meet",
+                            domain_.spec().name, domain_.FormatState(states[end - 1])));
+  }
+  if (end == 0) return;  // the search achieved nothing
+  float cost = 0;
+  for (std::size_t i = end + 1; i-- > 0;) {
+    if (i < end) cost += domain_.spec().action_costs[path[i].action];
+    for (const SearchTree::Row& each : tree.rows()) {
+      if (each.node != path[i].node) continue;
+      if (labelled_) {
+        domain_.Encode(states.Slice(i, 1), fill.out.column(kInputColumn).Slice(each.row, 1));
+        fill.out.floats(kTargetColumn)[each.row] = cost;
+      } else {
+        std::ranges::copy(states[i], fill.out.column(kStateColumn)[each.row].begin());
+        fill.out.floats(kBoundColumn)[each.row] = cost;
+      }
     }
   }
 }

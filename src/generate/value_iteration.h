@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "generate/bellman.h"
 #include "generate/generator.h"
+#include "generate/search_tree.h"
 #include "generate/state_search.h"
 #include "tandem/evaluator.h"
 
@@ -23,10 +24,26 @@ namespace tandem {
 /// search visits from there. One evaluation of a state's children both labels the state and guides
 /// the search.
 ///
-/// Global row r is step (r mod search_iterations) of instance r / search_iterations. If an instance
-/// has expanded a goal or a neighbour of a goal, or has no state left to expand, its next row is a
-/// new scramble and a new search starts there. Without a search every row is a new scramble. All
-/// random numbers of a row are keyed by the row's number.
+/// A step of an instance has GenerateConfig::states_per_step rows, W for short. Global row r is
+/// state (r mod W) of step (r / W mod search_iterations) of instance r / W / search_iterations. If
+/// an instance has expanded a goal or a neighbour of a goal, or has no state left to expand, the
+/// first row of its next step is a new scramble and a new search starts there. If a beam has fewer
+/// than W states, the remaining rows of the step are scrambles that take no part in the search.
+/// Without a search every row is a new scramble. All random numbers of a row are keyed by the row's
+/// number.
+///
+/// With generate.balance_steps, all scrambles of an instance have the same length, and the lengths
+/// 0 to max_scramble take turns from instance to instance. Otherwise long walks would give more
+/// rows than short ones, from which a search soon reaches a goal and restarts.
+///
+/// With generate.backup lhbl or ubsoln, the rows of a search are labelled when it has ended
+/// (SearchTree).
+///
+/// With generate.hindsight, a search that ended without a goal is turned into one that reached its
+/// goal (Andrychowicz et al., "Hindsight Experience Replay", NeurIPS 2017): the last state that it
+/// expanded gets a goal that it meets, and so do the states on the path there
+/// (Domain::MoveGoals). Their labels are the costs of that path, which are upper bounds like walk
+/// lengths; rows that are labelled later get them as their bounds. Only rows on the path change.
 ///
 /// An anchor (ExactLabels) takes the place of its row when the row is written, so the searches do
 /// not see it.
@@ -37,6 +54,7 @@ namespace tandem {
 class ValueIterationGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`. `exact` may be null.
+  /// Throws InputError if generate.hindsight is true and the domain cannot move its goals.
   ValueIterationGenerator(const Domain& domain, Evaluator& network, const Config& config,
                           std::shared_ptr<const ExactLabels> exact = nullptr);
 
@@ -45,29 +63,43 @@ class ValueIterationGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
+  // One instance of a range.
+  struct Instance {
+    std::unique_ptr<StateSearch> search;  // null without a search
+    std::size_t searched = 0;  // states of the current step that belong to the search: the first
+    SearchTree tree;           // empty unless SearchTree::IsNeeded
+  };
+
   // The instances of one range, which advance in lock step.
   struct Group {
     Group(const Domain& domain, Evaluator& network, std::shared_ptr<const GoalBall> ball)
         : batch(domain, network, std::move(ball)) {}
 
-    RowRange instances;  // counted from 0 in each fill
+    RowRange range;  // of the instances, counted from 0 in each fill
     std::int64_t step = 0;
-    StateBatch batch;  // one state per instance
-    std::vector<std::unique_ptr<StateSearch>> searches;
+    StateBatch batch;  // the states of instance i are width_ * i to width_ * i + width_ - 1
+    std::vector<Instance> instances;
   };
 
   struct CurrentFill;
 
   void Expand(const CurrentFill& fill, Group& group) const;
-  void Advance(const CurrentFill& fill, Group& group, std::size_t i) const;
+  void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
+  bool ReachedGoal(const Group& group, std::size_t instance) const;
+  void WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
   std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
                                     std::size_t i) const;
   void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;
-  void WriteTargets(const CurrentFill& fill, const Group& group) const;
+  void WriteTargets(const CurrentFill& fill, Group& group) const;
+  void EndSearch(const CurrentFill& fill, SearchTree& tree) const;
+  void MoveGoals(const CurrentFill& fill, SearchTree& tree) const;
 
   const Domain& domain_;
   const GenerateConfig config_;
   const std::uint64_t seed_;
+  const Head head_;
+  const std::size_t width_;  // states per step
+  const bool keeps_trees_;
   const bool labelled_;
   const Schema schema_;
   const std::shared_ptr<const ExactLabels> exact_;

@@ -86,19 +86,21 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   const RowRanges blocks(range.rows, kBlockRows);
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
+  std::vector<Action> memory_of_actions(static_cast<std::size_t>(kBlockRows));
   Prefixes prefixes(*this, request.update, request.first_row + range.first);
   for (std::int64_t i = 0; i < blocks.size(); ++i) {
     const auto first = static_cast<std::size_t>(range.first + blocks[i].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
-    Walk(prefixes, states, first, out);
+    const std::span<Action> actions = std::span(memory_of_actions).first(states.size());
+    Walk(prefixes, request, states, actions, first, out);
     if (exact_ != nullptr) UseExactLabels(request, states, first, out);
     const Span span(Phase::kWrite);
-    domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
+    EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
   }
 }
 
-void WalkGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t first,
-                         DataBuffer& out) const {
+void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows states,
+                         std::span<Action> actions, std::size_t first, DataBuffer& out) const {
   const Span span(Phase::kScramble);
   const std::span<float> targets = out.floats(kTargetColumn);
   const std::size_t width = schema_.columns[kTargetColumn].width;
@@ -108,8 +110,10 @@ void WalkGenerator::Walk(Prefixes& prefixes, Rows states, std::size_t first,
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
     const std::size_t row = (first + i) * width;
-    WriteLabel(prefixes.walk(), targets.subspan(row, width),
-               weighted ? weights.subspan(row, width) : std::span<float>());
+    const Random random(seed_, Purpose::kRollout, static_cast<std::uint64_t>(request.update),
+                        static_cast<std::uint64_t>(request.first_row) + first + i);
+    actions[i] = WriteLabel(prefixes.walk(), random, targets.subspan(row, width),
+                            weighted ? weights.subspan(row, width) : std::span<float>());
   }
 }
 

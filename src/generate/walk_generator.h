@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "base/random.h"
 #include "config/config.h"
 #include "domain/random_walk.h"
 #include "generate/exact_labels.h"
@@ -39,12 +40,15 @@ class WalkGenerator : public Generator {
 
   /// Writes the label of the state that `walk` has reached, one number per output, and the weights
   /// of the outputs. `weight` is empty if the schema has none. Both are as the last use of the
-  /// buffer left them. Called by several threads at once.
-  virtual void WriteLabel(RandomWalk& walk, std::span<float> label,
-                          std::span<float> weight) const = 0;
+  /// buffer left them. `random` belongs to the row. Returns the action that the row is about if the
+  /// head takes an action as input; otherwise the result is ignored. Called by several threads at
+  /// once.
+  virtual Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                            std::span<float> weight) const = 0;
 
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
-  void Walk(Prefixes& prefixes, Rows states, std::size_t first, DataBuffer& out) const;
+  void Walk(Prefixes& prefixes, const FillRequest& request, Rows states, std::span<Action> actions,
+            std::size_t first, DataBuffer& out) const;
   void UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
                       DataBuffer& out) const;
 

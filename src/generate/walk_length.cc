@@ -1,5 +1,7 @@
 #include "generate/walk_length.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -12,32 +14,55 @@ WalkLengthGenerator::WalkLengthGenerator(const Domain& domain, const Config& con
                                          std::shared_ptr<const ExactLabels> exact)
     : WalkGenerator(domain, config, WalkKind::kNoStepBack, std::move(exact)),
       head_(config.network.head) {
-  if (head_ == Head::kQ && domain.spec().inverse_actions.empty()) {
-    throw InputError(
-        "generate.target: walk_length with network.head q needs actions that can be undone, and " +
-        domain.spec().name +
-        " has some that cannot; set generate.target to value_iteration, or network.head to v");
+  if (IsQ(head_) && domain.spec().inverse_actions.empty()) {
+    throw InputError(fmt::format(
+        "generate.target: walk_length with network.head {} needs actions that can be undone, and "
+        "{} has some that cannot; set generate.target to {}, or network.head to v",
+        NameOf(kHeads, head_), domain.spec().name,
+        head_ == Head::kQ ? "value_iteration" : "q_learning"));
   }
 }
 
-void WalkLengthGenerator::WriteLabel(RandomWalk& walk, std::span<float> label,
-                                     std::span<float> weight) const {
+// The cost of the walk's next step and of the way back from there.
+float WalkLengthGenerator::CostOfNext(const RandomWalk& walk, Action next) const {
+  const DomainSpec& spec = domain().spec();
+  return spec.action_costs[next] + UndoCost(spec, next) + walk.cost_back();
+}
+
+Action WalkLengthGenerator::WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                                       std::span<float> weight) const {
   if (head_ == Head::kV) {
     label[0] = walk.cost_back();
-    return;
+    return 0;
   }
+  if (head_ == Head::kQIn) return LabelOneAction(walk, random, label[0]);
   std::ranges::fill(label, 0.0F);
   std::ranges::fill(weight, 0.0F);
   const auto set = [&](Action action, float value) {
     label[action] = value;
     weight[action] = 1;
   };
-  const DomainSpec& spec = domain().spec();
-  if (const std::optional<Action> next = walk.NextAction()) {
-    set(*next, spec.action_costs[*next] + UndoCost(spec, *next) + walk.cost_back());
-  }
+  if (const std::optional<Action> next = walk.NextAction()) set(*next, CostOfNext(walk, *next));
   // In a dead end the next step is the step back, and the shorter way counts.
   if (walk.back()) set(*walk.back(), walk.cost_back());
+  return 0;
+}
+
+// Labels the walk's last step undone or its next step.
+Action WalkLengthGenerator::LabelOneAction(RandomWalk& walk, Random random, float& label) const {
+  const std::optional<Action> next = walk.NextAction();
+  const bool has_next = next && next != walk.back();
+  if (walk.back() && (!has_next || random.Below(2) == 0)) {
+    label = walk.cost_back();
+    return *walk.back();
+  }
+  if (has_next) {
+    label = CostOfNext(walk, *next);
+    return *next;
+  }
+  // The walk cannot leave the goal, so no action applies, and each leads to the goal again.
+  label = domain().spec().action_costs[0];
+  return 0;
 }
 
 }  // namespace tandem

@@ -20,6 +20,8 @@ namespace tandem {
 /// would be wrong wherever moves commute, and would flatten the ranking of a state's actions. The
 /// sparse labels follow AnanasClassic/cayleypy-training-core.
 ///
+/// For head q_in, whose input has an action, each row labels one of the two, drawn at random.
+///
 /// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
 /// become anchors (ExactLabels).
 class WalkLengthGenerator final : public WalkGenerator {
@@ -30,7 +32,10 @@ class WalkLengthGenerator final : public WalkGenerator {
                       std::shared_ptr<const ExactLabels> exact = nullptr);
 
  private:
-  void WriteLabel(RandomWalk& walk, std::span<float> label, std::span<float> weight) const override;
+  Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
+                    std::span<float> weight) const override;
+  Action LabelOneAction(RandomWalk& walk, Random random, float& label) const;
+  float CostOfNext(const RandomWalk& walk, Action next) const;
 
   const Head head_;
 };

@@ -110,9 +110,12 @@ void CheckDeepXubeHas(const NetworkConfig& network) {
                     "DeepXube has.",
                     key_and_value, why));
   };
+  if (network.kind != kResNetFc) {
+    refuse("network.kind: " + network.kind, "this converts networks to DeepXube's resnet_fc.");
+  }
   if (network.head != Head::kV && network.head != Head::kQ) {
     refuse(fmt::format("network.head: {}", NameOf(kHeads, network.head)),
-           "DeepXube's heuristics are V and Q nets.");
+           "DeepXube's heuristics are V nets and Q nets with an output per action.");
   }
   if (network.stem_width > 0) {
     refuse(fmt::format("network.stem_width: {}", network.stem_width),
@@ -323,6 +326,7 @@ NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked)
   for (const auto& entry : weights) {
     read.state.emplace_back(entry.key().toStringRef(), entry.value().toTensor());
   }
+  if (asked.kind != kResNetFc) return read;
   const auto rows = [&](const std::string& layer) {
     const auto found = weights.find(layer + ".bias");
     return found == weights.end() ? 0 : found->value().toTensor().numel();
@@ -336,7 +340,7 @@ NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked)
   network.blocks = 0;
   while (tensors.Has(BlockName(network.blocks, 0) + ".weight")) ++network.blocks;
   network.norm = NormOfTandems(tensors, linear ? BlockName(0, 0) : last);
-  if (rows("output") == 1) network.head = Head::kV;
+  if (rows("output") == 1 && !TakesAction(network.head)) network.head = Head::kV;
   if (rows("output") > 1 && network.head == Head::kV) network.head = Head::kQ;
   return read;
 }

@@ -55,9 +55,10 @@ bool IsDeepXube(const TensorDict& weights);
 NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puzzle,
                             InputLayout input);
 
-/// Reads a ResNetFC from weights under Tandem's own names. `asked` decides what they do not show:
-/// the activation, and whether a network with an output per action is a Q net or a policy. The
-/// shapes are not checked; LoadStateDict does that.
+/// Reads a network from weights under Tandem's own names. `asked` decides what they do not show:
+/// the activation, whether a network with an output per action is a Q net or a policy, and whether
+/// one with one output takes an action. Of kinds other than resnet_fc, `asked` decides everything.
+/// The shapes are not checked; LoadStateDict does that.
 NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked);
 
 }  // namespace tandem

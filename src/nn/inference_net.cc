@@ -1,7 +1,7 @@
 #include "nn/inference_net.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/log_softmax.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 
+#include "data/examples.h"
 #include "nn/products.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
@@ -21,109 +22,108 @@ c10::Stream CurrentStream(c10::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
 }
 
-at::ScalarType WeightType(const InferenceConfig& config) {
-  return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+// The encodings of all actions, one in each row; undefined if the network takes no action.
+at::Tensor EncodedActions(const NetworkSpec& spec, c10::Device device) {
+  if (spec.actions == 0) return {};
+  const std::int64_t width = spec.action_positions();
+  at::Tensor actions = at::empty({spec.actions, width}, at::TensorOptions().dtype(at::kByte));
+  const Rows rows(actions.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(spec.actions),
+                  static_cast<std::size_t>(width));
+  for (std::size_t a = 0; a < rows.size(); ++a) EncodeAction(static_cast<Action>(a), rows[a]);
+  return actions.to(device);
+}
+
+// How many states are evaluated at once.
+std::int64_t StatesPerBatch(const NetworkSpec& spec, const InferenceConfig& config) {
+  return std::max<std::int64_t>(1, config.batch_size / std::max<std::int64_t>(1, spec.actions));
 }
 
 }  // namespace
 
-InferenceNet::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::Device device)
-    : name(shape.name), norm(shape.norm) {
-  const auto options = at::TensorOptions().dtype(type).device(device);
-  weight = at::empty({shape.out, shape.in}, options);
-  bias = at::empty({shape.out}, options);
-  if (norm == Norm::kNone || norm == Norm::kBatch) return;
-  norm_weight = at::empty({shape.out}, options);
-  if (norm == Norm::kLayer) norm_bias = at::empty({shape.out}, options);
-}
-
-// Not const, because it rewrites the weights, which at::Tensor would allow.
-// NOLINTNEXTLINE(readability-make-member-function-const)
-void InferenceNet::Layer::Load(const Dense& dense) {
-  if (dense.norm == Norm::kBatch) {
-    // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
-    const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
-    weight.copy_(dense.weight * scale.unsqueeze(1));
-    bias.copy_((dense.bias - dense.running_mean) * scale + dense.norm_bias);
-    return;
-  }
-  weight.copy_(dense.weight);
-  bias.copy_(dense.bias);
-  if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
-  if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
-}
-
-at::Tensor InferenceNet::Layer::operator()(const at::Tensor& x) const {
-  return NormaliseRows(norm, at::linear(x, weight, bias), norm_weight, norm_bias);
-}
-
 InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& config, Device& device)
-    : config_(spec.layers),
-      batch_size_(config.batch_size),
+    : head_(spec.layers.head),
+      batch_size_(StatesPerBatch(spec, config)),
       threads_(static_cast<int>(*config.threads)),
       device_(device.torch()),
-      one_hot_(spec.input, WeightType(config), device_),
+      actions_(EncodedActions(spec, device_)),
+      copy_(MakeNetworkCopy(spec, config, device_)),
       main_stream_(device.MainStream()),
       own_stream_(device.MakeStream()) {
-  const std::vector<LayerShape> shapes = LayerShapes(spec);
-  for (const LayerShape& shape : shapes) {
-    // The output layer is always in fp32: in bf16, estimates near 20 would be multiples of 1/8, and
-    // searches would rank states by chance.
-    const bool is_output = &shape == &shapes.back();
-    layers_.emplace_back(shape, is_output ? at::kFloat : WeightType(config), device_);
-  }
   if (!device_.is_cpu()) loaded_.emplace(device_.type());
   CheckProducts(device, threads_);
-  const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.input.positions}};
+  const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.state_positions()}};
   slots_ = device.MakeSlots(kNumSlots, {inputs}, {.pin_memory = true, .copy_stream = true});
   for (const auto& slot : slots_) {
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
   }
 }
 
-void InferenceNet::Load(const ResNetFC& net) {
+void InferenceNet::Load(const Network& net) {
   const std::unique_ptr<StreamScope> scope = main_stream_->Enter();
   const c10::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*net.layers()[i]);
+  copy_->Load(net);
   if (loaded_) loaded_->record(CurrentStream(device_));
 }
 
 at::Tensor InferenceNet::Forward(const at::Tensor& bytes) const {
   const c10::InferenceMode inference;
   if (loaded_) loaded_->block(CurrentStream(device_));
-  const at::Tensor hidden =
-      ResNetHidden(config_, one_hot_(bytes),
-                   [this](std::size_t i, const at::Tensor& x) { return layers_[i](x); });
-  return layers_.back()(hidden.to(at::kFloat));
+  if (!actions_.defined()) return copy_->Forward(bytes);
+  return copy_->Forward(PairWithActions(bytes)).view({bytes.size(0), actions_.size(0)});
 }
 
-StateDict InferenceNet::State() const {
-  StateDict state;
-  for (const Layer& layer : layers_) {
-    state.emplace_back(layer.name + ".weight", layer.weight);
-    state.emplace_back(layer.name + ".bias", layer.bias);
-    if (layer.norm_weight.defined()) {
-      state.emplace_back(layer.name + ".norm_weight", layer.norm_weight);
-    }
-    if (layer.norm_bias.defined()) state.emplace_back(layer.name + ".norm_bias", layer.norm_bias);
+// Maps n states to n * actions rows: the first state with each action, then the second, and so on.
+at::Tensor InferenceNet::PairWithActions(const at::Tensor& bytes) const {
+  const std::int64_t states = bytes.size(0);
+  const std::int64_t actions = actions_.size(0);
+  return at::cat({bytes.unsqueeze(1).expand({states, actions, bytes.size(1)}),
+                  actions_.unsqueeze(0).expand({states, actions, actions_.size(1)})},
+                 2)
+      .view({states * actions, bytes.size(1) + actions_.size(1)});
+}
+
+InferenceNet::Reduce InferenceNet::ToEstimates(Head head) {
+  switch (head) {
+    case Head::kV:
+    case Head::kQ:
+    case Head::kQIn:
+      return [](const at::Tensor& outputs) { return outputs.amin(1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) { return outputs.select(1, 0); };
+    case Head::kPolicy:
+      break;
   }
-  return state;
+  throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
+}
+
+InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
+  switch (head) {
+    case Head::kQ:
+    case Head::kQIn:
+      return [](const at::Tensor& outputs) { return outputs; };
+    case Head::kPolicy:
+      return [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); };
+    case Head::kVp:
+      return [](const at::Tensor& outputs) {
+        return -at::log_softmax(outputs.narrow(1, 1, outputs.size(1) - 1), 1);
+      };
+    case Head::kV:
+      break;
+  }
+  throw Error("a V net gives no values of actions; this is a bug in Tandem");
 }
 
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    throw Error("a policy estimates no cost-to-go; this is a bug in Tandem");
-  }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs.amin(1); });
+  EvaluateAll(inputs, values, ToEstimates(head_));
 }
 
 void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
-  if (config_.head == Head::kPolicy) {
-    EvaluateAll(inputs, values,
-                [](const at::Tensor& outputs) { return -at::log_softmax(outputs, 1); });
-    return;
-  }
-  EvaluateAll(inputs, values, [](const at::Tensor& outputs) { return outputs; });
+  EvaluateAll(inputs, values, ToActionValues(head_));
+}
+
+at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) const {
+  const c10::InferenceMode inference;
+  return ToEstimates(head_)(Forward(bytes)).contiguous();
 }
 
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {

@@ -8,19 +8,22 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "config/config.h"
 #include "nn/device.h"
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
 /// InferenceNet is a copy of a network that evaluates rows on its own stream, so that it runs in
-/// parallel with training. Batch normalisation is folded into the linear layers, and the weights
-/// may be in bf16 (`inference.precision`).
+/// parallel with training. The NetworkCopy of the network's kind does the arithmetic, in bf16 if
+/// `inference.precision` says so.
+///
+/// If the network takes an action as input (head q_in), each state is evaluated with every action,
+/// so that callers see the outputs of a Q net. inference.batch_size then counts pairs of a state
+/// and an action.
 ///
 /// The weights stay at the same address, and Load rewrites them. No thread may evaluate while
 /// another thread is in Load; the modes copy weights only between fills. On a GPU no thread waits:
@@ -36,43 +39,39 @@ class InferenceNet final : public QEvaluator {
 
   /// Copies the weights of `net`, which must have the same spec, on the device's main stream. On a
   /// GPU, returns at once.
-  void Load(const ResNetFC& net);
+  void Load(const Network& net);
 
   /// Writes the estimate of each row to `values`; with a Q net, the least of its action values.
   /// Throws Error for a policy, which has no estimates.
   void Evaluate(ConstRows inputs, std::span<float> values) override;
 
-  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy.
-  /// Requires a Q net or a policy.
+  /// Writes the action values of each row: Q values, or the negative log probabilities of a policy
+  /// or of head vp. Requires one of these heads.
   void EvaluateActions(ConstRows inputs, std::span<float> values) override;
 
-  /// Maps bytes (n, positions) on the device to floats (n, outputs), on the calling thread's
-  /// current stream.
+  /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
+  /// calling thread's current stream. Requires a head that estimates costs.
+  at::Tensor Estimates(const at::Tensor& bytes) const;
+
+  /// Maps bytes (n, positions of a state) on the device to floats (n, outputs), on the calling
+  /// thread's current stream. With head q_in, the outputs are those of all actions.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
-  StateDict State() const;
+  StateDict State() const { return copy_->State(); }
 
   /// The number of rows that Evaluate and EvaluateActions have evaluated so far. May be called from
   /// any thread.
   std::int64_t num_rows() const { return num_rows_.load(std::memory_order_relaxed); }
 
  private:
-  struct Layer {
-    Layer(const LayerShape& shape, at::ScalarType type, c10::Device device);
-    void Load(const Dense& dense);
-    at::Tensor operator()(const at::Tensor& x) const;
-
-    std::string name;
-    Norm norm;
-    at::Tensor weight, bias;
-    at::Tensor norm_weight, norm_bias;  // as those of Dense; undefined if the norm can be folded
-  };
-
   // Maps the network's outputs (n, outputs) to the m values of each row that the caller gets (n,
   // m).
   using Reduce = at::Tensor (*)(const at::Tensor& outputs);
 
+  at::Tensor PairWithActions(const at::Tensor& bytes) const;
+  static Reduce ToEstimates(Head head);
+  static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;
@@ -81,12 +80,12 @@ class InferenceNet final : public QEvaluator {
   // compiles and keeps kernels for each shape that it meets, so there should be few shapes.
   std::int64_t PaddedRows(std::size_t rows) const;
 
-  const NetworkConfig config_;
+  const Head head_;
   const std::int64_t batch_size_;
   const int threads_;
   const c10::Device device_;
-  OneHot one_hot_;
-  std::vector<Layer> layers_;
+  const at::Tensor actions_;  // (number of actions, positions of one); undefined without head q_in
+  const std::unique_ptr<NetworkCopy> copy_;
   std::optional<c10::Event> loaded_;     // recorded by Load; unset on a CPU, which has no streams
   std::unique_ptr<Stream> main_stream_;  // for Load
   std::unique_ptr<Stream> own_stream_;   // for evaluations

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 
 namespace tandem {
 
@@ -72,10 +72,10 @@ class Optimizer {
 /// magnitude.
 at::Tensor Orthogonalised(const at::Tensor& matrix);
 
-/// SchedulePoint is a point of a run, as the learning-rate schedules see it.
+/// SchedulePoint is a point of a run, or of a phase of it, as the learning-rate schedules see it.
 struct SchedulePoint {
-  std::int64_t iteration = 0;  ///< counts over the whole run
-  std::int64_t update = 0;     ///< counts over the whole run
+  std::int64_t iteration = 0;  ///< counts from the start of the run or phase
+  std::int64_t update = 0;     ///< counts from the start of the run or phase
   double done = 0;  ///< completed share: 0 at the first iteration, 1 at the last (UpdatePlan::Done)
 };
 

@@ -1,10 +1,8 @@
 #include "nn/resnet_fc.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/ops/batch_norm.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/eye.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/linear.h>
@@ -14,28 +12,12 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
-#include "base/random.h"
+#include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
 
 namespace tandem {
-
-OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
-    : features_(std::int64_t{layout.positions} * layout.depth),
-      rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}
-
-at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
-  // On a CPU, gathering rows of a small table is five times as fast as comparing with 0..depth-1.
-  return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
-}
-
-NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
-  return {.input = domain.input,
-          .layers = config,
-          .outputs = config.head == Head::kV ? 1 : domain.num_actions()};
-}
 
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
   const NetworkConfig& config = spec.layers;
@@ -127,8 +109,9 @@ Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
   }
 }
 
-at::Tensor Dense::operator()(const at::Tensor& x) {
-  const at::Tensor y = at::linear(x, weight, bias);
+at::Tensor Dense::operator()(const at::Tensor& x) { return Normalise(at::linear(x, weight, bias)); }
+
+at::Tensor Dense::Normalise(const at::Tensor& y) {
   if (norm != Norm::kBatch) return NormaliseRows(norm, y, norm_weight, norm_bias);
   return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
                         kMomentum, kEpsilon, /*cudnn_enabled=*/true);
@@ -160,46 +143,57 @@ at::Tensor Activate(Activation activation, const at::Tensor& x) {
   return x;
 }
 
-ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : spec_(spec) {
-  Random random(seed, Purpose::kInitialWeights);
-  at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(random.Next());
-  const c10::NoGradGuard no_grad;
+ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) {
+  at::Generator generator = InitialWeights(seed);
   for (const LayerShape& shape : LayerShapes(spec)) {
     Dense& dense =
         *layers_.emplace_back(register_module(shape.name, std::make_shared<Dense>(shape)));
-    const double bound = 1.0 / std::sqrt(static_cast<double>(shape.in));
-    dense.weight.uniform_(-bound, bound, generator);
-    dense.bias.uniform_(-bound, bound, generator);
+    DrawWeights(dense.weight, dense.bias, shape.in, generator);
   }
 }
 
 at::Tensor ResNetFC::Forward(const at::Tensor& features) {
-  const auto layer = [this](std::size_t i, const at::Tensor& x) { return (*layers_[i])(x); };
-  const at::Tensor hidden = ResNetHidden(spec_.layers, features, layer);
-  const ScopedAutocast full_precision(features.device().type(), /*enabled=*/false);
+  return ForwardFrom(features, *layers_.front());
+}
+
+// Autocast knows nothing of sums of rows, so their type is changed here.
+at::Tensor ResNetFC::ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) {
+  Dense& first = *layers_.front();
+  const c10::DeviceType device = bytes.device().type();
+  const at::ScalarType type = at::autocast::is_autocast_enabled(device)
+                                  ? at::autocast::get_autocast_dtype(device)
+                                  : first.weight.scalar_type();
+  return ForwardFrom(bytes, [&](const at::Tensor& x) {
+    const at::Tensor y = gathered(x, first.weight.t().contiguous()) + first.bias;
+    return first.Normalise(y.to(type));
+  });
+}
+
+template <class First>
+at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
+  const auto layer = [&](std::size_t i, const at::Tensor& x) {
+    return i == 0 ? first_layer(x) : (*layers_[i])(x);
+  };
+  const at::Tensor hidden = ResNetHidden(spec().layers, input, layer);
+  const ScopedAutocast full_precision(input.device().type(), /*enabled=*/false);
   return layer(layers_.size() - 1, hidden.to(layers_.back()->weight.scalar_type()));
 }
 
-std::int64_t ResNetFC::NumParameters() const {
-  std::int64_t count = 0;
-  for (const at::Tensor& parameter : parameters()) count += parameter.numel();
-  return count;
+NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
+  return {.parameters = tandem::NumParameters(spec),
+          .activations = NumActivations(spec),
+          .activations_at_once = NumActivationsAtOnce(spec),
+          .evaluation_flop = EvaluationFlop(spec),
+          .training_flop = TrainingFlop(spec),
+          .first_layer_flop = 2 * Weights(LayerShapes(spec).front())};
 }
 
-StateDict StateDictOf(const torch::nn::Module& module) {
-  StateDict state;
-  for (const auto& item : module.named_parameters(/*recurse=*/false)) {
-    state.emplace_back(item.key(), item.value());
-  }
-  for (const auto& item : module.named_buffers(/*recurse=*/false)) {
-    state.emplace_back(item.key(), item.value());
-  }
-  for (const auto& child : module.named_children()) {
-    for (auto& [name, tensor] : StateDictOf(*child.value())) {
-      state.emplace_back(child.key() + "." + name, tensor);
-    }
-  }
-  return state;
-}
+TANDEM_REGISTER_NETWORK(resnet_fc, {.make =
+                                        [](const NetworkSpec& spec, std::uint64_t seed) {
+                                          return std::make_unique<ResNetFC>(spec, seed);
+                                        },
+                                    .cost = &ResNetFC::CostOf,
+                                    .refusal = nullptr,
+                                    .make_copy = &MakeResNetFCCopy});
 
 }  // namespace tandem

@@ -1,47 +1,18 @@
-// The network: its shape, its layers, and the encoding of its input.
+// The network of fully connected residual blocks: its layers and their costs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
 #include <torch/nn/module.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "config/config.h"
-#include "tandem/domain.h"
+#include "nn/network.h"
 
 namespace tandem {
-
-/// OneHot encodes each byte of a row as `depth` features, one of which is 1.
-class OneHot {
- public:
-  OneHot(InputLayout layout, at::ScalarType type, c10::Device device);
-
-  /// Maps (n, positions) uint8, each value below depth, to (n, positions * depth) of the type given
-  /// at construction. A value v at position p sets feature depth * p + v to 1.
-  at::Tensor operator()(const at::Tensor& bytes) const;
-
- private:
-  std::int64_t features_;
-  at::Tensor rows_;  // (depth, depth); row v is the encoding of v
-};
-
-/// NetworkSpec is the shape of a network.
-struct NetworkSpec {
-  InputLayout input;
-  NetworkConfig layers;
-  std::int64_t outputs = 1;
-
-  std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
-};
-
-/// The shape of the network that `config` describes, for puzzle `domain`. Every network is a
-/// ResNetFC; another architecture would be chosen here.
-NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 
 /// LayerShape is the name and size of a linear layer, and its normalisation.
 struct LayerShape {
@@ -82,6 +53,9 @@ class Dense final : public torch::nn::Module {
   /// (n, in) -> (n, out)
   at::Tensor operator()(const at::Tensor& x);
 
+  /// Normalises (n, out), the result of the linear layer.
+  at::Tensor Normalise(const at::Tensor& y);
+
   at::Tensor weight, bias;               ///< (out, in) and (out)
   at::Tensor norm_weight, norm_bias;     ///< (out), undefined without; RMSNorm has no norm_bias
   at::Tensor running_mean, running_var;  ///< (out), defined for batch normalisation only
@@ -105,7 +79,7 @@ class Dense final : public torch::nn::Module {
 ///
 /// Every layer except input and output is normalised as `norm` says. With stem_width 5000, width
 /// 1000 and 4 blocks it is the network of DeepCubeA (Agostinelli et al., 2019).
-class ResNetFC final : public torch::nn::Module {
+class ResNetFC final : public Network {
  public:
   /// Draws the initial weights as PyTorch's nn.Linear does: uniform between -1/sqrt(in) and
   /// 1/sqrt(in). They depend on `seed` only, and are the same on every device.
@@ -114,16 +88,19 @@ class ResNetFC final : public torch::nn::Module {
   /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
   /// the output layer still runs in the precision of its weights: in bf16, outputs near 20 would be
   /// multiples of 1/8.
-  at::Tensor Forward(const at::Tensor& features);
+  at::Tensor Forward(const at::Tensor& features) override;
+  at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered) override;
 
   /// The layers, in the order of LayerShapes.
   const std::vector<std::shared_ptr<Dense>>& layers() const { return layers_; }
 
-  const NetworkSpec& spec() const { return spec_; }
-  std::int64_t NumParameters() const;
+  static NetworkCost CostOf(const NetworkSpec& spec);
 
  private:
-  NetworkSpec spec_;
+  // `first_layer(input)` applies the first layer.
+  template <class First>
+  at::Tensor ForwardFrom(const at::Tensor& input, First&& first_layer);
+
   std::vector<std::shared_ptr<Dense>> layers_;
 };
 
@@ -151,10 +128,5 @@ at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& 
   }
   return x;
 }
-
-/// StateDict is a list of names and tensors in the order of Python's state_dict: parameters, then
-/// buffers, then children.
-using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
-StateDict StateDictOf(const torch::nn::Module& module);
 
 }  // namespace tandem

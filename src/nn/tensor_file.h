@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 
 namespace tandem {
 

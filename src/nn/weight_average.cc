@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-std::vector<at::Tensor> TensorsOf(const ResNetFC& net) {
+std::vector<at::Tensor> TensorsOf(const Network& net) {
   std::vector<at::Tensor> tensors;
   for (const auto& [name, tensor] : StateDictOf(net)) tensors.push_back(tensor.detach());
   return tensors;
@@ -17,20 +17,20 @@ std::vector<at::Tensor> TensorsOf(const ResNetFC& net) {
 
 }  // namespace
 
-WeightAverage::WeightAverage(const ResNetFC& net, double decay)
-    : net_(net.spec(), /*seed=*/0), decay_(decay) {
+WeightAverage::WeightAverage(const Network& net, double decay)
+    : net_(MakeNetwork(net.spec(), /*seed=*/0)), decay_(decay) {
   const c10::NoGradGuard no_grad;
-  net_.to(net.layers().front()->weight.device());
+  net_->to(net.parameters().front().device());
   const std::vector<at::Tensor> from = TensorsOf(net);
-  const std::vector<at::Tensor> into = TensorsOf(net_);
+  const std::vector<at::Tensor> into = TensorsOf(*net_);
   for (std::size_t i = 0; i < from.size(); ++i) into[i].copy_(from[i]);
 }
 
-void WeightAverage::Add(const ResNetFC& net, std::int64_t iteration) {
+void WeightAverage::Add(const Network& net, std::int64_t iteration) {
   const c10::NoGradGuard no_grad;
   const auto n = static_cast<double>(iteration);
   const double decay = std::min(decay_, (1 + n) / (10 + n));
-  at::_foreach_lerp_(TensorsOf(net_), TensorsOf(net), 1 - decay);
+  at::_foreach_lerp_(TensorsOf(*net_), TensorsOf(net), 1 - decay);
 }
 
 }  // namespace tandem

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 
 namespace tandem {
 
@@ -14,19 +15,19 @@ namespace tandem {
 class WeightAverage {
  public:
   /// Starts with the weights of `net`. `decay` is at least 0 and less than 1.
-  WeightAverage(const ResNetFC& net, double decay);
+  WeightAverage(const Network& net, double decay);
 
   /// Adds the weights that `net` has after iteration `iteration`, which counts from 0 over the
   /// whole run: average = d * average + (1 - d) * weights. d is the smaller of `decay` and (1 +
   /// iteration) / (10 + iteration), so that the initial weights are forgotten soon; this is what
   /// TensorFlow's ExponentialMovingAverage does.
-  void Add(const ResNetFC& net, std::int64_t iteration);
+  void Add(const Network& net, std::int64_t iteration);
 
   /// The network with the averaged weights.
-  const ResNetFC& net() const { return net_; }
+  const Network& net() const { return *net_; }
 
  private:
-  ResNetFC net_;
+  std::unique_ptr<Network> net_;
   double decay_;
 };
 

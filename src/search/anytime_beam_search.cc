@@ -1,11 +1,13 @@
 #include "search/anytime_beam_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "search/beam_search.h"
+#include "base/text.h"
 #include "search/expander.h"
 
 namespace tandem {
@@ -54,33 +56,32 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double
   return in_time < static_cast<double>(wanted) ? static_cast<std::int64_t>(in_time) : wanted;
 }
 
-AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, Config config,
+AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                                      QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
-    : domain_(domain),
-      network_(network),
-      config_(std::move(config)),
-      q_net_(q_net),
-      ball_(std::move(ball)) {}
+    : spec_(domain.spec()),
+      config_(config.search),
+      beam_(domain, network, config, q_net, std::move(ball)) {}
 
-void AnytimeBeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
+void AnytimeBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const Stopwatch watch;
-    SearchResult result = SolveOne(starts[i], stop);
+    SearchResult result = SolveOne(starts.states[i], starts.AtMost(i, config_.at_most), stop);
     result.seconds = watch.Seconds();
     done(i, std::move(result));
   }
 }
 
-SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start,
+SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, float at_most,
                                          const StopSignal& stop) {
   const Stopwatch watch;
-  const std::int64_t widest = config_.search.beam_width;
-  Config config = config_;
-  config.search.beam_width = std::min(kFirstWidth, widest);
+  const std::int64_t widest = config_.beam_width;
+  BeamSearch::Limits limits{.width = std::min(kFirstWidth, widest),
+                            .max_length = config_.max_length,
+                            .max_seconds = config_.max_seconds,
+                            .at_most = at_most};
   SearchResult all;
   for (;;) {
-    BeamSearch search(domain_, network_, config, q_net_, ball_);
-    SearchResult next = search.Solve(start, stop);
+    SearchResult next = beam_.SolveWithin(limits, start, stop);
     const double seconds = next.seconds;
     const bool out_of_time = next.ended == Ended::kTimeLimit;
     Merge(std::move(next), all);
@@ -88,21 +89,28 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start,
 
     if (all.solved) {
       all.ended = Ended::kSolved;
-      config.search.max_length =
-          std::min(config_.search.max_length, LengthBelow(all.cost, domain_.spec()));
-      if (config.search.max_length <= 0) return all;
+      limits.max_length = std::min(config_.max_length, LengthBelow(all.cost, spec_));
+      if (limits.max_length <= 0) return all;
     }
-    const std::int64_t width = config.search.beam_width;
-    if (width >= widest) return all;
-    const double remaining = config_.search.max_seconds - watch.Seconds();
-    const std::optional<std::int64_t> wider = NextWidth(width, seconds, remaining, widest);
+    if (limits.width >= widest) return all;
+    const double remaining = config_.max_seconds - watch.Seconds();
+    const std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
     if (!wider) {
       all.ended = Ended::kTimeLimit;
       return all;
     }
-    config.search.beam_width = *wider;
-    config.search.max_seconds = remaining;
+    limits.width = *wider;
+    limits.max_seconds = remaining;
   }
+}
+
+std::string AnytimeBeamSearch::Describe() const {
+  return fmt::format("anytime {} within {}", beam_.Describe(), HumanSeconds(config_.max_seconds));
+}
+
+std::string AnytimeBeamSearch::Failure(const SearchResult& result) const {
+  if (result.ended != Ended::kTimeLimit) return beam_.Failure(result);
+  return NotInTime(config_) + "; raise search.max_seconds";
 }
 
 }  // namespace tandem

@@ -5,9 +5,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "config/config.h"
 #include "search/ball.h"
+#include "search/beam_search.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -38,19 +41,21 @@ class AnytimeBeamSearch final : public Search {
  public:
   /// Follows config.search, whose max_seconds must be above 0. The other parameters are those of
   /// BeamSearch.
-  AnytimeBeamSearch(const Domain& domain, Evaluator& network, Config config,
+  AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                     QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return beam_.MainKey(); }
+  std::string Failure(const SearchResult& result) const override;
 
  private:
-  SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
+  SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
 
-  const Domain& domain_;
-  Evaluator& network_;
-  const Config config_;
-  QEvaluator* const q_net_;
-  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const DomainSpec& spec_;
+  const SearchConfig config_;
+  BeamSearch beam_;
 };
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -29,13 +30,32 @@ void ForEach(std::size_t size, const Work& work) {
   });
 }
 
+// A search that is this close to greedy gains little from a lower weight.
+constexpr double kLowWeight = 0.1;
+
+std::string LowerWeight(const SearchConfig& config) {
+  if (config.weight <= kLowWeight) return "";
+  return fmt::format("lower search.weight ({:g}), or ", config.weight);
+}
+
+// Below this batch size, most of a step is the fixed cost of calling the network.
+constexpr std::int64_t kSmallBatch = 100;
+
+std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
+  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
+  return fmt::format(
+      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
+      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
+}
+
 }  // namespace
 
 AStarTree::AStarTree(const DomainSpec& spec, const SearchConfig& config,
-                     std::span<const std::uint8_t> start)
+                     std::span<const std::uint8_t> start, float at_most)
     : spec_(spec),
       config_(config),
       weight_(static_cast<float>(config.weight)),
+      bound_(at_most),
       nodes_(start.size()) {
   nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
 }
@@ -72,7 +92,12 @@ void AStarTree::Pop() {
     popped_.push_back(node);
   }
   expanded_ += std::ssize(popped_);
-  if (popped_.empty()) ended_ = goal_ ? Ended::kSolved : Ended::kExhausted;
+  if (!popped_.empty()) return;
+  if (goal_) {
+    ended_ = Ended::kSolved;
+  } else {
+    ended_ = excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+  }
 }
 
 std::size_t AStarTree::CurrentBatch() const {
@@ -108,6 +133,10 @@ void AStarTree::AddChild(const Expander& step, std::size_t child, std::uint32_t 
                          Action action) {
   const float cost = nodes_[parent].cost + spec_.action_costs[action];
   if (goal_ && cost >= goal_->cost) return;
+  if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
+    excluded_ = true;
+    return;
+  }
   if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
     if (goal_ && cost + rest >= goal_->cost) return;
     goal_ = {.parent = parent, .rest = step.WayHome(child), .cost = cost + rest};
@@ -136,7 +165,8 @@ void AStarTree::LowerCost(std::uint32_t node, std::uint32_t parent, Action actio
   known.parent = parent & 0x7FFFFFFFU;
   nodes_.action(node) = action;
   if (node >= first_fresh_) return;  // SetEstimates will open it
-  if (weight_ == 0) return;          // the order does not depend on costs
+  // With weight 0 the order does not depend on costs, but an allowed cost does.
+  if (weight_ == 0 && !bound_.is_limited()) return;
   known.closed = 0;
   Open(node);
 }
@@ -198,18 +228,20 @@ AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
   }
 }
 
-void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
+void AStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   std::vector<Running> running;
   std::vector<std::uint32_t> to_estimate;
   for (std::size_t next = 0; next < starts.size() || !running.empty();) {
     const std::size_t old = running.size();
     to_estimate.clear();
     while (std::cmp_less(running.size(), config_.instances) && next < starts.size()) {
-      running.push_back({.number = next, .tree = MakeTree(starts[next])});
+      running.push_back(
+          {.number = next,
+           .tree = MakeTree(starts.states[next], starts.AtMost(next, config_.at_most))});
       if (!running.back().tree->ended()) to_estimate.push_back(static_cast<std::uint32_t>(next));
       ++next;
     }
-    const std::span<const float> estimates = expander_.Estimate(starts, to_estimate, stop);
+    const std::span<const float> estimates = expander_.Estimate(starts.states, to_estimate, stop);
     for (std::size_t i = old, at = 0; i < running.size(); ++i) {
       if (!running[i].tree->ended()) running[i].tree->SetStartEstimate(estimates[at++]);
     }
@@ -221,9 +253,11 @@ void AStar::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done)
   }
 }
 
-std::unique_ptr<AStarTree> AStar::MakeTree(std::span<const std::uint8_t> start) const {
-  auto tree = std::make_unique<AStarTree>(domain_.spec(), config_, start);
-  if (ball_ != nullptr && ball_->CostOf(start)) {
+std::unique_ptr<AStarTree> AStar::MakeTree(std::span<const std::uint8_t> start,
+                                           float at_most) const {
+  auto tree = std::make_unique<AStarTree>(domain_.spec(), config_, start, at_most);
+  const std::optional<float> known = ball_ != nullptr ? ball_->CostOf(start) : std::nullopt;
+  if (known && !CostBound(at_most).Excludes(*known)) {
     tree->SetSolution(ball_->WayHome(start));
   } else if (IsGoal(domain_, start)) {
     tree->SetSolution({});
@@ -263,6 +297,42 @@ void AStar::Step(std::vector<Running>& running, const StopSignal& stop) {
     AStarTree& tree = *running[i].tree;
     tree.SetEstimates(estimates.subspan(running[i].first_fresh, tree.fresh().size()));
   });
+}
+
+std::string AStar::Describe() const { return fmt::format("A* with weight {:g}", config_.weight); }
+
+std::string AStar::Failure(const SearchResult& result) const {
+  switch (result.ended) {
+    case Ended::kNodeLimit:
+      return fmt::format(
+          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
+          WithThousands(config_.max_nodes), LowerWeight(config_));
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + "; " + ToEndInTime(config_, result);
+    case Ended::kCostLimit:
+      return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+    case Ended::kSolved:
+    case Ended::kLengthLimit:
+    case Ended::kExhausted:
+      break;
+  }
+  return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
+                     WithThousands(result.stored));
+}
+
+std::string AStarMemory(const SearchConfig& config, const DomainSpec& spec) {
+  std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", config.weight,
+                                 WithThousands(config.batch));
+  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
+  if (config.max_nodes == 0) {
+    constexpr std::size_t kMany = 1'000'000;
+    return text +
+           fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
+  }
+  const auto bytes =
+      static_cast<double>(AStarBytesFor(static_cast<std::size_t>(config.max_nodes), spec));
+  return text + fmt::format("; at most {} nodes, which take {}{}", WithThousands(config.max_nodes),
+                            HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
 }
 
 std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec) {

@@ -6,11 +6,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/stopwatch.h"
 #include "config/config.h"
 #include "search/ball.h"
+#include "search/cost_bound.h"
 #include "search/expander.h"
 #include "search/node_table.h"
 #include "search/search.h"
@@ -24,9 +27,10 @@ namespace tandem {
 class AStarTree {
  public:
   /// Follows the keys weight, batch, max_nodes and max_seconds of `config`; the limits may be 0: no
-  /// limit. The time limit starts here. `spec` and `config` must outlive this.
-  AStarTree(const DomainSpec& spec, const SearchConfig& config,
-            std::span<const std::uint8_t> start);
+  /// limit. The time limit starts here. It looks for solutions that cost at most `at_most` (0: no
+  /// limit). `spec` and `config` must outlive this.
+  AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
+            float at_most = 0);
 
   /// Ends the search before its first step, with a known cheapest solution.
   void SetSolution(std::vector<Action> actions);
@@ -83,6 +87,7 @@ class AStarTree {
   const DomainSpec& spec_;
   const SearchConfig& config_;
   const float weight_;
+  const CostBound bound_;
   const Stopwatch watch_;
 
   NodeTable nodes_;
@@ -90,6 +95,7 @@ class AStarTree {
   std::optional<Goal> goal_;   // the cheapest found; states of known cost are not in nodes_
   std::uint32_t nearest_ = 0;  // the node with the least estimate
   bool full_ = false;          // a state was dropped because of max_nodes
+  bool excluded_ = false;      // a state was dropped because of bound_
   std::optional<Ended> ended_;
   std::int64_t generated_ = 0;
   std::int64_t expanded_ = 0;
@@ -135,7 +141,11 @@ class AStar final : public Search {
         std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Puzzles start in the order of `starts` and finish in any order.
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return "search.weight"; }
+  std::string Failure(const SearchResult& result) const override;
 
  private:
   struct Running {
@@ -145,7 +155,7 @@ class AStar final : public Search {
     std::size_t first_fresh = 0;  // of the tree, in fresh_
   };
 
-  std::unique_ptr<AStarTree> MakeTree(std::span<const std::uint8_t> start) const;
+  std::unique_ptr<AStarTree> MakeTree(std::span<const std::uint8_t> start, float at_most) const;
   void Step(std::vector<Running>& running, const StopSignal& stop);
 
   const Domain& domain_;
@@ -157,6 +167,9 @@ class AStar final : public Search {
   std::vector<std::uint8_t> states_;
   std::vector<std::uint32_t> fresh_;
 };
+
+/// Says how much memory the node limit of `config` takes, because memory grows with the nodes.
+std::string AStarMemory(const SearchConfig& config, const DomainSpec& spec);
 
 /// An upper bound on the memory, in bytes, of one puzzle's search with `nodes` nodes, provided that
 /// no state is opened twice: each time that a state is opened again can take 12 more bytes.

@@ -1,5 +1,7 @@
 #include "search/beam_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,73 +11,119 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "base/text.h"
 
 namespace tandem {
+namespace {
+
+// Look-ups in the tables of hashes miss the cache. Prefetching this many children ahead hides the
+// latency.
+constexpr std::ptrdiff_t kPrefetchDistance = 16;
+
+// Distinguishes the states of the inverse position's beam among the kept ones.
+constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
+
+}  // namespace
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
                        QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      width_(static_cast<std::size_t>(config.search.beam_width)),
-      q_net_(q_net),
-      is_policy_(q_net != nullptr && config.network.head == Head::kPolicy),
+      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
+      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
+      added_policy_(config.network.head == Head::kVp && config.search.policy_weight > 0 ? q_net
+                                                                                        : nullptr),
       ball_(std::move(ball)),
+      inverse_(MakeInverseFrame(domain, config.search)),
+      meets_(config.search.method == SearchMethod::kBidirectionalBeam),
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
+      bound_(0),
       expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
 
-void BeamSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
+void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Stopwatch watch;
-    SearchResult result = SolveOne(starts[i], stop);
-    result.seconds = watch.Seconds();
-    done(i, std::move(result));
+    const Limits limits{.width = config_.beam_width,
+                        .max_length = config_.max_length,
+                        .max_seconds = config_.max_seconds,
+                        .at_most = starts.AtMost(i, config_.at_most)};
+    done(i, SolveWithin(limits, starts.states[i], stop));
   }
 }
 
-SearchResult BeamSearch::SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop) {
+SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
+                                     const StopSignal& stop) {
   const Stopwatch watch;
-  steps_.clear();
-  kept_.clear();
-  nearest_.reset();
-  frontier_.assign(start.begin(), start.end());
-  costs_ = {0};
-  surprisals_ = {0};
-  least_cost_ = 0;
-  kept_.insert(HashState(start));
+  limits_ = limits;
+  bound_ = CostBound(limits.at_most);
+  Begin(start);
 
   SearchResult result;
-  result.solved = IsGoal(domain_, start);
-  if (ball_ != nullptr && ball_->CostOf(start)) {
-    std::vector<Action> way = ball_->WayHome(start);
-    result.solved = std::cmp_less_equal(way.size(), config_.max_length);
-    if (result.solved) result.actions = std::move(way);
-  }
-  while (!result.solved) {
+  std::optional<std::vector<Action>> solution = KnownSolution(start);
+  while (!solution) {
     if (stop.Reached()) throw Stopped();
     const std::optional<Ended> limit = LimitReached(watch.Seconds());
     if (limit) {
       result.ended = *limit;
       break;
     }
-    expander_.Expand(frontier());
+    expander_.ExpandHashes(frontier());
     result.nodes += static_cast<std::int64_t>(expander_.size());
     result.expanded += static_cast<std::int64_t>(frontier().size());
-    if (std::optional<std::vector<Action>> solution = CheapestSolution()) {
-      result.solved = true;
-      result.actions = std::move(*solution);
-    } else {
-      Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
-    }
+    solution = CheapestSolution();
+    if (solution) break;
+    Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
+    if (meets_) solution = SolutionByMeeting(start);
   }
+  result.solved = solution.has_value();
+  if (solution) result.actions = std::move(*solution);
   FinishResult(result);
+  result.seconds = watch.Seconds();
   return result;
 }
 
+// A position may be its own inverse. If the beams meet, both are needed nevertheless.
+void BeamSearch::Begin(std::span<const std::uint8_t> start) {
+  steps_.clear();
+  kept_.clear();
+  nearest_.reset();
+  excluded_ = false;
+  frontier_.assign(start.begin(), start.end());
+  costs_ = {0};
+  surprisals_ = {0};
+  frames_.clear();
+  least_cost_ = 0;
+  kept_.insert(HashState(start));
+  if (!inverse_) return;
+  const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
+  if (!inverse || !kept_.insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0)).second) return;
+  frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
+  costs_.push_back(0);
+  surprisals_.push_back(0);
+  frames_ = {Frame::kPosition, Frame::kInverse};
+  if (!meets_) return;
+  meeting_.Clear();
+  positions_.assign(start.begin(), start.end());
+  positions_.resize(2 * start.size());
+  domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
+  NotePositions();
+}
+
+// The solution of a start that is a goal or in the ball.
+std::optional<std::vector<Action>> BeamSearch::KnownSolution(
+    std::span<const std::uint8_t> start) const {
+  if (IsGoal(domain_, start)) return std::vector<Action>();
+  const std::optional<float> cost = ball_ != nullptr ? ball_->CostOf(start) : std::nullopt;
+  if (!cost || bound_.Excludes(*cost)) return std::nullopt;
+  std::vector<Action> way = ball_->WayHome(start);
+  if (std::cmp_greater(way.size(), limits_.max_length)) return std::nullopt;
+  return way;
+}
+
 std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
-  if (frontier_.empty()) return Ended::kExhausted;
-  if (std::cmp_greater_equal(steps_.size(), config_.max_length)) return Ended::kLengthLimit;
-  if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
+  if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+  if (std::cmp_greater_equal(steps_.size(), limits_.max_length)) return Ended::kLengthLimit;
+  if (limits_.max_seconds > 0 && seconds >= limits_.max_seconds) return Ended::kTimeLimit;
   return std::nullopt;
 }
 
@@ -93,20 +141,29 @@ std::optional<std::vector<Action>> BeamSearch::CheapestSolution() const {
   for (std::size_t i = 0; i < expander_.size(); ++i) {
     const float rest = expander_.KnownCost(i);
     if (std::isinf(rest) || CostTo(i) + rest >= least) continue;
+    if (bound_.Excludes(CostTo(i) + rest)) continue;
     const std::size_t length = steps_.size() + 1 + (rest > 0 ? expander_.WayHome(i).size() : 0);
-    if (std::cmp_greater(length, config_.max_length)) continue;
+    if (std::cmp_greater(length, limits_.max_length)) continue;
     cheapest = i;
     least = CostTo(i) + rest;
   }
   if (!cheapest) return std::nullopt;
   std::vector<Action> actions = PathTo(steps_.size(), StepTo(*cheapest));
   std::ranges::copy(expander_.WayHome(*cheapest), std::back_inserter(actions));
-  return actions;
+  return InInverse(StepTo(*cheapest).parent) ? inverse_->Translate(actions) : actions;
 }
 
 float BeamSearch::CostTo(std::size_t child) const {
   const Step step = StepTo(child);
   return costs_[step.parent] + domain_.spec().action_costs[step.action];
+}
+
+// Whether every solution through a child costs too much.
+bool BeamSearch::IsExcluded(std::size_t child) {
+  if (!bound_.is_limited()) return false;
+  if (!bound_.Excludes(CostTo(child) + expander_.LeastCostToGo(child))) return false;
+  excluded_ = true;
+  return true;
 }
 
 // The children whose states were not kept before, in ascending order. Of equal children only the
@@ -119,58 +176,95 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   }
   seen_.clear();
   seen_.reserve(order.size());
-  std::erase_if(order, [&](std::uint32_t child) {
-    const std::uint64_t hash = expander_.hashes()[child];
-    return expander_.unchanged()[child] != 0 || kept_.contains(hash) || !seen_.insert(hash).second;
-  });
-  if (costs_differ_) std::ranges::sort(order);
-  return order;
+  const std::span<const std::uint64_t> hashes = expander_.hashes();
+  std::vector<std::uint32_t> fresh;
+  fresh.reserve(order.size());
+  for (auto at = order.begin(); at != order.end(); ++at) {
+    if (order.end() - at > kPrefetchDistance) {
+      kept_.prefetch(hashes[at[kPrefetchDistance]]);
+      seen_.prefetch(hashes[at[kPrefetchDistance]]);
+    }
+    const std::uint32_t child = *at;
+    if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
+    const std::uint64_t key = KeyOf(child);
+    if (kept_.contains(key) || !seen_.insert(key).second) continue;
+    fresh.push_back(child);
+  }
+  if (costs_differ_) std::ranges::sort(fresh);
+  return fresh;
 }
 
-// The new children with the least sum of path cost and estimate.
+// The new children with the least sum of path cost and estimate and, with head vp, of the weighted
+// surprisal of the path. Their states are then in next_.
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
+  const auto width = static_cast<std::size_t>(limits_.width);
   std::vector<std::uint32_t> children = NewChildren();
-  if (children.size() <= width_) return children;
-  const std::span<const float> values = expander_.Estimate(expander_.children(), children, stop);
+  std::vector<float> surprisals;  // of the step to each child, by the added policy
+  if (added_policy_ != nullptr) {
+    const auto values = expander_.EstimateActions(*added_policy_, frontier(), stop);
+    surprisals.assign(values.begin(), values.end());  // Estimate overwrites them
+  }
+  if (children.size() <= width) {
+    if (added_policy_ != nullptr) NoteSurprisals(children, surprisals);
+    expander_.Build(children, next_);
+    return children;
+  }
+  const ConstRows states = expander_.Build(children, built_);
+  const std::span<const float> values = expander_.Estimate(states, stop);
   std::vector<Ranked> ranked(children.size());
   const float least_cost = LeastCost(domain_.spec());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) {
     const Step step = StepTo(children[i]);
     const float more = domain_.spec().action_costs[step.action] - least_cost;
-    ranked[i] = {values[i] + Excess(step.parent) + more, i};
+    float rank = values[i] + Excess(step.parent) + more;
+    if (added_policy_ != nullptr) {
+      const float surprisal = surprisals_[step.parent] + surprisals[children[i]];
+      rank += static_cast<float>(config_.policy_weight) * surprisal;
+    }
+    ranked[i] = {rank, i};
   }
-  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width_));
-  ranked.resize(width_);
+  std::ranges::nth_element(ranked, ranked.begin() + static_cast<std::ptrdiff_t>(width));
+  ranked.resize(width);
   std::ranges::sort(ranked, {}, &Ranked::second);
   std::vector<std::uint32_t> chosen;
+  chosen.reserve(width);
+  next_.clear();
   for (const auto& [rank, i] : ranked) {
     NoteEstimate(children[i], values[i]);
     chosen.push_back(children[i]);
+    next_.insert(next_.end(), states[i].begin(), states[i].end());
   }
+  if (added_policy_ != nullptr) NoteSurprisals(chosen, surprisals);
   return chosen;
 }
 
 // The new children with the least sum of path cost and Q value or, with a policy, with the most
-// probable paths.
+// probable paths. Their states are then in next_.
 std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
+  const auto width = static_cast<std::size_t>(limits_.width);
   const std::span<const float> values = expander_.EstimateActions(*q_net_, frontier(), stop);
   std::vector<Ranked> ranked(values.size());
-  for (std::uint32_t i = 0; i < ranked.size(); ++i) {
-    ranked[i] = {values[i] + Excess(StepTo(i).parent), i};
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  for (std::uint32_t i = 0, parent = 0; i < ranked.size(); ++parent) {
+    const float excess = Excess(parent);
+    for (std::size_t a = 0; a < num_actions; ++a, ++i) ranked[i] = {values[i] + excess, i};
   }
   // Take as many of the best children as are still needed, and repeat, since some of them are
   // duplicates.
   std::vector<std::uint32_t> chosen;
   auto best = ranked.begin();
-  while (chosen.size() < width_ && best != ranked.end()) {
-    const auto wanted = static_cast<std::ptrdiff_t>(width_ - chosen.size());
+  while (chosen.size() < width && best != ranked.end()) {
+    const auto wanted = static_cast<std::ptrdiff_t>(width - chosen.size());
     const auto end = best + std::min(wanted, ranked.end() - best);
     std::nth_element(best, end, ranked.end());
     std::sort(best, end);  // decides which of several equal children is kept
     for (; best != end; ++best) {
+      if (end - best > kPrefetchDistance) {
+        kept_.prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
+      }
       const std::uint32_t child = best->second;
-      if (expander_.unchanged()[child] != 0) continue;
-      if (!kept_.insert(expander_.hashes()[child]).second) continue;
+      if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
+      if (!kept_.insert(KeyOf(child)).second) continue;
       chosen.push_back(child);
       if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
@@ -178,10 +272,13 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
   }
   std::ranges::sort(chosen);
   if (is_policy_) NoteSurprisals(chosen, values);
+  expander_.Build(chosen, next_);
   return chosen;
 }
 
+// The moves of a partial path of the inverse position do nothing useful in the position itself.
 void BeamSearch::NoteEstimate(std::uint32_t child, float estimate) {
+  if (InInverse(StepTo(child).parent)) return;
   if (nearest_ && estimate >= nearest_->estimate) return;
   nearest_ = {.estimate = estimate, .depth = steps_.size(), .step = StepTo(child)};
 }
@@ -199,27 +296,74 @@ void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
   surprisals_ = std::move(surprisals);
 }
 
+// Makes the children, whose states are in next_, the frontier.
 void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
   std::vector<Step>& steps = steps_.emplace_back();
   steps.reserve(children.size());
-  frontier_.clear();
   std::vector<float> costs;
   costs.reserve(children.size());
+  std::vector<Frame> frames;
   for (const std::uint32_t child : children) {
-    steps.push_back(StepTo(child));
+    const Step& step = steps.emplace_back(StepTo(child));
     costs.push_back(CostTo(child));
-    const std::span<const std::uint8_t> state = expander_.children()[child];
-    frontier_.insert(frontier_.end(), state.begin(), state.end());
-    kept_.insert(expander_.hashes()[child]);
+    if (!frames_.empty()) frames.push_back(frames_[step.parent]);
+    kept_.insert(KeyOf(child));
   }
+  frontier_.swap(next_);
   costs_ = std::move(costs);
+  frames_ = std::move(frames);
   least_cost_ = costs_.empty() ? 0 : *std::ranges::min_element(costs_);
+  if (!meets_ || frames_.empty()) return;
+  const std::vector<std::uint8_t> before = std::move(positions_);
+  const auto state_size = static_cast<std::ptrdiff_t>(domain_.spec().state_size);
+  positions_.clear();
+  std::vector<Action> actions;
+  for (const Step step : steps_.back()) {
+    const auto from = before.begin() + state_size * static_cast<std::ptrdiff_t>(step.parent);
+    positions_.insert(positions_.end(), from, from + state_size);
+    actions.push_back(step.action);
+  }
+  domain_.Apply(Rows(positions_.data(), actions.size(), static_cast<std::size_t>(state_size)),
+                actions);
+  NotePositions();
 }
 
+// Adds the positions of the frontier to those among which the two beams may meet.
+void BeamSearch::NotePositions() {
+  const ConstRows positions(positions_.data(), frames_.size(), frontier().row_size());
+  const auto depth = static_cast<std::uint32_t>(steps_.size());
+  for (std::uint32_t i = 0; i < positions.size(); ++i) {
+    const auto side = InInverse(i) ? Meeting::Side::kGoal : Meeting::Side::kStart;
+    meeting_.Add(side, HashState(positions[i]), {.depth = depth, .index = i, .cost = costs_[i]});
+  }
+}
+
+// The solution through the cheapest position that both beams have reached.
+std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
+    std::span<const std::uint8_t> start) const {
+  const std::optional<Meeting::Pair>& pair = meeting_.cheapest();
+  if (frames_.empty() || !pair || bound_.Excludes(pair->cost())) return std::nullopt;
+  std::vector<Action> actions = PathTo(pair->from_start);
+  std::ranges::copy(inverse_->Translate(PathTo(pair->from_goal)), std::back_inserter(actions));
+  if (std::cmp_greater(actions.size(), limits_.max_length)) return std::nullopt;
+  // Only a collision of hashes can make the two positions differ.
+  std::vector<std::uint8_t> state(start.begin(), start.end());
+  for (const Action& action : actions) domain_.Apply(Rows(std::span(state)), {&action, 1});
+  if (!IsGoal(domain_, state)) return std::nullopt;
+  return actions;
+}
+
+// The key of a child in kept_. Beams that meet must not drop each other's states.
+std::uint64_t BeamSearch::KeyOf(std::size_t child) const {
+  const std::uint64_t hash = expander_.hashes()[child];
+  return meets_ && InInverse(StepTo(child).parent) ? hash ^ kOfInverse : hash;
+}
+
+// Divides 32-bit numbers, which takes half the time of dividing 64-bit ones.
 BeamSearch::Step BeamSearch::StepTo(std::size_t child) const {
-  const std::size_t num_actions = domain_.spec().num_actions();
-  return {.parent = static_cast<std::uint32_t>(child / num_actions),
-          .action = static_cast<Action>(child % num_actions)};
+  const auto index = static_cast<std::uint32_t>(child);
+  const auto num_actions = static_cast<std::uint32_t>(domain_.spec().num_actions());
+  return {.parent = index / num_actions, .action = static_cast<Action>(index % num_actions)};
 }
 
 // The actions to the state that `step` leads to from a state kept at `depth`.
@@ -233,12 +377,18 @@ std::vector<Action> BeamSearch::PathTo(std::size_t depth, Step step) const {
   return actions;
 }
 
+std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
+  if (end.depth == 0) return {};
+  return PathTo(end.depth - 1, steps_[end.depth - 1][end.index]);
+}
+
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
   const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
   result.bytes =
       static_cast<std::int64_t>(in_table + kept_.size() * sizeof(Step) + frontier_.size());
+  if (meets_) result.bytes += static_cast<std::int64_t>(meeting_.bytes() + positions_.size());
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
     result.ended = Ended::kSolved;
@@ -247,6 +397,35 @@ void BeamSearch::FinishResult(SearchResult& result) const {
                    .estimate = nearest_->estimate};
     result.best->cost = CostOf(domain_.spec(), result.best->actions);
   }
+}
+
+std::string BeamSearch::Describe() const {
+  return fmt::format("{}beam search with width {}{}", meets_ ? "bidirectional " : "",
+                     WithThousands(config_.beam_width),
+                     inverse_ && !meets_ ? " from the position and its inverse" : "");
+}
+
+std::string BeamSearch::Failure(const SearchResult& result) const {
+  switch (result.ended) {
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + "; lower search.beam_width, or raise search.max_seconds";
+    case Ended::kCostLimit:
+      return fmt::format(
+          "no solution found that costs at most {} with beam width {}; raise the limit or "
+          "search.beam_width",
+          AllowedCost(), config_.beam_width);
+    case Ended::kLengthLimit:
+      return fmt::format(
+          "no solution of at most {} moves found with beam width {}; raise search.max_length or "
+          "search.beam_width",
+          config_.max_length, config_.beam_width);
+    case Ended::kSolved:
+    case Ended::kNodeLimit:
+    case Ended::kExhausted:
+      break;
+  }
+  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
+                     config_.beam_width);
 }
 
 }  // namespace tandem

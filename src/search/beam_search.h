@@ -8,12 +8,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/config.h"
 #include "search/ball.h"
+#include "search/cost_bound.h"
 #include "search/expander.h"
+#include "search/inverse_frame.h"
+#include "search/meeting.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
@@ -39,19 +44,58 @@ namespace tandem {
 /// it also drops duplicates. A policy has no estimates, so a search without a solution reports no
 /// best path.
 ///
+/// With head vp, it ranks the children by cost and estimate. With search.policy_weight, it adds
+/// that weight times minus the log probability of the path, which takes one more evaluation per
+/// kept state. Policy-guided heuristic search combines the two as well (Orseau and Lelis, AAAI
+/// 2021).
+///
+/// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
+/// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
+///
+/// With search.inverse, the beam starts from the position and from its inverse (InverseFrame). The
+/// children of both compete for the same places. The first solution of either ends the search.
+///
+/// With search.method bidirectional_beam, it also starts from both, and the two meet in the middle.
+/// If moves lead from the inverse of the start to a state, then the same moves lead from the goal
+/// to a position, and the state's cost-to-go is the cost between that position and the start. So
+/// the beam of the inverse position is a search from the goal, which the same network guides. The
+/// search ends when a kept position of one beam equals one of the other. The cheapest such pair of
+/// paths is the solution. If the beams hold all states and all actions cost the same, the solution
+/// is a shortest one.
+///
 /// Puzzles are solved one after another.
 class BeamSearch final : public Search {
  public:
+  /// The limits of the search for one solution.
+  struct Limits {
+    std::int64_t width;
+    std::int64_t max_length;
+    double max_seconds;  ///< 0: no limit
+    float at_most;       ///< largest allowed cost of a solution; 0: no limit
+  };
+
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
   /// Ranks by the action values of `q_net` or, if that is null, by the estimates of `network`.
-  /// network.head says whether `q_net` is a Q net or a policy. `domain` and the networks must
-  /// outlive this. `ball` may be null.
+  /// network.head says whether `q_net` is a Q net, a policy or, as head vp, both networks in one;
+  /// the estimates of `network` then rank. `domain` and the networks must outlive this. `ball` may
+  /// be null. Throws InputError if search.inverse is true and the puzzle has no inverse positions.
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  /// Searches for a solution of `start` within other limits than those of the config.
+  SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
+                           const StopSignal& stop);
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return "search.beam_width"; }
+  std::string Failure(const SearchResult& result) const override;
 
  private:
+  // The position that a path of the beam starts from.
+  enum class Frame : std::uint8_t { kPosition, kInverse };
+
   // The last step of the path to a kept state.
   struct Step {
     std::uint32_t parent;  // index among the states kept one depth before
@@ -70,13 +114,16 @@ class BeamSearch final : public Search {
   // the result does not depend on the library's algorithm.
   using Ranked = std::pair<float, std::uint32_t>;
 
-  SearchResult SolveOne(std::span<const std::uint8_t> start, const StopSignal& stop);
+  void Begin(std::span<const std::uint8_t> start);
+  std::optional<std::vector<Action>> KnownSolution(std::span<const std::uint8_t> start) const;
   std::optional<Ended> LimitReached(double seconds) const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
   void Keep(const std::vector<std::uint32_t>& children);
+  void NotePositions();
+  std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start) const;
   void NoteSurprisals(const std::vector<std::uint32_t>& children, std::span<const float> values);
   void NoteEstimate(std::uint32_t child, float estimate);
   void FinishResult(SearchResult& result) const;
@@ -84,31 +131,50 @@ class BeamSearch final : public Search {
   ConstRows frontier() const;
   Step StepTo(std::size_t child) const;
   float CostTo(std::size_t child) const;
+  bool IsExcluded(std::size_t child);
+  std::uint64_t KeyOf(std::size_t child) const;
+  bool InInverse(std::size_t parent) const {
+    return !frames_.empty() && frames_[parent] == Frame::kInverse;
+  }
   float Excess(std::size_t parent) const {
     return is_policy_ ? surprisals_[parent] : costs_[parent] - least_cost_;
   }
   std::vector<Action> PathTo(std::size_t depth, Step step) const;
+  std::vector<Action> PathTo(const Meeting::End& end) const;
 
   const Domain& domain_;
   const SearchConfig config_;
-  const std::size_t width_;
   QEvaluator* const q_net_;
   const bool is_policy_;                        // whether q_net_ is a policy
+  QEvaluator* const added_policy_;              // of head vp, with search.policy_weight
   const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::optional<InverseFrame> inverse_;   // only with search.inverse or if it meets
+  const bool meets_;                            // whether it is bidirectional
 
   const bool costs_differ_;
+  Limits limits_{};  // of the current search
+  CostBound bound_;
+  bool excluded_ = false;               // a child was dropped because of bound_
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
-  // With a policy: minus the log probability of the path to each frontier state, relative to the
-  // most probable one.
+  std::vector<Frame> frames_;  // where the paths to the frontier states start; empty: all in start
+  // With a policy, also an added one: minus the log probability of the path to each frontier state,
+  // relative to the most probable one.
   std::vector<float> surprisals_;
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   absl::flat_hash_set<std::uint64_t> kept_;
   std::optional<Nearest> nearest_;
 
   Expander expander_;
+  // Only if it meets: for each state of the frontier, the position that its moves lead to from the
+  // start or, in the beam of the inverse position, from the goal.
+  std::vector<std::uint8_t> positions_;
+  Meeting meeting_;
+
   absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
+  std::vector<std::uint8_t> built_;          // states of new children
+  std::vector<std::uint8_t> next_;           // states of the children to keep
 };
 
 }  // namespace tandem

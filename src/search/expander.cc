@@ -10,11 +10,16 @@
 #include "base/timeline.h"
 #include "search/ball.h"
 #include "tandem/error.h"
+#include "tandem/permutation.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::size_t kGrain = 256;  // states per TBB task
+
+// The number of parents whose children ExpandHashes makes at a time. Children of 16 cubes take
+// 10 KiB, a third of a small first-level cache.
+constexpr std::size_t kParentsInCache = 16;
 
 }  // namespace
 
@@ -28,7 +33,9 @@ Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evalu
       evaluator_(evaluator),
       evaluate_rows_(evaluate_rows),
       ball_(std::move(ball)),
-      least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0) {}
+      least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0),
+      least_rest_(std::max(least_unknown_cost_, LeastCost(domain.spec()))),
+      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndUnchanged = 2;
@@ -37,14 +44,48 @@ std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
 }
 
 void Expander::Expand(ConstRows states) {
-  ResizeChildren(states.size());
+  ResizeChildren(states.size(), /*with_states=*/true);
   ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
-    MakeChildren(states.Slice(first, count), first);
+    MakeChildren(states.Slice(first, count), first, ChildrenOf(first, count));
   });
 }
 
+void Expander::ExpandHashes(ConstRows states) {
+  if (!permutes_) return Expand(states);
+  ResizeChildren(states.size(), /*with_states=*/false);
+  parents_ = states;
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  ForRanges(states.size(), kGrain, [&](std::size_t begin, std::size_t size) {
+    std::vector<std::uint8_t> memory(kParentsInCache * num_actions * states.row_size());
+    for (std::size_t first = begin; first < begin + size; first += kParentsInCache) {
+      const std::size_t count = std::min(kParentsInCache, begin + size - first);
+      MakeChildren(states.Slice(first, count), first,
+                   Rows(memory.data(), count * num_actions, states.row_size()));
+    }
+  });
+}
+
+ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
+                          std::vector<std::uint8_t>& into) const {
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  into.resize(chosen.size() * state_size);
+  const Rows rows(into.data(), chosen.size(), state_size);
+  ForRanges(chosen.size(), kGrain, [&](std::size_t first, std::size_t count) {
+    std::vector<Action> actions;
+    for (std::size_t i = first; i < first + count; ++i) {
+      const std::size_t child = chosen[i];
+      std::ranges::copy(parents_ ? (*parents_)[child / num_actions] : children()[child],
+                        rows[i].begin());
+      if (parents_) actions.push_back(static_cast<Action>(child % num_actions));
+    }
+    if (parents_) domain_.Apply(rows.Slice(first, count), actions);
+  });
+  return rows;
+}
+
 void Expander::Resize(std::size_t states) {
-  ResizeChildren(states);
+  ResizeChildren(states, /*with_states=*/true);
   inputs_.resize(size() * domain_.spec().input.positions);
   values_.resize(size());
 }
@@ -52,7 +93,7 @@ void Expander::Resize(std::size_t states) {
 void Expander::ExpandRange(ConstRows states, std::size_t first) {
   {
     const Span span(Phase::kExpand);
-    MakeChildren(states, first);
+    MakeChildren(states, first, ChildrenOf(first, states.size()));
   }
   const Span span(Phase::kWrite);
   const std::size_t num_actions = domain_.spec().num_actions();
@@ -63,21 +104,29 @@ void Expander::ExpandRange(ConstRows states, std::size_t first) {
                  Rows(inputs_.data() + first_child * input_size, count, input_size));
 }
 
-void Expander::ResizeChildren(std::size_t states) {
+void Expander::ResizeChildren(std::size_t states, bool with_states) {
   const std::size_t num_children = states * domain_.spec().num_actions();
-  children_.resize(num_children * domain_.spec().state_size);
+  parents_.reset();
+  if (with_states) children_.resize(num_children * domain_.spec().state_size);
   is_goal_.resize(num_children);
   unchanged_.resize(num_children);
   hashes_.resize(num_children);
   if (ball_ != nullptr) known_costs_.resize(num_children);
 }
 
-void Expander::MakeChildren(ConstRows states, std::size_t first) {
+// The memory for the children of states first, first + 1, ...
+Rows Expander::ChildrenOf(std::size_t first, std::size_t states) {
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  return {children_.data() + first * num_actions * state_size, states * num_actions, state_size};
+}
+
+// Makes the children of `states`, which are states first, first + 1, ... of the batch, and all that
+// is kept about them.
+void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children) {
   const std::size_t num_actions = domain_.spec().num_actions();
   const std::size_t state_size = states.row_size();
   const std::size_t first_child = first * num_actions;
-  const Rows children(children_.data() + first_child * state_size, states.size() * num_actions,
-                      state_size);
   domain_.Expand(states, children);
   domain_.IsGoal(children, std::span(is_goal_).subspan(first_child, children.size()));
   for (std::size_t i = 0; i < children.size(); ++i) {
@@ -96,7 +145,10 @@ void Expander::MakeChildren(ConstRows states, std::size_t first) {
 }
 
 std::vector<Action> Expander::WayHome(std::size_t child) const {
-  return ball_ != nullptr ? ball_->WayHome(children()[child]) : std::vector<Action>();
+  if (ball_ == nullptr) return {};
+  const auto chosen = static_cast<std::uint32_t>(child);
+  std::vector<std::uint8_t> state;
+  return ball_->WayHome(Build({&chosen, 1}, state)[0]);
 }
 
 // Every comparison with NaN is false, so min and max would drop it silently.
@@ -105,18 +157,22 @@ void Expander::RejectNan(std::size_t width, const StateOf& state_of) const {
   const auto found = std::ranges::find_if(values_, [](float value) { return std::isnan(value); });
   if (found == values_.end()) return;
   const auto i = static_cast<std::size_t>(found - values_.begin());
-  throw Error(fmt::format(
+  throw NanEstimate(domain_, state_of(i / width));
+}
+
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {
+  return Error(fmt::format(
       "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
       "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
       "lower optimizer.learning_rate.",
-      domain_.spec().name, domain_.FormatState(state_of(i / width))));
+      domain.spec().name, domain.FormatState(state)));
 }
 
 // Works in slices so that a stop takes effect quickly and the inputs stay in cache.
-template <class StateOf, class Evaluate>
+template <class StateOf, class EncodeRange, class Evaluate>
 std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
                                           const StopSignal& stop, const StateOf& state_of,
-                                          const Evaluate& evaluate) {
+                                          const EncodeRange& encode, const Evaluate& evaluate) {
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   values_.resize(rows * width);
   for (std::size_t first = 0; first < rows; first += evaluate_rows_) {
@@ -125,9 +181,7 @@ std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
     inputs_.resize(slice * input_size);
     const Rows inputs(inputs_.data(), slice, input_size);
     ForRanges(slice, kGrain, [&](std::size_t begin, std::size_t count) {
-      for (std::size_t i = begin; i < begin + count; ++i) {
-        domain_.Encode(ConstRows(state_of(first + i)), inputs.Slice(i, 1));
-      }
+      encode(first + begin, inputs.Slice(begin, count));
     });
     evaluate(inputs, std::span(values_).subspan(first * width, slice * width));
   }
@@ -137,8 +191,23 @@ std::span<const float> Expander::InSlices(std::size_t rows, std::size_t width,
 
 std::span<const float> Expander::Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                           const StopSignal& stop) {
+  const auto state_of = [&](std::size_t i) { return states[chosen[i]]; };
   return InSlices(
-      chosen.size(), 1, stop, [&](std::size_t i) { return states[chosen[i]]; },
+      chosen.size(), 1, stop, state_of,
+      [&](std::size_t first, Rows inputs) {
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          domain_.Encode(ConstRows(state_of(first + i)), inputs.Slice(i, 1));
+        }
+      },
+      [&](ConstRows inputs, std::span<float> values) { evaluator_.Evaluate(inputs, values); });
+}
+
+std::span<const float> Expander::Estimate(ConstRows states, const StopSignal& stop) {
+  return InSlices(
+      states.size(), 1, stop, [&](std::size_t i) { return states[i]; },
+      [&](std::size_t first, Rows inputs) {
+        domain_.Encode(states.Slice(first, inputs.size()), inputs);
+      },
       [&](ConstRows inputs, std::span<float> values) { evaluator_.Evaluate(inputs, values); });
 }
 
@@ -147,6 +216,9 @@ std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows st
   return InSlices(
       states.size(), static_cast<std::size_t>(domain_.spec().num_actions()), stop,
       [&](std::size_t i) { return states[i]; },
+      [&](std::size_t first, Rows inputs) {
+        domain_.Encode(states.Slice(first, inputs.size()), inputs);
+      },
       [&](ConstRows inputs, std::span<float> values) { q_net.EvaluateActions(inputs, values); });
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/stop_signal.h"
 #include "tandem/domain.h"
+#include "tandem/error.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
@@ -28,9 +29,10 @@ std::uint64_t HashState(std::span<const std::uint8_t> state);
 /// state i.
 ///
 /// A search calls Expand for all states and then Estimate for the children that it chooses. Both
-/// use the TBB threads of the caller's arena. A generator calls Resize; its workers call
-/// ExpandRange; then EstimateAll evaluates all children in one call. Two generators' Expanders can
-/// thus take turns: one is expanded while the evaluator works for the other.
+/// use the TBB threads of the caller's arena. A search that needs few of the children calls
+/// ExpandHashes in place of Expand, and builds those that it needs. A generator calls Resize; its
+/// workers call ExpandRange; then EstimateAll evaluates all children in one call. Two generators'
+/// Expanders can thus take turns: one is expanded while the evaluator works for the other.
 ///
 /// Not thread-safe, except for ExpandRange. The evaluator is called on the calling thread and may
 /// block, so never call an Estimate method inside a TBB task. The Estimate methods throw Error that
@@ -53,10 +55,25 @@ class Expander {
   /// Makes the children of `states`. `states` must not lie in children(), which is overwritten.
   void Expand(ConstRows states);
 
+  /// Like Expand, but need not keep the children's states: only Build gives them, and children()
+  /// is unspecified. `states` must not change while Build or WayHome is called.
+  ///
+  /// If the domain is a PermutationDomain, whose actions are cheap, children are made a few parents
+  /// at a time in memory that stays in the cache, and those that Build is asked for are made again
+  /// (hashes first, as in iKolt/cayleypy-fast). Children of other domains are kept.
+  void ExpandHashes(ConstRows states);
+
+  /// Writes the `chosen` children of Expand or ExpandHashes to `into`, one row each, and returns
+  /// the rows.
+  ConstRows Build(std::span<const std::uint32_t> chosen, std::vector<std::uint8_t>& into) const;
+
   /// The evaluator's estimates for states[chosen[0]], states[chosen[1]], ... Throws Stopped once
   /// `stop` is reached.
   std::span<const float> Estimate(ConstRows states, std::span<const std::uint32_t> chosen,
                                   const StopSignal& stop);
+
+  /// The evaluator's estimates for all of `states`. Throws Stopped once `stop` is reached.
+  std::span<const float> Estimate(ConstRows states, const StopSignal& stop);
 
   /// The Q values from `q_net` for every action in every state: num_actions values per state.
   /// Throws Stopped once `stop` is reached.
@@ -95,6 +112,13 @@ class Expander {
   /// A lower bound on the cost-to-go of children of unknown cost.
   float least_unknown_cost() const { return least_unknown_cost_; }
 
+  /// A lower bound on the cost-to-go of a child: the exact cost if it is known, else at least the
+  /// cost of one action.
+  float LeastCostToGo(std::size_t child) const {
+    const float known = KnownCost(child);
+    return known < std::numeric_limits<float>::infinity() ? known : least_rest_;
+  }
+
   /// A cheapest way from a child to the goal. Requires that its cost is known.
   std::vector<Action> WayHome(std::size_t child) const;
 
@@ -106,14 +130,17 @@ class Expander {
   std::span<const std::uint64_t> hashes() const { return hashes_; }
 
  private:
-  void ResizeChildren(std::size_t states);
-  void MakeChildren(ConstRows states, std::size_t first);
+  void ResizeChildren(std::size_t states, bool with_states);
+  Rows ChildrenOf(std::size_t first, std::size_t states);
+  void MakeChildren(ConstRows states, std::size_t first, Rows children);
 
   // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
-  // `width` values.
-  template <class StateOf, class Evaluate>
+  // `width` values. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
+  // state_of(i) is state i.
+  template <class StateOf, class EncodeRange, class Evaluate>
   std::span<const float> InSlices(std::size_t rows, std::size_t width, const StopSignal& stop,
-                                  const StateOf& state_of, const Evaluate& evaluate);
+                                  const StateOf& state_of, const EncodeRange& encode,
+                                  const Evaluate& evaluate);
 
   // Checks values_. state_of(i / width) is the state that values_[i] belongs to.
   template <class StateOf>
@@ -124,7 +151,10 @@ class Expander {
   const std::size_t evaluate_rows_;
   const std::shared_ptr<const GoalBall> ball_;  // null: only goals have a known cost
   const float least_unknown_cost_;
+  const float least_rest_;  // of children of unknown cost, which need at least one action
+  const bool permutes_;     // making a child twice costs less than keeping it
 
+  std::optional<ConstRows> parents_;  // set by ExpandHashes if the children were not kept
   std::vector<std::uint8_t> children_;
   std::vector<std::uint8_t> is_goal_;
   std::vector<float> known_costs_;  // empty without a ball
@@ -133,6 +163,9 @@ class Expander {
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;
 };
+
+/// The error that reports that the network's estimate of `state` is not a number.
+Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 
 /// NoNetwork stands in for the network of an Expander that only expands. Evaluate throws Error.
 class NoNetwork final : public Evaluator {

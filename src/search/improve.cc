@@ -1,10 +1,13 @@
 #include "search/improve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <numeric>
 
 #include "base/stopwatch.h"
+#include "base/text.h"
 #include "search/astar.h"
 #include "tandem/error.h"
 #include "tandem/permutation.h"
@@ -168,7 +171,12 @@ ImprovingSearch::ImprovingSearch(const Domain& domain, std::unique_ptr<Search> s
       config_(config),
       improver_(domain, std::move(ball)) {}
 
-void ImprovingSearch::SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) {
+std::string ImprovingSearch::Describe() const {
+  return fmt::format("{}, with solutions shortened for up to {}", search_->Describe(),
+                     HumanSeconds(config_.improve_seconds));
+}
+
+void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const auto at_once = static_cast<std::size_t>(config_.instances);
   for (std::size_t first = 0; first < starts.size(); first += at_once) {
     std::vector<std::pair<std::size_t, SearchResult>> results;
@@ -182,10 +190,16 @@ void ImprovingSearch::SolveAll(ConstRows starts, const StopSignal& stop, const D
       failure = std::current_exception();
     }
     for (auto& [number, result] : results) {
+      if (!result.solved && !starts.solutions.empty() && !starts.solutions[number].empty()) {
+        result.solved = true;
+        result.ended = Ended::kSolved;
+        result.actions = starts.solutions[number];
+        result.best.reset();
+      }
       if (result.solved) {
         const Stopwatch watch;
         result.found_length = result.actions.size();
-        result.actions = improver_.Improve(starts[number], std::move(result.actions),
+        result.actions = improver_.Improve(starts.states[number], std::move(result.actions),
                                            config_.improve_seconds, stop);
         result.cost = CostOf(domain_.spec(), result.actions);
         result.seconds += watch.Seconds();

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,6 +73,7 @@ class SolutionImprover {
 };
 
 /// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
+/// If that search finds none, it shortens the one that Starts gives, if there is one.
 /// It passes as many puzzles at a time to that search as search.instances says, so that the time
 /// limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {
@@ -79,7 +82,13 @@ class ImprovingSearch final : public Search {
   ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
                   std::shared_ptr<const GoalBall> ball, const SearchConfig& config);
 
-  void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) override;
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return search_->MainKey(); }
+  std::string Failure(const SearchResult& result) const override {
+    return search_->Failure(result);
+  }
 
  private:
   const Domain& domain_;

@@ -1,11 +1,17 @@
 #include "search/search.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/ball.h"
 #include "search/beam_search.h"
+#include "search/greedy_search.h"
 #include "search/improve.h"
 
 namespace tandem {
@@ -22,8 +28,16 @@ const char* Name(Ended ended) {
       return "node limit";
     case Ended::kTimeLimit:
       return "time limit";
+    case Ended::kCostLimit:
+      return "cost limit";
   }
   return "";  // not reached: the compiler warns of a missing case
+}
+
+float Starts::AtMost(std::size_t i, double limit) const {
+  const auto all = static_cast<float>(limit);
+  if (at_most.empty() || at_most[i] <= 0) return all;
+  return all > 0 ? std::min(all, at_most[i]) : at_most[i];
 }
 
 SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal& stop) {
@@ -33,6 +47,15 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
   return only;
 }
 
+std::string Search::NotInTime(const SearchConfig& config) {
+  return fmt::format("no solution found in {} (search.max_seconds)",
+                     HumanSeconds(config.max_seconds));
+}
+
+std::string Search::AllowedCost() {
+  return "what is allowed (search.at_most, or `at_most` or `solution` of the state)";
+}
+
 namespace {
 
 std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
@@ -40,11 +63,15 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
   QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
   switch (config.search.method) {
     case SearchMethod::kAStar:
+      LogInfo(AStarMemory(config.search, domain.spec()));
       return std::make_unique<AStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
+    case SearchMethod::kBidirectionalBeam:
       return std::make_unique<BeamSearch>(domain, network, config, q_net, ball);
     case SearchMethod::kAnytimeBeam:
       return std::make_unique<AnytimeBeamSearch>(domain, network, config, q_net, ball);
+    case SearchMethod::kGreedy:
+      return std::make_unique<GreedySearch>(domain, network, config, q_net, ball);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/stop_signal.h"
@@ -23,10 +25,11 @@ enum class Ended {
   kLengthLimit,  ///< the maximum depth was reached
   kNodeLimit,    ///< the maximum number of stored states was reached
   kTimeLimit,    ///< the time limit was reached
+  kCostLimit,    ///< every solution through the remaining states costs more than is allowed
 };
 
-/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit" or
-/// "time limit".
+/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit", "time
+/// limit" or "cost limit".
 const char* Name(Ended ended);
 
 /// Partial is the best path of a search that found no solution. It leads to the state with the
@@ -57,6 +60,32 @@ struct SearchResult {
   double seconds = 0;         ///< wall time, including work on puzzles solved at the same time
 };
 
+/// Starts holds the states to solve and what is known about each: the largest allowed cost of its
+/// solution, and a solution that is to be improved. All must outlive the search.
+struct Starts {
+  // NOLINTNEXTLINE(google-explicit-constructor): a search of which nothing is known takes rows
+  Starts(ConstRows states, std::span<const float> at_most = {},
+         std::span<const std::vector<Action>> solutions = {})
+      : states(states), at_most(at_most), solutions(solutions) {}
+
+  std::size_t size() const { return states.size(); }
+
+  /// The starts [first, first + count).
+  Starts Slice(std::size_t first, std::size_t count) const {
+    return {states.Slice(first, count), at_most.empty() ? at_most : at_most.subspan(first, count),
+            solutions.empty() ? solutions : solutions.subspan(first, count)};
+  }
+
+  /// The largest allowed cost of a solution of start i, which is also at most `limit`. 0: no limit,
+  /// here and in `limit` and `at_most`.
+  float AtMost(std::size_t i, double limit) const;
+
+  ConstRows states;
+  std::span<const float> at_most;  ///< one for each state, or empty
+  /// One for each state, or empty. An empty solution is not known.
+  std::span<const std::vector<Action>> solutions;
+};
+
 /// Search is the interface of the search algorithms. Not thread-safe. Memory is reused by the next
 /// call.
 ///
@@ -74,18 +103,35 @@ class Search {
 
   /// Searches for a solution from each start. Throws Stopped once `stop` is reached; puzzles that
   /// have not ended by then are given up. Throws Error if an estimate is NaN.
-  virtual void SolveAll(ConstRows starts, const StopSignal& stop, const Done& done) = 0;
+  virtual void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) = 0;
 
   /// Searches for a solution from one start and returns its result.
   SearchResult Solve(std::span<const std::uint8_t> start, const StopSignal& stop);
 
+  /// Names the search and its main setting: "beam search with width 4,096".
+  virtual std::string Describe() const = 0;
+
+  /// The key of the config that most decides how long the search takes and how short its solutions
+  /// are: "search.beam_width". Empty if there is none.
+  virtual std::string_view MainKey() const = 0;
+
+  /// Says why the search of a puzzle found no solution, and which keys to change: "no solution
+  /// found in 5 s (search.max_seconds); raise search.max_seconds". Requires that `result` is of
+  /// this search and is not solved.
+  virtual std::string Failure(const SearchResult& result) const = 0;
+
  protected:
   Search() = default;
+
+  // The reasons of failures that all searches have.
+  static std::string NotInTime(const SearchConfig& config);
+  static std::string AllowedCost();  // "what is allowed", and by which keys
 };
 
 /// Creates the search that search.method and network.head select, with the ball of
-/// search.ball_radius and the shortening of search.improve_seconds. `domain` and `network` must
-/// outlive the result. Throws InputError if the puzzle has no such ball.
+/// search.ball_radius and the shortening of search.improve_seconds. For A*, logs how much memory
+/// the node limit takes. `domain` and `network` must outlive the result. Throws InputError if the
+/// puzzle has no such ball, or no inverse positions for search.inverse.
 std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, const Config& config);
 
 /// The cost of a sequence of actions.

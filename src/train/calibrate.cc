@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
+#include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "train/memory_plan.h"
 #include "train/train_run.h"
@@ -34,16 +35,15 @@ constexpr std::int64_t kProbeIterations = 10;
 // be refreshed too rarely.
 constexpr std::int64_t kFewestUpdates = 40;
 
-// Shorter runs do not repay measuring which number of threads is fastest.
-constexpr std::int64_t kManyIterations = 5000;
-constexpr double kManySeconds = 30;
+// In shorter runs, measuring which number of threads is fastest costs more than it gains.
+constexpr std::int64_t kMinIterationsToMeasure = 5000;
+constexpr double kMinSecondsToMeasure = 30;
 
-// All numbers of threads are measured in each round, because a shared machine changes its speed
-// over time.
+// Each round measures all numbers of threads, because the speed of a shared machine varies.
 constexpr int kRounds = 2;
 
-// More threads are chosen only if they are faster than fewer by this factor.
-constexpr double kWorthMoreThreads = 1.05;
+// More threads are chosen only if they are faster than fewer threads by this factor.
+constexpr double kMinSpeedUp = 1.05;
 
 // How long a probe measures.
 struct ProbeLength {
@@ -51,13 +51,15 @@ struct ProbeLength {
   std::int64_t iterations = std::numeric_limits<std::int64_t>::max();
 };
 
-// Returns the config of a probe, whose network is discarded. It does not validate. It synchronizes
+// Returns the config of a probe, whose network is discarded. It does not validate and has no later
+// phases. It synchronizes
 // with the device as often as the run will, but logs no timing.
 Config ProbeFor(Config config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
+  config.phases.clear();
   config.train.max_seconds = kPatience * seconds;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);
@@ -85,14 +87,15 @@ double IterationsPerSecond(const Config& config, const std::shared_ptr<Device>& 
 
 void CheckMemory(Config config) {
   if (!config.train.max_updates) config.train.max_updates = 1;  // all updates need the same memory
-  CheckLimits(PlanMemory(config), config);
+  CheckLimitsOfPhases(config);
 }
 
-bool RepaysMeasuringThreads(const Config& config) {
+bool ShouldMeasureThreads(const Config& config) {
   if (config.device != "cpu" || NumCores() == 1) return false;
   const TrainingConfig& train = config.train;
-  if (train.max_seconds > 0 && train.max_seconds < kManySeconds) return false;
-  return !train.max_updates || *train.max_updates >= kManyIterations / train.iterations_per_update;
+  if (train.max_seconds > 0 && train.max_seconds < kMinSecondsToMeasure) return false;
+  return !train.max_updates ||
+         *train.max_updates >= kMinIterationsToMeasure / train.iterations_per_update;
 }
 
 ProbeLength ThreadProbeLength(const Config& config, std::size_t probes) {
@@ -115,8 +118,11 @@ std::int64_t FewestIterationsPerUpdate(const Config& config) {
   const std::int64_t rows = config.live_part_of(config.train.batch_size);
   if (rows == 0) return 1;
   std::int64_t needed = 1;
-  if (config.generate.search != GenerateSearch::kNone) needed = config.generate.search_iterations;
-  if (LabelsWholeWalks(config.generate.target)) needed = config.generate.max_scramble;
+  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
+    const GenerateConfig generate = ConfigOfPhase(config, phase).generate;
+    if (generate.searches()) needed = std::max(needed, generate.rows_per_search());
+    if (LabelsWholeWalks(generate.target)) needed = std::max(needed, generate.max_scramble);
+  }
   return (needed + rows - 1) / rows;
 }
 
@@ -126,7 +132,7 @@ std::int64_t FastestThreads(const std::vector<ThreadRate>& rates) {
   const double best = std::ranges::max(rates, {}, &ThreadRate::iterations_per_s).iterations_per_s;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (const ThreadRate& rate : rates) {
-    if (rate.iterations_per_s * kWorthMoreThreads >= best) fewest = std::min(fewest, rate.threads);
+    if (rate.iterations_per_s * kMinSpeedUp >= best) fewest = std::min(fewest, rate.threads);
   }
   return fewest;
 }
@@ -138,9 +144,9 @@ std::int64_t IterationsPerUpdate(const Config& config, double iterations) {
   return std::clamp(static_cast<std::int64_t>(fitting), least, most);
 }
 
-Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<Device>& device,
+Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
                       const StopSignal& stop) {
-  if (asked.train.threads || !RepaysMeasuringThreads(config)) return config;
+  if (requested.train.threads || !ShouldMeasureThreads(config)) return config;
   CheckMemory(config);
   std::vector<ThreadRate> rates;
   for (std::int64_t threads = NumCores(); threads > 0; threads /= 2) {
@@ -149,7 +155,7 @@ Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<
   const auto with = [&](std::int64_t threads) {
     Config changed = config;
     changed.train.threads = threads;
-    changed.inference.threads = asked.inference.threads.value_or(threads);
+    changed.inference.threads = requested.inference.threads.value_or(threads);
     return changed;
   };
   const ProbeLength length = ThreadProbeLength(config, kRounds * rates.size());
@@ -180,11 +186,11 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
   const double rate = IterationsPerSecond(config, device, length, stop);
   const double elapsed = began.Seconds();
   if (rate > 0) {
-    const std::int64_t asked = config.train.iterations_per_update;
+    const std::int64_t requested = config.train.iterations_per_update;
     const std::int64_t iterations = IterationsPerUpdate(config, (limit - elapsed) * rate);
-    if (iterations < asked) {
+    if (iterations < requested) {
       LogInfo(fmt::format("train.iterations_per_update is {} instead of {}, so that {} updates fit",
-                          iterations, asked, kFewestUpdates));
+                          iterations, requested, kFewestUpdates));
     }
     config.train.iterations_per_update = iterations;
   }

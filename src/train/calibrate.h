@@ -27,17 +27,17 @@ std::int64_t FastestThreads(const std::vector<ThreadRate>& rates);
 /// run of `iterations` iterations. At most train.iterations_per_update.
 std::int64_t IterationsPerUpdate(const Config& config, double iterations);
 
-/// If train.threads is `auto` in `asked`, and a run on the CPU is long enough to repay measuring,
-/// replaces it by the number with which short discarded runs are fastest. Replaces
-/// inference.threads too if it is `auto`. `config` is `asked` after ResolveAutos. Throws the same
-/// errors as ResolveMaxUpdates.
-Config MeasureThreads(Config config, const Config& asked, const std::shared_ptr<Device>& device,
+/// If train.threads is `auto` in `requested`, and a run on the CPU is long enough to repay
+/// measuring, replaces it by the number with which short discarded runs are fastest. Replaces
+/// inference.threads too if it is `auto`. `config` is `requested` after ResolveAutos. Throws the
+/// same errors as ResolveMaxUpdates.
+Config MeasureThreads(Config config, const Config& requested, const std::shared_ptr<Device>& device,
                       const StopSignal& stop);
 
 /// Replaces `train.max_updates: auto`. A discarded run of a few seconds estimates how many updates
 /// fit between now and `began` + train.max_seconds. Buffers become shorter if too few updates would
-/// fit. The run will then follow the clock, which means that it revises its plan. Other configs are
-/// returned unchanged. `config` must have no other `auto` left. Throws InputError, before anything
+/// fit. The run then follows the clock: it revises its plan as it goes on. Returns other configs
+/// unchanged. `config` must have no other `auto` left. Throws InputError, before anything
 /// large is allocated, if the run would exceed a memory limit, and Stopped once `stop` is reached.
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                          const Stopwatch& began, const StopSignal& stop);

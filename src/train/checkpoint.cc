@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// A dictionary in a file. Its errors name the file, the entry and what was expected.
+// Entries reads a dictionary of a file. Its errors name the file, the entry and what was expected.
 class Entries {
  public:
   Entries(const TensorDict& dict, std::string file, std::string path = "")
@@ -80,6 +80,10 @@ TensorDict ToDict(const RunCounters& c) {
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
+  if (c.phase > 0) {
+    dict.insert("phase", c.phase);
+    dict.insert("phase_began", c.phase_began);
+  }
   return dict;
 }
 
@@ -102,7 +106,7 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
-// The entry of a RunState with the SHA-256 of all its other entries.
+// The entry of a RunState that holds the SHA-256 of its other entries.
 constexpr const char* kSha256 = "sha256";
 
 // Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
@@ -169,12 +173,13 @@ Entries RunStateIn(const TensorDict& checkpoint, const std::string& file) {
 }  // namespace
 
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     Activation activation, const RunCounters& counters, const StateDict& model,
-                     const RunState* resume) {
+                     const NetworkConfig& network, const RunCounters& counters,
+                     const StateDict& model, const RunState* resume) {
   TensorDict checkpoint = MakeTensorDict();
   checkpoint.insert("schema", kCheckpointSchema);
   checkpoint.insert("domain", domain);
-  checkpoint.insert("activation", NameOf(activation));
+  checkpoint.insert("network", network.kind);
+  checkpoint.insert("activation", NameOf(network.activation));
   checkpoint.insert("updates", counters.updates);
   checkpoint.insert("iterations", counters.iterations);
   checkpoint.insert("weights_sha256", WeightsSha256(model));
@@ -200,18 +205,21 @@ void Checkpoint::CheckDomain(const std::string& domain) const {
   throw InputError(fmt::format("{}: {}", file_, DescribeOtherDomain(trained_on, domain)));
 }
 
-void Checkpoint::LoadModel(ResNetFC& net, const std::string& domain) const {
+void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   CheckDomain(domain);
   const Entries entries(content_, file_);
-  const std::string expected = NameOf(net.spec().layers.activation);
-  const std::string trained_with =
-      entries.Has("activation") ? entries.Text("activation") : NameOf(Activation::kRelu);
-  if (trained_with != expected) {
+  const auto check = [&](const char* entry, const char* key, const std::string& if_missing,
+                         const std::string& expected) {
+    const std::string trained_with = entries.Has(entry) ? entries.Text(entry) : if_missing;
+    if (trained_with == expected) return;
     throw InputError(
-        fmt::format("{}: the network was trained with `network.activation: {}`, expected {}. Set "
-                    "network.activation to {}, or use another checkpoint.",
-                    file_, trained_with, expected, trained_with));
-  }
+        fmt::format("{}: the network was trained with `{}: {}`, expected {}. Set {} to {}, or use "
+                    "another checkpoint.",
+                    file_, key, trained_with, expected, key, trained_with));
+  };
+  check("network", "network.kind", std::string(kResNetFc), net.spec().layers.kind);
+  check("activation", "network.activation", NameOf(Activation::kRelu),
+        NameOf(net.spec().layers.activation));
   LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
   if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format(
@@ -237,7 +245,9 @@ RunCounters Checkpoint::Counters() const {
           .validation = ResultIn(counters, "validation"),
           .best = ResultIn(counters, "best"),
           .validated_iterations = counters.Count("validated_iterations"),
-          .best_update = counters.Count("best_update")};
+          .best_update = counters.Count("best_update"),
+          .phase = counters.Has("phase") ? counters.Count("phase") : 0,
+          .phase_began = counters.Has("phase") ? counters.Count("phase_began") : 0};
 }
 
 std::string Checkpoint::ConfigYaml() const { return RunStateIn(content_, file_).Text("config"); }

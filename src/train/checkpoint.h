@@ -3,15 +3,15 @@
 //
 //     schema          kCheckpointSchema
 //     domain          DomainSpec::identity: the puzzle and the input of the network
+//     network         network.kind; resnet_fc if it is missing
 //     activation      network.activation, which the weights do not show; relu if it is missing
 //     updates         complete updates that the network was trained for
-//     iterations      iterations that it was trained for, with those of an incomplete update
+//     iterations      iterations that it was trained for, including those of an incomplete update
 //     weights_sha256  SHA-256 of `model`
 //     model           the state dict of the network, or of its moving average if train.ema_use
 //                     says so
 //     resume          only in checkpoint.pt: the RunState before the next update to do, and its
-//                     `sha256`. An update that was cut short is the next one to do. `config` is
-//                     the run's whole config as YAML.
+//                     `sha256`. An update that was cut short is done again.
 #pragma once
 
 #include <cstdint>
@@ -42,11 +42,11 @@ struct RunState {
   StateDict average;         ///< moving average of the weights; empty without train.ema_decay
 };
 
-/// Writes a checkpoint atomically. `model` is the network to solve with. Without `resume`, the
-/// checkpoint can be used for solving but a run cannot be resumed from it.
+/// Writes a checkpoint atomically. `model` is the network to solve with, which `network` describes.
+/// Without `resume`, the checkpoint can be used for solving but a run cannot be resumed from it.
 void WriteCheckpoint(const std::filesystem::path& path, const std::string& domain,
-                     Activation activation, const RunCounters& counters, const StateDict& model,
-                     const RunState* resume);
+                     const NetworkConfig& network, const RunCounters& counters,
+                     const StateDict& model, const RunState* resume);
 
 /// `Checkpoint` is a checkpoint read from disk. If an entry is missing or wrong, a method throws
 /// InputError that names the file, the entry and what was expected.
@@ -63,10 +63,10 @@ class Checkpoint {
 
   /// Copies the weights into `net`. Throws InputError if the checkpoint is for another puzzle than
   /// `domain`, for another network or for another activation, or if the weights are damaged.
-  void LoadModel(ResNetFC& net, const std::string& domain) const;
+  void LoadModel(Network& net, const std::string& domain) const;
 
-  /// These return parts of the RunState. They throw InputError if the checkpoint has none, as
-  /// best.pt.
+  /// These return parts of the RunState. They throw InputError if the checkpoint has no RunState;
+  /// best.pt has none.
   RunCounters Counters() const;
   std::string ConfigYaml() const;
   std::optional<ShardPosition> Position() const;

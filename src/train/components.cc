@@ -1,74 +1,113 @@
 #include "train/components.h"
 
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/run_directory.h"
 
 namespace tandem {
 namespace {
 
-std::vector<std::string> ParameterNames(const ResNetFC& net) {
+std::vector<std::string> ParameterNames(const Network& net) {
   std::vector<std::string> names;
   for (const auto& item : net.named_parameters()) names.push_back(item.key());
   return names;
 }
 
 // TBB's threads include the generator thread or the main thread, which wait for the others.
-std::size_t MostThreads(const Config& config) {
+std::size_t MaxThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
+}
+
+// The target network of a new phase starts with the weights with which the previous phase ended.
+TargetState TargetStateAfter(const RunState& ended) {
+  return {.offered = ended.counters.updates,
+          .published = ended.counters.updates,
+          .last_loss = 0,
+          .solve_rate = ended.target.solve_rate,
+          .rate_at_refresh = ended.target.solve_rate};
 }
 
 std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
 
 }  // namespace
 
-std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain) {
-  auto net = std::make_unique<ResNetFC>(NetworkFor(config.network, domain), SeedOf(config));
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain) {
+  auto net = MakeNetwork(NetworkFor(config.network, domain), SeedOf(config));
   if (!config.network.init_from.empty()) {
     Checkpoint(CheckpointIn(config.network.init_from)).LoadModel(*net, domain.identity());
   }
   return net;
 }
 
-Components::Components(Config run_config, std::shared_ptr<Device> device_used,
+void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
+  for (std::int64_t phase = current + 1; phase <= std::ssize(run.phases); ++phase) {
+    const Config config = ConfigOfPhase(run, phase);
+    if (config.live_rows_of(0) == 0) continue;
+    const auto domain = MakeDomain(config.domain.full_name());
+    std::unique_ptr<InferenceNet> target;
+    if (NeedsNetwork(config.generate.target)) {
+      target = std::make_unique<InferenceNet>(NetworkFor(config.network, domain->spec()),
+                                              config.inference, device);
+    }
+    try {
+      MakeGenerator(*domain, config, target.get(), MakeExactLabels(*domain, config));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("phase {}: {}", phase, error.what()));
+    }
+  }
+}
+
+Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
-                       const Checkpoint* from)
-    : config(std::move(run_config)),
+                       const Checkpoint* from, const RunState* ended)
+    : config(ConfigOfPhase(run, phase.phase)),
+      plan(std::move(phase)),
       stop(stop_signal),
       device(std::move(device_used)),
-      tbb_limit(tbb::global_control::max_allowed_parallelism, MostThreads(config)),
+      tbb_limit(tbb::global_control::max_allowed_parallelism, MaxThreads(config)),
       domain(MakeDomain(config.domain.full_name())),
       network(NetworkFor(config.network, domain->spec())),
-      net(MakeNet(from)),
+      net(MakeNet(from, ended)),
       target(MakeTarget()),
-      shards(MakeShards(from)),
+      shards(MakeShards(from != nullptr    ? from->Position()
+                        : ended != nullptr ? ended->position
+                                           : std::nullopt)),
       loader(*device, ExampleSchema(domain->spec(), config), config, shards.get()),
       trainer(*net, target.get(), loader, *device, config),
       parts{.trainer = trainer, .progress = progress} {
+  trainer.UsePlan(plan);
   if (generates()) MakeGenerator();
   if (config.validation.every_updates > 0) {
-    validator = std::make_unique<Validator>(*domain, network, *device, config);
+    // All phases validate on the same states, which depend on generate.max_scramble.
+    validator = std::make_unique<Validator>(*domain, network, *device, run);
   }
+  if (ended != nullptr) KeepWeightsOf(*ended);
   if (target != nullptr) trainer.RefreshTarget();
   if (from != nullptr) {
     const RunState state = State({});
     from->LoadState(state.model, state.optimizer, state.target_network, state.average);
     device->Synchronize();  // the target network is read on another stream
   }
-  const std::int64_t update = from != nullptr ? from->Counters().updates : 0;
+  const std::int64_t update = from != nullptr ? from->Counters().updates : plan.first_update;
   batch_size = config.batch_size_of(update);
   loader.UseBatchSize(batch_size);
-  MakePipeline(update, from != nullptr ? from->Target() : TargetState{});
+  MakePipeline(update, from != nullptr    ? from->Target()
+                       : ended != nullptr ? TargetStateAfter(*ended)
+                                          : TargetState{});
 }
 
-std::unique_ptr<ResNetFC> Components::MakeNet(const Checkpoint* from) const {
+std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
   if (from != nullptr) from->CheckDomain(domain->spec().identity());
-  auto made = from == nullptr ? MakeInitialNet(config, domain->spec())
-                              : std::make_unique<ResNetFC>(network, SeedOf(config));
+  auto made = from == nullptr && ended == nullptr ? MakeInitialNet(config, domain->spec())
+                                                  : MakeNetwork(network, SeedOf(config));
   made->to(device->torch());
   made->train();
   return made;
@@ -79,25 +118,36 @@ std::unique_ptr<InferenceNet> Components::MakeTarget() const {
   return std::make_unique<InferenceNet>(network, config.inference, *device);
 }
 
-std::unique_ptr<ShardLoader> Components::MakeShards(const Checkpoint* from) const {
+std::unique_ptr<ShardLoader> Components::MakeShards(
+    const std::optional<ShardPosition>& position) const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), config.network.head);
-  return std::make_unique<ShardLoader>(*device, std::move(set), config,
-                                       from != nullptr ? from->Position() : std::nullopt);
+  return std::make_unique<ShardLoader>(*device, std::move(set), config, position);
+}
+
+// Copies the weights of the network and their moving average. They come from components of the same
+// network, so names and shapes agree.
+void Components::KeepWeightsOf(const RunState& ended) {
+  const c10::NoGradGuard no_grad;
+  const auto copy = [](const StateDict& from, const StateDict& into) {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i].second.copy_(from.at(i).second);
+  };
+  copy(ended.model, StateDictOf(*net));
+  if (trainer.average() != nullptr) copy(ended.average, StateDictOf(trainer.average()->net()));
 }
 
 // In sync_main the generator queries the network being trained, and its rows are labelled later.
 void Components::MakeGenerator() {
-  Evaluator* asked = target.get();
+  Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
   if (config.pipeline.mode == Mode::kSyncMain) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
     bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
-    asked = queue.get();
+    evaluator = queue.get();
   }
-  generator = tandem::MakeGenerator(*domain, config, asked, exact);
+  generator = tandem::MakeGenerator(*domain, config, evaluator, exact);
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),
@@ -109,18 +159,20 @@ void Components::MakeGenerator() {
   parts.bellman = bellman.get();
 }
 
-// The pipeline ends where the batch size changes, so that it starts no fill that no update will
-// use.
-void Components::MakePipeline(std::int64_t first_update, const TargetState& target_state) {
-  std::int64_t end = *config.train.max_updates;
-  if (const std::int64_t every = config.train.batch_doubles_every; every > 0) {
-    end = std::min(end, (first_update / every + 1) * every);
-  }
-  pipeline = std::make_unique<Pipeline>(config, parts, first_update, end, target_state, stop);
+// The pipeline ends with the phase, or where the batch size changes, so that it starts no fill that
+// no update will use.
+std::int64_t Components::EndOfPipeline(std::int64_t first_update) const {
+  const std::int64_t every = config.train.batch_doubles_every;
+  return every > 0 ? std::min(plan.end(), (first_update / every + 1) * every) : plan.end();
 }
 
-void Components::UseBatchSizeOf(std::int64_t update) {
-  if (config.batch_size_of(update) == batch_size) return;
+void Components::MakePipeline(std::int64_t first_update, const TargetState& target_state) {
+  pipeline = std::make_unique<Pipeline>(config, parts, first_update, EndOfPipeline(first_update),
+                                        target_state, stop);
+}
+
+void Components::PrepareUpdate(std::int64_t update) {
+  if (config.batch_size_of(update) == batch_size && pipeline->has_next()) return;
   const TargetState target_state = pipeline->target();
   pipeline.reset();
   batch_size = config.batch_size_of(update);
@@ -128,9 +180,11 @@ void Components::UseBatchSizeOf(std::int64_t update) {
   MakePipeline(update, target_state);
 }
 
-void Components::UsePlan(const UpdatePlan& plan) {
+// A pipeline without a next update has started no fill for it, so only a new pipeline can go on.
+void Components::UsePlan(const PhasePlan& changed) {
+  plan = changed;
   trainer.UsePlan(plan);
-  pipeline->EndAt(plan.updates());
+  if (pipeline->has_next()) pipeline->EndAt(EndOfPipeline(pipeline->next_update()));
 }
 
 std::int64_t Components::NumEvaluated() const {

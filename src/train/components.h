@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "config/training_phases.h"
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
@@ -18,24 +19,34 @@
 
 namespace tandem {
 
-/// Returns the network of a run before its first update: random weights that depend on `seed`, or
-/// those of `network.init_from`. Throws InputError if that checkpoint does not fit.
-std::unique_ptr<ResNetFC> MakeInitialNet(const Config& config, const DomainSpec& domain);
+/// Returns the network of a run before its first update, with random weights that depend on `seed`,
+/// or with the weights of `network.init_from`. Throws InputError if that checkpoint does not fit.
+std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& domain);
 
-/// `Components` holds the objects of a run, in the order of construction. Each member uses only
-/// members above it.
+/// Checks that the puzzle of `run` can do what the phases after phase `current` ask for, so that
+/// none of them fails once it begins. Builds their generators, with their balls around the goal,
+/// and drops them. Throws InputError that names the phase.
+void CheckLaterPhases(const Config& run, std::int64_t current, Device& device);
+
+/// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
+/// member uses only members above it.
 struct Components {
-  /// `progress` and `stop` must outlive this object. `from` is the checkpoint to resume from, or
-  /// null. Throws the same errors as TrainRun's constructor.
-  Components(Config config, std::shared_ptr<Device> device_used, ProgressListener& progress,
-             const StopSignal& stop, const Checkpoint* from);
+  /// Builds the objects of phase `phase` of `run`. `progress` and `stop` must outlive this object.
+  /// `from` is the checkpoint to resume from, or null. `ended` is the state at the end of the
+  /// previous phase, or null: the networks keep its weights, and the optimizer, the target
+  /// network's schedule and replay begin again. At most one of the two may be set. Throws the same
+  /// errors as TrainRun's constructor.
+  Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
+             ProgressListener& progress, const StopSignal& stop, const Checkpoint* from,
+             const RunState* ended);
 
-  /// Switches to the batch size of `update`, the next update to do. If the size changes, stops
-  /// background work and starts it again with rows of that update.
-  void UseBatchSizeOf(std::int64_t update);
+  /// Follows `changed`, a new plan of this phase, from the next update on.
+  void UsePlan(const PhasePlan& changed);
 
-  /// Follows `plan` from the next update on. The batch size of the run must be constant.
-  void UsePlan(const UpdatePlan& plan);
+  /// Call before `update`, the next update to do. Switches to its batch size. If the size changes,
+  /// or the pipeline was to end before this update, stops background work and starts it again with
+  /// rows of this update.
+  void PrepareUpdate(std::int64_t update);
 
   /// Returns the state to save. Its tensors share memory with the components.
   RunState State(const RunCounters& counters) const;
@@ -43,13 +54,14 @@ struct Components {
   /// Returns the number of rows that the networks have evaluated, without validation.
   std::int64_t NumEvaluated() const;
 
-  const Config config;
+  const Config config;  // of the phase
+  PhasePlan plan;
   const StopSignal& stop;
   std::shared_ptr<Device> device;
   tbb::global_control tbb_limit;
   std::unique_ptr<const Domain> domain;
   NetworkSpec network;
-  const std::unique_ptr<ResNetFC> net;
+  const std::unique_ptr<Network> net;
   std::unique_ptr<InferenceNet> target;  // null if no rows are labelled by a network
   std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
   DataLoader loader;
@@ -60,16 +72,18 @@ struct Components {
   std::unique_ptr<Generator> generator;  // null if all rows come from shards
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
   std::unique_ptr<Validator> validator;  // null without validation
-  PipelineParts parts;                   // of the pipeline
+  PipelineParts parts;
   std::int64_t batch_size = 0;
   std::unique_ptr<Pipeline> pipeline;  // last, because its thread uses the members above
 
  private:
   bool generates() const { return config.live_rows_of(0) > 0; }
-  std::unique_ptr<ResNetFC> MakeNet(const Checkpoint* from) const;
+  std::unique_ptr<Network> MakeNet(const Checkpoint* from, const RunState* ended) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
-  std::unique_ptr<ShardLoader> MakeShards(const Checkpoint* from) const;
+  std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position) const;
   void MakeGenerator();
+  void KeepWeightsOf(const RunState& ended);
+  std::int64_t EndOfPipeline(std::int64_t first_update) const;
   void MakePipeline(std::int64_t first_update, const TargetState& target_state);
 };
 

@@ -4,18 +4,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"
+#include "config/training_phases.h"
 #include "data/examples.h"
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
 #include "generate/bellman.h"
+#include "generate/q_learning.h"
+#include "generate/search_tree.h"
 #include "nn/inference_net.h"
-#include "nn/resnet_fc.h"
+#include "nn/network.h"
 #include "search/astar.h"
 #include "search/ball.h"
 #include "search/expander.h"
@@ -100,22 +105,34 @@ void Planner::PlanGeneration() {
         GoalBall::BytesFor(spec_, static_cast<float>(generate.ball_radius),
                            static_cast<std::size_t>(config_.memory.ball_limit_gib * kGib)));
   }
+  if (generate.target == Target::kSupervised && rows_ > 0) {
+    // The text of the file, which is held twice while it is read, and the paths, which take less.
+    std::error_code missing;  // the generator reports it
+    const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
+    if (!missing) plan_.generation += 3 * static_cast<std::int64_t>(text);
+  }
   if (!needs_network()) return;
   const auto at_once = [&](std::int64_t states) {
     return std::min(2 * generate.chunk_rows, states);
   };
-  const bool searches = generate.search != GenerateSearch::kNone;
-  const std::int64_t steps = searches ? generate.search_iterations : 1;
-  const std::int64_t states = at_once((rows_ + steps - 1) / steps);
+  const std::int64_t rows_per_search = generate.rows_per_search();
+  const std::int64_t width = generate.states_per_step();
+  const std::int64_t searches = (rows_ + rows_per_search - 1) / rows_per_search;
+  const std::int64_t states =
+      std::max(at_once(searches * width), std::min<std::int64_t>(searches, 2) * width);
   const auto batch_bytes = [&](std::int64_t size) {
+    if (IsQLearning(generate.target)) return QLearningGenerator::BytesFor(spec_, size);
     const std::int64_t known_costs =  // of the children, with a ball
         generate.ball_radius > 0 ? size * spec_.num_actions() * std::int64_t{sizeof(float)} : 0;
     return StateBatch::BytesFor(spec_, size) + known_costs;
   };
   plan_.generation += batch_bytes(states);
   if (generate.search == GenerateSearch::kAStar) {
-    const std::size_t nodes = 1 + static_cast<std::size_t>(steps) * spec_.num_actions();
+    const std::size_t nodes = 1 + static_cast<std::size_t>(rows_per_search) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
+  }
+  if (SearchTree::IsNeeded(generate)) {
+    plan_.generation += states / width * SearchTree::BytesFor(spec_, rows_per_search);
   }
   if (sync_main_) {  // BellmanTargets works later, in batches of its own
     plan_.generation += batch_bytes(at_once(rows_));
@@ -159,14 +176,16 @@ void Planner::PlanNetworks() {
   const std::int64_t copied_before_an_update = kept;
   const std::int64_t copied_target = needs_network() ? 1 : 0;
   const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
-  const NetworkSpec network = NetworkFor(config_.network, spec_);
-  plan_.parameters = NumParameters(network);
+  const NetworkSpec spec = NetworkFor(config_.network, spec_);
+  const NetworkCost network = CostOf(spec);
+  plan_.parameters = network.parameters;
   plan_.network = plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
-                                      (num_inference_nets() + copied_target) * bytes_per_number);
+                                      (num_inference_nets() + copied_target) *
+                                          CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
-      NumActivations(network) * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
+      network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
   plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *
-                                NumActivationsAtOnce(network) * bytes_per_number;
+                                network.activations_at_once * bytes_per_number;
 }
 
 void Planner::PlanPlaces() {
@@ -194,7 +213,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius or, with searches, "
-       "generate.search_iterations"},
+       "generate.search_iterations or generate.search_beam_width"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
       {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),
@@ -231,6 +250,13 @@ void CheckLimits(const MemoryPlan& plan, const Config& config) {
       "memory.pinned_limit_gib", config.memory.pinned_limit_gib, plan.pinned, "pin",
       "lower prefetch.depth, data.cpu_prefetch, data.gpu_prefetch or inference.batch_size, or set "
       "prefetch.pin_memory to false");
+}
+
+void CheckLimitsOfPhases(const Config& config) {
+  for (std::int64_t phase = 0; phase <= std::ssize(config.phases); ++phase) {
+    const Config of_phase = ConfigOfPhase(config, phase);
+    CheckLimits(PlanMemory(of_phase), of_phase);
+  }
 }
 
 std::string DescribeMemory(const MemoryPlan& plan) {

@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-// A run that measures what overlap gains (pipeline.overlap: false) does async's work in turn.
+// With pipeline.overlap: false, async does its work in turn, to measure what overlap gains.
 Mode ModeOf(const PipelineConfig& config) {
   return config.mode == Mode::kAsync && !config.overlap ? Mode::kSequential : config.mode;
 }

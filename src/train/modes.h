@@ -3,8 +3,8 @@
 // Buffers and updates count from 0, and update k trains on each row of buffer k once. w(0) is the
 // initial network, and w(k + 1) is the network after update k. With policy lag L, the target
 // network that labels buffer k was due for a refresh when the network was w(max(0, k - L)).
-// `pipeline.refresh` says which refreshes take place; otherwise the target network keeps its older
-// weights.
+// `pipeline.refresh` decides which refreshes take place. If one does not, the target network keeps
+// its older weights.
 #pragma once
 
 #include <array>
@@ -202,9 +202,13 @@ class Pipeline {
   /// counts the iterations that were done.
   UpdateRecord RunUpdate();
 
-  /// Changes `end_update`. Call it between updates, with a number greater than that of completed
+  /// Changes `end_update`. Call it between updates, with more than the number of completed
   /// updates.
   void EndAt(std::int64_t end_update) { end_update_ = end_update; }
+
+  /// Returns whether RunUpdate may be called: the next update is before `end_update`.
+  bool has_next() const { return next_ < end_update_; }
+  std::int64_t next_update() const { return next_; }
 
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }

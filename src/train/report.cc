@@ -18,7 +18,7 @@
 namespace tandem {
 namespace {
 
-nlohmann::ordered_json ToJson(const StageFigures& stage) {
+nlohmann::ordered_json ToJson(const StageTotals& stage) {
   return {{"bytes", stage.bytes}, {"seconds", stage.seconds}, {"gb_per_s", stage.GbPerSecond()}};
 }
 
@@ -117,6 +117,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
+  if (!config.phases.empty()) line["phase"] = counters.phase;
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
   return line;
@@ -136,7 +137,7 @@ const char* EndedBy(RunEnd end) {
   return "";
 }
 
-// Returns the figures that `tandem compare` compares.
+// Returns the measurements that `tandem compare` compares.
 nlohmann::ordered_json AfterColdStart(const RunSummary& summary, const Config& config) {
   const TimeReport& time = summary.time;
   const double generating = static_cast<double>(*config.generate.workers) * time.wall_s;
@@ -192,6 +193,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
       {"train_critical_s", RoundedSeconds(summary.time.train_critical_s)},
       {"time", ToJson(summary.time.threads)}};
+  if (!config.phases.empty()) json["phase"] = summary.phase;
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
   WriteFileAtomically(path, DumpJson(json, 2) + "\n");
@@ -199,8 +201,8 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
 
 namespace {
 
-// Two solve rates count as different if they differ by this many standard errors.
-constexpr double kClearly = 2;
+// Two solve rates count as different if they differ by more than this many standard errors.
+constexpr double kStandardErrors = 2;
 
 // The error against known lengths counts as lower if it falls below this share of its old value.
 constexpr double kLowerError = 0.9;
@@ -210,7 +212,7 @@ double Variance(double rate) { return rate * (1 - rate); }
 // Returns whether solve rate `a` exceeds `b` by more than chance explains.
 bool IsClearlyAbove(double a, double b, std::int64_t states) {
   const double error = std::sqrt((Variance(a) + Variance(b)) / static_cast<double>(states));
-  return a - b > kClearly * error;
+  return a - b > kStandardErrors * error;
 }
 
 std::string Percent(const ValidationResult& result) {

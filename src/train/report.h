@@ -20,12 +20,12 @@ namespace tandem {
 class ShardLoader;
 
 /// `DataReport` says how much a run read from shards and how fast. The position counts from the
-/// start of the run; after --resume, the other figures count from the resumption.
+/// start of the run; everything else counts from the last --resume.
 struct DataReport {
   ShardPosition position;
   std::int64_t examples = 0;  ///< number of examples in the set
-  StageFigures disk, transfer;
-  StageFigures training;  ///< bytes trained on, and seconds of the updates without their waits
+  StageTotals disk, transfer;
+  StageTotals training;  ///< bytes trained on, and seconds of the updates without their waits
 };
 
 /// `TrainingMark` records the progress of the main thread at one moment.

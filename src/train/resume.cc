@@ -41,8 +41,8 @@ bool IsPath(const DomainConfig& domain) {
 
 Config WithAbsolutePaths(Config config) {
   if (IsPath(config.domain)) MakeAbsolute(config.domain.argument);
-  for (std::string* path : {&config.data.path, &config.validation.file, &config.replay.map_to,
-                            &config.network.init_from}) {
+  for (std::string* path : {&config.data.path, &config.generate.paths, &config.validation.file,
+                            &config.replay.map_to, &config.network.init_from}) {
     MakeAbsolute(*path);
   }
   return config;
@@ -75,18 +75,19 @@ bool MayChange(std::string_view key) {
                              [&](std::string_view may) { return key.starts_with(may); });
 }
 
-// Throws InputError if `asked` differs from the config that the run began with in a key that must
-// not change.
-void CheckConfigStays(const Config& began, const Config& asked,
+// Throws InputError if `requested` differs from the config that the run began with in a key that
+// must not change.
+void CheckConfigStays(const Config& began, const Config& requested,
                       const std::filesystem::path& folder) {
   Config before = began;
   std::vector<std::string> differences;
   for (const Field& field : FieldsOf(before)) {
     const std::string value = FieldText(field);
-    const std::string now = FindValueText(asked, field.key).value_or("missing");
+    const std::string now = FindValueText(requested, field.key).value_or("missing");
     if (now == value || MayChange(field.key)) continue;
     differences.push_back(fmt::format("{} is {} and was {}", field.key, now, value));
   }
+  if (began.phases != requested.phases) differences.emplace_back("phases differ");
   if (differences.empty()) return;
   throw InputError(fmt::format(
       "{}: differs from the config in checkpoint.pt, with which the run began: {}. Restore the old "
@@ -96,16 +97,23 @@ void CheckConfigStays(const Config& began, const Config& asked,
 
 // Throws InputError if the number of updates changed and the learning rate decreases up to the last
 // update.
-void CheckScheduleStays(const Config& before, const Config& asked,
+void CheckScheduleStays(const Config& before, const Config& requested,
                         const std::filesystem::path& folder) {
-  if (asked.train.max_updates == before.train.max_updates) return;
-  if (!DependsOnLength(asked.optimizer.schedule)) return;
+  if (requested.train.max_updates == before.train.max_updates) return;
+  if (!requested.phases.empty()) {
+    throw InputError(fmt::format(
+        "train.max_updates must stay {} in this run, because its phases begin at shares of the "
+        "run. To train further, start a new run from its weights with `--set "
+        "network.init_from={}`.",
+        *before.train.max_updates, folder.string()));
+  }
+  if (!DependsOnLength(requested.optimizer.schedule)) return;
   throw InputError(fmt::format(
       "train.max_updates must stay {} in this run, because the {} schedule decreases the learning "
       "rate up to the last update. To train further, start a new run from its weights with `--set "
       "network.init_from={}`. Runs with the constant, exponential and step schedules can be "
       "extended.",
-      *before.train.max_updates, ValueText(asked, "optimizer.schedule"), folder.string()));
+      *before.train.max_updates, ValueText(requested, "optimizer.schedule"), folder.string()));
 }
 
 }  // namespace
@@ -131,21 +139,21 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   };
   const Config began = ParseConfig(checkpoint.ConfigYaml(), file);
   const Config saved = load({});
-  Config asked = load(overrides);
-  if (!asked.train.max_updates) {
+  Config requested = load(overrides);
+  if (!requested.train.max_updates) {
     throw InputError(
         "train.max_updates: expected a number, because --resume continues a run that has a plan");
   }
   const bool follows_clock = checkpoint.Counters().follows_clock;
-  CheckScheduleStays(follows_clock ? saved : began, asked, directory.path());
-  if (follows_clock && asked.train.max_updates == saved.train.max_updates) {
+  CheckScheduleStays(follows_clock ? saved : began, requested, directory.path());
+  if (follows_clock && requested.train.max_updates == saved.train.max_updates) {
     // config.yaml may have revisions for updates after the checkpoint, which are planned again.
-    asked.train.follows_clock = true;
-    asked.train.max_updates = began.train.max_updates;
-    asked.train.plan = began.train.plan;
+    requested.train.follows_clock = true;
+    requested.train.max_updates = began.train.max_updates;
+    requested.train.plan = began.train.plan;
   }
-  CheckConfigStays(began, asked, directory.path());
-  return asked;
+  CheckConfigStays(began, requested, directory.path());
+  return requested;
 }
 
 void CheckNotComplete(const Config& config, const RunCounters& done,
@@ -154,7 +162,7 @@ void CheckNotComplete(const Config& config, const RunCounters& done,
   if (done.updates >= *config.train.max_updates) {
     throw InputError(fmt::format(
         "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-        DependsOnLength(config.optimizer.schedule)
+        DependsOnLength(config.optimizer.schedule) || !config.phases.empty()
             ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
                           folder.string())
             : "Add `--set train.max_updates=N` to do more."));

@@ -1,5 +1,4 @@
-// Configs of runs: values that depend on the machine or the folder, and what may change when a run
-// is resumed.
+// Completes the config of a run, and decides which keys may change when a run is resumed.
 #pragma once
 
 #include <filesystem>
@@ -27,10 +26,10 @@ Config WithAbsolutePaths(Config config);
 void CheckMayChange(const std::vector<Override>& overrides);
 
 /// Returns the config with which the run in `directory` continues from `checkpoint`: its
-/// config.yaml with `overrides`. In a run that follows the clock, the plan is that of the
-/// checkpoint. Throws InputError if config.yaml was edited in a key that must not change; the error
-/// names each key and both values. Also throws InputError if train.max_updates changes and the
-/// learning rate decreases up to the last update, because no config would then repeat the run.
+/// config.yaml with `overrides`. A run that follows the clock takes the checkpoint's plan. Throws
+/// InputError if config.yaml was edited in a key that must not change; the error names each key and
+/// both values. Also throws InputError if train.max_updates changes and the learning rate decreases
+/// up to the last update, because no config would then repeat the run.
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides);
 

@@ -63,6 +63,10 @@ fs::path CheckpointIn(const fs::path& path) {
   return fs::is_directory(path) ? path / "checkpoint.pt" : path;
 }
 
+bool IsImported(const fs::path& checkpoint) {
+  return fs::exists(checkpoint.parent_path() / kImportRecord);
+}
+
 void RunDirectory::Lock() {
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
@@ -106,7 +110,7 @@ RunDirectory RunDirectory::Create(const fs::path& path) {
   const int claim = ::open(run.config().c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
   if (claim < 0 && errno == EEXIST) FailForTakenFolder(path);  // another run was faster
   if (claim < 0) {
-    throw InputError(fmt::format("cannot write into {}: {}", path.string(), std::strerror(errno)));
+    throw InputError(fmt::format("cannot write to {}: {}", path.string(), std::strerror(errno)));
   }
   ::close(claim);
   run.Lock();
@@ -120,9 +124,12 @@ void RunDirectory::Abandon() const {
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
-  if (!fs::exists(path)) throw InputError(fmt::format("there is no folder {}", path.string()));
+  if (!fs::exists(path))
+    throw InputError(
+        fmt::format("{}: no such folder; expected the folder of a run", path.string()));
   RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
+  for (const fs::path& file :
+       {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
     RequireNoPipe(file);
   }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
@@ -149,8 +156,8 @@ void RunDirectory::RemovePartialFiles() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string file = entry.path().filename().string();
     const std::string_view name = NameOfPartial(file);
-    const auto is_it = [&](const fs::path& path) { return path.filename() == name; };
-    if (IsReplay(name) || UpdateOfKept(name) || std::ranges::any_of(own, is_it)) {
+    const auto has_name = [&](const fs::path& path) { return path.filename() == name; };
+    if (IsReplay(name) || UpdateOfKept(name) || std::ranges::any_of(own, has_name)) {
       fs::remove(entry.path());
     }
   }

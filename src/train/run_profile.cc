@@ -43,8 +43,8 @@ void AddFlat(std::string_view thread, const PhaseTimes& times, nlohmann::ordered
   for (std::size_t i = 0; i < kNumPhases; ++i) {
     const auto phase = static_cast<Phase>(i);
     const double seconds = std::round(times[phase] * 1e3) / 1e3;
-    const bool says_something = phase != Phase::kUnnamed && phase != Phase::kIdle;
-    if (!says_something || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
+    const bool is_reported = phase != Phase::kUnnamed && phase != Phase::kIdle;
+    if (!is_reported || seconds == 0 || seconds < kLeastShare * times.wall_s) continue;
     json[fmt::format("{}_{}_s", thread, PhaseName(phase))] = seconds;
   }
 }
@@ -67,18 +67,18 @@ constexpr const char* kMainThread = "main";
 struct NamedThread {
   std::string_view name;
   PhaseTimes ThreadTimes::*times;
-  bool always_there = false;  // reported even if the run did not start it
+  bool always_reported = false;  // even if the run did not start it
   bool in_metrics = true;
 };
 constexpr auto kThreads = std::to_array<NamedThread>(
-    {{kMainThread, &ThreadTimes::main, /*always_there=*/true},
-     {kGeneratorThread, &ThreadTimes::generator, /*always_there=*/true},
+    {{kMainThread, &ThreadTimes::main, /*always_reported=*/true},
+     {kGeneratorThread, &ThreadTimes::generator, /*always_reported=*/true},
      {kPrefetchThread, &ThreadTimes::prefetch},
      {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
      {kDiskThread, &ThreadTimes::disk},
      {kTransferThread, &ThreadTimes::transfer}});
 
-ThreadTimes Less(ThreadTimes times, const ThreadTimes& earlier) {
+ThreadTimes Difference(ThreadTimes times, const ThreadTimes& earlier) {
   for (const NamedThread& thread : kThreads) times.*thread.times -= earlier.*thread.times;
   times.workers -= earlier.workers;
   return times;
@@ -102,7 +102,7 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times) {
   nlohmann::ordered_json json;
   for (const NamedThread& thread : kThreads) {
     const PhaseTimes& of_thread = times.*thread.times;
-    if (thread.always_there || of_thread.wall_s > 0) {
+    if (thread.always_reported || of_thread.wall_s > 0) {
       json[std::string(thread.name)] = ToJson(of_thread);
     }
   }
@@ -163,7 +163,7 @@ ThreadTimes RunProfile::Times() const {
 
 ThreadTimes RunProfile::TakeTimes() {
   const ThreadTimes now = Times();
-  return Less(now, std::exchange(taken_, now));
+  return Difference(now, std::exchange(taken_, now));
 }
 
 TimeReport RunProfile::Report() const {
@@ -173,7 +173,7 @@ TimeReport RunProfile::Report() const {
     return report;
   }
   const Mark end = trained_ ? *trained_ : Now();
-  const ThreadTimes warm = Less(end.times, cold_->times);
+  const ThreadTimes warm = Difference(end.times, cold_->times);
   report.cold_start_s = cold_->times.main[Phase::kWaitForRows];
   report.wall_s = warm.main.wall_s;
   report.generate_critical_s = GeneratingIn(warm.generator);

@@ -27,7 +27,9 @@ std::optional<int> ReadLength(const json& object, const char* key) {
   return length.get<int>();
 }
 
-void ReadJson(std::string_view text, Problem& line) {
+// Reads the line's fields into `line`, except for the state, which is text still. Returns the text
+// of the known solution, or "".
+std::string ReadJson(std::string_view text, Problem& line) {
   const json object = ParseJsonOrDiscard(text);
   if (!object.is_object()) throw InputError("not a JSON object");
   if (object.contains("id")) {
@@ -42,19 +44,45 @@ void ReadJson(std::string_view text, Problem& line) {
   line.text = object["state"];
   line.optimal = ReadLength(object, "optimal");
   line.best_known = ReadLength(object, "best_known");
+  if (object.contains("at_most") && !object["at_most"].is_null()) {
+    const json& at_most = object["at_most"];
+    if (!at_most.is_number() || at_most <= 0 || at_most > kLongest) {
+      throw InputError(
+          fmt::format("expected `at_most` to be a number above 0, up to {}", kLongest));
+    }
+    line.at_most = at_most.get<float>();
+  }
+  if (!object.contains("solution") || object["solution"].is_null()) return "";
+  if (!object["solution"].is_string()) {
+    throw InputError("expected `solution` to be moves, separated by spaces");
+  }
+  return object["solution"];
+}
+
+// Reads the moves and checks that they solve the state.
+std::vector<Action> ReadSolution(const std::string& text, std::vector<std::uint8_t> state,
+                                 const Domain& domain) {
+  std::vector<Action> actions = ParseActions(domain.spec(), text);
+  for (const Action& action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  if (!IsGoal(domain, state)) {
+    throw InputError("expected `solution` to lead from the state to the goal, and it does not");
+  }
+  return actions;
 }
 
 Problem ReadLine(std::string_view text, std::size_t number, const Domain& domain,
                  const std::string& file) {
   Problem line{.id = number};
   try {
+    std::string solution;
     if (text.front() == '{') {
-      ReadJson(text, line);
+      solution = ReadJson(text, line);
     } else {
       line.text = text;
     }
     std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
     domain.ParseState(line.text, state);
+    if (!solution.empty()) line.solution = ReadSolution(solution, state, domain);
     line.state = std::move(state);
   } catch (const InputError& error) {
     line.error = fmt::format("{}:{}: {}", file, number, error.what());

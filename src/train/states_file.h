@@ -20,14 +20,16 @@ struct Problem {
   std::vector<std::uint8_t> state;
   std::optional<int> optimal;     ///< length of a shortest solution, if the line has it
   std::optional<int> best_known;  ///< length of the best published solution, if the line has it
+  float at_most = 0;              ///< largest allowed cost of a solution; 0: no limit
+  std::vector<Action> solution;   ///< a solution that is known; empty: none
   std::string error;
 };
 
 /// Reads at most `limit` states from a file. Each line is a JSON object with `id`, `state`,
-/// `optimal` and `best_known`, or a state in plain text. Blank lines and lines that begin with '#'
-/// are skipped. For puzzles whose states may have several lines (Sokoban), blank lines separate
-/// plain-text states, and lines that begin with ';' are skipped. Throws InputError if the file
-/// cannot be read or has no state.
+/// `optimal`, `best_known`, `at_most` and `solution`, or a state in plain text. Blank lines and
+/// lines that begin with '#' are skipped. For puzzles whose states may have several lines
+/// (Sokoban), blank lines separate plain-text states, and lines that begin with ';' are skipped.
+/// Throws InputError if the file cannot be read or has no state.
 std::vector<Problem> ReadStates(const std::filesystem::path& path, const Domain& domain,
                                 std::optional<std::int64_t> limit);
 

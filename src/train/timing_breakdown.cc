@@ -59,7 +59,7 @@ TimingBreakdown::TimingBreakdown(Track& main, Device& device, const Config& conf
   if (every_ == 0) return;
   LogInfo(
       "timing: the run waits for the device after each phase, and nothing is prefetched, copied or "
-      "generated during training, so the figures are exact and the run is slower");
+      "generated during training, so the times are exact and the run is slower");
 }
 
 void TimingBreakdown::AfterIteration(std::int64_t iteration) {

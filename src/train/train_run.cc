@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "base/timeline.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "data/replay_buffer.h"
 #include "nn/device.h"
 #include "nn/products.h"
@@ -65,7 +66,8 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                       std::chrono::duration_cast<StopSignal::Clock::duration>(
                           std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
-  MakeComponents(from);
+  CheckLaterPhases(config_, so_far_.phase, *device_);
+  MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (!directory_) return;
   if (from != nullptr) {
@@ -85,14 +87,19 @@ std::string TrainRun::domain_identity() const { return components_->domain->spec
 
 std::int64_t TrainRun::num_parameters() const { return components_->net->NumParameters(); }
 
-void TrainRun::MakeComponents(const Checkpoint* from) {
+Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.phase); }
+
+// Builds the components of the current phase (see Components).
+void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (components_) evaluated_rows_ += components_->NumEvaluated();
   components_.reset();  // stops background work
-  components_ = std::make_unique<Components>(WithoutOverlapIfTimed(config_), device_,
-                                             static_cast<ProgressListener&>(*this), stop_, from);
+  components_ = std::make_unique<Components>(
+      WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
+      device_, static_cast<ProgressListener&>(*this), stop_, from, ended);
   if (from != nullptr && components_->replay != nullptr) {
-    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates);
+    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates,
+               so_far_.phase_began);
   }
   if (components_->shards != nullptr) began_training_ = Mark();
 }
@@ -140,7 +147,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   report_.reset();
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
-  MakeComponents(&checkpoint);
+  MakeComponents(&checkpoint, /*ended=*/nullptr);
   if (directory_) DropLaterFiles();
 }
 
@@ -156,7 +163,7 @@ bool TrainRun::RunUpdate() {
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
     KeepState();
     RevisePlan();
-    components_->UseBatchSizeOf(so_far_.updates);
+    FollowPlan();
     {
       const Section section("update", so_far_.updates);
       RunPipelineUpdate();
@@ -167,8 +174,8 @@ bool TrainRun::RunUpdate() {
   return !ended_;
 }
 
-// Runs `work`. If it throws, saves the state before the current update, or the present state if no
-// update has begun, so that training is kept.
+// Runs `work`. If it throws, saves the state before the current update, or the current state if no
+// update has begun.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
@@ -187,8 +194,36 @@ void TrainRun::RevisePlan() {
   const UpdatePlan plan = pacer_.Revised(before, config_.train.max_seconds);
   if (plan.revisions() == before.revisions()) return;
   plan.WriteTo(config_.train);
-  components_->UsePlan(plan);
   if (directory_) SaveConfig();
+}
+
+// Prepares the next update. A revised plan may begin a phase earlier or later than planned, but
+// never goes back to a phase that has ended.
+void TrainRun::FollowPlan() {
+  if (const std::int64_t phase = PhaseAt(config_, so_far_.updates); phase > so_far_.phase) {
+    EnterPhase(phase);
+  } else {
+    components_->UsePlan(PlanOfPhase(config_, so_far_.phase, so_far_.phase_began));
+  }
+  components_->PrepareUpdate(so_far_.updates);
+}
+
+// Builds new components around the weights of the network. The checkpoint before it keeps the
+// weights if that fails, and a run that is killed later resumes with the components of its phase.
+void TrainRun::EnterPhase(std::int64_t phase) {
+  if (directory_) SaveCheckpoint();
+  unfinished_.reset();
+  const Span span(Phase::kSetUp);
+  const RunState ended = State();
+  so_far_.phase = phase;
+  so_far_.phase_began = so_far_.updates;
+  pacer_ = UpdatePacer();  // updates of another phase take another time
+  MakeComponents(/*from=*/nullptr, &ended);
+  LogInfo(
+      fmt::format("after update {}, phase {} begins: {}; the optimizer and its schedule begin "
+                  "again",
+                  so_far_.updates, phase, DescribePhase(config_, phase)));
+  KeepState();
 }
 
 void TrainRun::RunPipelineUpdate() {
@@ -217,6 +252,7 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
       .iterations_done = iterations,
       .iterations = *config_.train.max_updates * config_.train.iterations_per_update,
       .examples = so_far_.examples + of_update * components_->batch_size,
+      .phase = so_far_.phase,
       .seconds = earlier_s_ + began_.Seconds(),
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
@@ -298,7 +334,7 @@ void TrainRun::Validate() {
   if (!so_far_.best || IsBetter(report, *so_far_.best, config_.validation.best_by)) {
     if (directory_) {
       if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
-      WriteCheckpoint(directory_->best(), domain_identity(), config_.network.activation, Counters(),
+      WriteCheckpoint(directory_->best(), domain_identity(), config_.network, Counters(),
                       StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
     }
     so_far_.best = report;
@@ -327,8 +363,9 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
+// Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
 void TrainRun::KeepState() {
-  if (!directory_) return;
+  if (!directory_ || !components_) return;
   const Span span(Phase::kKeepState);
   unfinished_ = std::make_unique<const RunState>(CopyOf(State()));
 }
@@ -337,8 +374,8 @@ void TrainRun::KeepNetworkIfDue() const {
   const std::int64_t every = config_.checkpoint.keep_every;
   if (every == 0 || so_far_.updates % every != 0) return;
   const Span span(Phase::kCheckpoint);
-  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network.activation,
-                  Counters(), StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
+  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network, Counters(),
+                  StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.
@@ -360,22 +397,21 @@ void TrainRun::SaveUnfinished() {
   try {
     Save(*unfinished_, *unfinished_);
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("the state before the update cannot be saved either: {}", error.what()));
+    LogWarning(fmt::format("cannot save the state before the update: {}", error.what()));
   }
 }
 
 // Saves the network of `current`, and `resume`, the state from which the run can be resumed. Writes
-// the metrics and the replay rows before the checkpoint, which relies on both. Removes the files of
-// earlier checkpoints only after it.
+// the metrics and the replay rows before the checkpoint, because it relies on both. Removes the
+// files of earlier checkpoints after the new one is complete.
 void TrainRun::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_->SyncMetrics();
   if (components_->replay != nullptr) {
-    WriteReplay(directory_->replay(next), *components_->replay, next);
+    WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network.activation,
-                  current.counters, config_.train.saves_average() ? current.average : current.model,
-                  &resume);
+  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
+                  config_.train.saves_average() ? current.average : current.model, &resume);
   since_saved_ = Stopwatch();
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
 }
@@ -399,8 +435,17 @@ std::int64_t TrainRun::EndOfTracedEpochs() const {
 
 double TrainRun::ProductFlop() const {
   const auto rows = [](std::int64_t count) { return static_cast<double>(count); };
-  return rows(trained_rows_) * TrainingFlop(components_->network) +
-         rows(evaluated_rows_ + components_->NumEvaluated()) * EvaluationFlop(components_->network);
+  const NetworkSpec& network = components_->network;
+  NetworkCost cost = CostOf(network);
+  // A gathered first layer is no product.
+  if (GathersInTraining(config_.train, network.input, device_->torch())) {
+    cost.training_flop -= 2 * cost.first_layer_flop;
+  }
+  if (GathersInInference(config_.inference, network.input, device_->torch())) {
+    cost.evaluation_flop -= cost.first_layer_flop;
+  }
+  return rows(trained_rows_) * cost.training_flop +
+         rows(evaluated_rows_ + components_->NumEvaluated()) * cost.evaluation_flop;
 }
 
 std::optional<ProductReport> TrainRun::MeasureProducts() const {

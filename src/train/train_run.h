@@ -33,6 +33,7 @@ struct Progress {
   std::int64_t iterations_done = 0;
   std::int64_t iterations = 0;       ///< of the whole run
   std::int64_t examples = 0;         ///< rows trained on
+  std::int64_t phase = 0;            ///< number of the current phase
   double seconds = 0;                ///< since the run began
   double max_seconds = 0;            ///< the time limit; 0: none
   std::optional<double> loss;        ///< of the last update, once there is one
@@ -93,13 +94,16 @@ class TrainRun final : private ProgressListener {
   /// Returns the config. In a run that follows the clock, train.max_updates is the number planned
   /// now.
   const Config& config() const { return config_; }
+
+  /// Returns the config of the current phase.
+  Config phase_config() const;
+
   std::string domain_identity() const;
   std::int64_t num_parameters() const;
-  const std::string& device_description() const { return device_description_; }
 
  private:
   // Setting up and going back.
-  void MakeComponents(const Checkpoint* from);
+  void MakeComponents(const Checkpoint* from, const RunState* ended);
   void CheckReplayCanBeRead() const;
   void ForgetPlanFrom(std::int64_t update);
   void DropLaterFiles();
@@ -107,6 +111,8 @@ class TrainRun final : private ProgressListener {
   // An update, and what happens between two updates.
   void SaveOnFailure(const std::function<void()>& work);
   void RevisePlan();
+  void FollowPlan();
+  void EnterPhase(std::int64_t phase);
   void RunPipelineUpdate();
   void TrainingStarts() override;
   void IterationEnds(std::int64_t iterations) override;

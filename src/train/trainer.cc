@@ -32,6 +32,11 @@ at::Tensor SumOf(const at::Tensor& weights) {
   return weights.sum().clamp_min(std::numeric_limits<float>::min());
 }
 
+at::Tensor LossOfPolicy(const at::Tensor& outputs, const at::Tensor& targets,
+                        at::Reduction::Reduction reduction) {
+  return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
+}
+
 // log(cosh(error)) of each output. cosh itself overflows for errors above 89.
 at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
   const at::Tensor errors = outputs - targets;
@@ -59,11 +64,7 @@ class TorchTrainer::Pass final : public TrainPass {
     const std::int64_t iteration = iterations_of_run();
     const Section section("iteration", iteration);
     const Batch batch = NextBatch();
-    stats_.learning_rate = LearningRate(
-        trainer_.optimizer_config_,
-        {.iteration = iteration,
-         .update = update_,
-         .done = trainer_.plan_.Done(iteration, trainer_.config_.iterations_per_update)});
+    stats_.learning_rate = trainer_.LearningRateAt(iteration, update_);
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
     if (trainer_.average_) {
       const Span span(Phase::kOptimizer);
@@ -114,7 +115,7 @@ class TorchTrainer::Pass final : public TrainPass {
   TrainStats stats_;
 };
 
-TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                            const Config& config)
     : net_(net),
       target_(target),
@@ -122,14 +123,25 @@ TorchTrainer::TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& load
       device_(device),
       config_(config.train),
       optimizer_config_(config.optimizer),
-      plan_(config.train),
+      plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
       stream_(device.MainStream()),
       one_hot_(net.spec().input,
                config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
                device.torch()),
       optimizer_(net.parameters(), config.optimizer) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
+  if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
+    gathered_.emplace(net_.spec().input, device_.torch());
+  }
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
+}
+
+double TorchTrainer::LearningRateAt(std::int64_t iteration, std::int64_t update) const {
+  const std::int64_t per_update = config_.iterations_per_update;
+  const std::int64_t in_phase = iteration - plan_.first_update * per_update;
+  return LearningRate(optimizer_config_, {.iteration = in_phase,
+                                          .update = update - plan_.first_update,
+                                          .done = plan_.updates.Done(in_phase, per_update)});
 }
 
 void TorchTrainer::RefreshTarget() {
@@ -174,20 +186,37 @@ at::Tensor TorchTrainer::LossOf(const Batch& batch) {
   at::Tensor outputs;
   {
     const ScopedAutocast autocast(device_.torch().type(), config_.precision == Precision::kBf16);
-    outputs = net_.Forward(one_hot_(batch.inputs));
+    outputs = gathered_ ? net_.ForwardGathered(batch.inputs, *gathered_)
+                        : net_.Forward(one_hot_(batch.inputs));
   }
   if (!batch.weights.defined()) return LossOf(outputs, batch.targets, at::Reduction::Mean);
   const at::Tensor losses = LossOf(outputs, batch.targets, at::Reduction::None);
   return (losses * batch.weights).sum() / SumOf(batch.weights);
 }
 
-// Without a reduction, returns the loss of each output. A policy has one loss per row, so its rows
-// have no weights.
+// Without a reduction, returns the loss of each output. A policy has one loss per row, so rows that
+// label a policy have no weights.
 at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& targets,
                                 at::Reduction::Reduction reduction) const {
-  if (net_.spec().layers.head == Head::kPolicy) {
-    return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
+  switch (net_.spec().layers.head) {
+    case Head::kV:
+    case Head::kQ:
+    case Head::kQIn:
+      return LossOfCosts(outputs, targets, reduction);
+    case Head::kPolicy:
+      return LossOfPolicy(outputs, targets, reduction);
+    case Head::kVp: {  // column 0 is the cost, the others are the policy
+      const std::int64_t actions = targets.size(1) - 1;
+      return LossOfCosts(outputs.narrow(1, 0, 1), targets.narrow(1, 0, 1), reduction) +
+             config_.policy_weight * LossOfPolicy(outputs.narrow(1, 1, actions),
+                                                  targets.narrow(1, 1, actions), reduction);
+    }
   }
+  throw Error("LossOf: unknown head; this is a bug in Tandem");
+}
+
+at::Tensor TorchTrainer::LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
+                                     at::Reduction::Reduction reduction) const {
   switch (config_.loss) {
     case Loss::kSquared:
       return at::mse_loss(outputs, targets, reduction);
@@ -198,7 +227,7 @@ at::Tensor TorchTrainer::LossOf(const at::Tensor& outputs, const at::Tensor& tar
       return reduction == at::Reduction::None ? losses : losses.mean();
     }
   }
-  throw Error("LossOf: unknown loss; this is a bug in Tandem");
+  throw Error("LossOfCosts: unknown loss; this is a bug in Tandem");
 }
 
 void OnlineEvaluator::Evaluate(ConstRows inputs, std::span<float> values) {

@@ -7,30 +7,33 @@
 #include <optional>
 
 #include "config/config.h"
-#include "config/update_plan.h"
+#include "config/training_phases.h"
 #include "data/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
+#include "nn/network.h"
 #include "nn/optimizer.h"
-#include "nn/resnet_fc.h"
 #include "nn/weight_average.h"
 #include "train/modes.h"
 
 namespace tandem {
 
 /// TorchTrainer fits the network's outputs to the targets: estimated costs by train.loss, and the
-/// actions of a policy by cross-entropy. If rows have weights w, the loss of a batch is the sum of
-/// w times loss over all outputs, divided by the sum of w. It works on the device's main stream.
+/// actions of a policy by cross-entropy. For head vp, the loss is that of the estimated cost plus
+/// train.policy_weight times the cross-entropy, as in AlphaZero (Silver et al., 2018). If rows have
+/// weights w, the loss of a batch is the sum of w times loss over all outputs, divided by the sum
+/// of w. It works on the device's main stream.
 class TorchTrainer final : public Trainer {
  public:
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
-  /// Throws if LibTorch's matrix products are wrong on this machine (CheckProducts).
-  TorchTrainer(ResNetFC& net, InferenceNet* target, DataLoader& loader, Device& device,
+  /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
+  /// matrix products are wrong on this machine (CheckProducts).
+  TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config);
 
   /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
-  void UsePlan(const UpdatePlan& plan) { plan_ = plan; }
+  void UsePlan(const PhasePlan& plan) { plan_ = plan; }
 
   void RefreshTarget() override;
   std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) override;
@@ -41,13 +44,13 @@ class TorchTrainer final : public Trainer {
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   const Optimizer& optimizer() const { return optimizer_; }
-  const ResNetFC& net() const { return net_; }
+  const Network& net() const { return net_; }
 
   /// The moving average of the weights; null if the run keeps none (`train.ema_decay`).
   const WeightAverage* average() const { return average_ ? &*average_ : nullptr; }
 
   /// The network that the run validates and saves: the trained one or its average.
-  const ResNetFC& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
+  const Network& saved_net() const { return config_.saves_average() ? average_->net() : net_; }
 
   /// The number of steps that this object has done.
   std::int64_t num_steps() const { return num_steps_; }
@@ -55,20 +58,24 @@ class TorchTrainer final : public Trainer {
  private:
   class Pass;
 
+  double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
   at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
                     at::Reduction::Reduction reduction) const;
+  at::Tensor LossOfCosts(const at::Tensor& outputs, const at::Tensor& targets,
+                         at::Reduction::Reduction reduction) const;
 
-  ResNetFC& net_;
+  Network& net_;
   InferenceNet* target_;
   DataLoader& loader_;
   Device& device_;
   const TrainingConfig config_;
   const OptimizerConfig optimizer_config_;
-  UpdatePlan plan_;
+  PhasePlan plan_;
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
+  std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

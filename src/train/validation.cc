@@ -83,9 +83,9 @@ class OnCpu final : public SquaredErrors {
 
   void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
     const at::Tensor values = estimates.cpu();
-    const at::Tensor of = groups.cpu().contiguous();
+    const at::Tensor numbers = groups.cpu().contiguous();
     const auto* value = values.const_data_ptr<float>();
-    const auto* group = of.const_data_ptr<float>();
+    const auto* group = numbers.const_data_ptr<float>();
     for (std::int64_t i = 0; i < values.numel(); ++i) {
       const auto g = static_cast<std::size_t>(group[i]);
       const double error = static_cast<double>(value[i]) - costs_[g];
@@ -106,8 +106,8 @@ class OnDevice final : public SquaredErrors {
       : costs_(at::tensor(costs).to(device)), sums_(at::zeros_like(costs_)) {}
 
   void Add(const at::Tensor& estimates, const at::Tensor& groups) override {
-    const at::Tensor of = groups.flatten().to(at::kLong);
-    sums_.index_add_(0, of, (estimates - costs_.index_select(0, of)).square());
+    const at::Tensor group = groups.flatten().to(at::kLong);
+    sums_.index_add_(0, group, (estimates - costs_.index_select(0, group)).square());
   }
 
   std::vector<double> Sums() override {
@@ -175,14 +175,14 @@ void Validator::GroupStates() {
   }
 }
 
-ValidationReport Validator::Validate(const ResNetFC& net, const StopSignal& stop) {
+ValidationReport Validator::Validate(const Network& net, const StopSignal& stop) {
   net_.Load(net);
-  std::vector<std::int64_t> most = validation_set_.lengths;
-  for (std::int64_t& length : most) length *= 2;
+  std::vector<std::int64_t> max_steps = validation_set_.lengths;
+  for (std::int64_t& steps : max_steps) steps *= 2;
   const ConstRows states = validation_set_.rows();
   const auto taken = head_ == Head::kPolicy
-                         ? DescendByPolicy(domain_, net_, evaluate_rows_, states, most, stop)
-                         : DescendGreedily(domain_, net_, evaluate_rows_, states, most, stop);
+                         ? DescendByPolicy(domain_, net_, evaluate_rows_, states, max_steps, stop)
+                         : DescendGreedily(domain_, net_, evaluate_rows_, states, max_steps, stop);
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
@@ -204,7 +204,7 @@ void Validator::MeasureValueErrors(ValidationReport& report) {
   const auto rows = static_cast<std::int64_t>(rows_.rows());
   for (std::int64_t done = 0; done < rows; done += config_.batch_size) {
     const Batch batch = batches->Next();
-    errors->Add(net_.Forward(batch.inputs).amin(1), batch.targets);
+    errors->Add(net_.Estimates(batch.inputs), batch.targets);
   }
   const std::vector<double> sums = errors->Sums();
   double all = 0;

@@ -70,7 +70,7 @@ class Validator {
 
   /// Validates `net`. A policy descends by its most probable actions. Greedy descent gives up on a
   /// state after twice its length. Waits for the device. Throws Stopped once `stop` is reached.
-  ValidationReport Validate(const ResNetFC& net, const StopSignal& stop);
+  ValidationReport Validate(const Network& net, const StopSignal& stop);
 
  private:
   // The states of one length and cost.

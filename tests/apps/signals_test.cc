@@ -12,8 +12,8 @@
 namespace tandem {
 namespace {
 
-// Longer than two copies of one request are apart.
-void WaitAsAPersonDoes() { TakeTime(std::chrono::milliseconds(300)); }
+// Waits longer than two copies of one request are apart.
+void WaitBetweenRequests() { TakeTime(std::chrono::milliseconds(300)); }
 
 TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -21,7 +21,7 @@ TEST(StopOnSignalsDeathTest, ASecondSignalWithinASecondEndsTheProgram) {
       {
         const StopOnSignals signals;
         raise(SIGINT);
-        if (signals.stop().requested()) WaitAsAPersonDoes();
+        if (signals.stop().requested()) WaitBetweenRequests();
         raise(SIGINT);
         _exit(0);
       },
@@ -34,7 +34,7 @@ TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {
       {
         const StopOnSignals signals(ClosedPipe::kStops);
         raise(SIGPIPE);
-        WaitAsAPersonDoes();
+        WaitBetweenRequests();
         raise(SIGPIPE);
         _exit(signals.stop().requested() && signals.caught() == SIGPIPE ? 7 : 8);
       },
@@ -48,7 +48,7 @@ TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {
       testing::KilledBySignal(SIGPIPE), "");
 }
 
-TEST(IsNewRequest, IsNoCopyFromASupervisor) {
+TEST(IsNewRequest, IsFalseOnlyForAnImmediateRepetitionNotFromATerminal) {
   EXPECT_FALSE(IsNewRequest(/*from_terminal=*/false, 0.01));
   EXPECT_TRUE(IsNewRequest(/*from_terminal=*/false, 0.5));
   EXPECT_TRUE(IsNewRequest(/*from_terminal=*/true, 0.01));

@@ -233,8 +233,8 @@ TEST(Json, RejectsDeepNesting) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
-  EXPECT_NO_THROW(ParseJson(nested(kMostJsonNesting)));
-  EXPECT_THROW(ParseJson(nested(kMostJsonNesting + 2)), Error);
+  EXPECT_NO_THROW(ParseJson(nested(kMaxJsonNesting)));
+  EXPECT_THROW(ParseJson(nested(kMaxJsonNesting + 2)), Error);
   EXPECT_THROW(ParseJson(nested(200'000)), Error);
   EXPECT_THROW(ParseJson(std::string(200'000, '[')), Error);
   EXPECT_TRUE(ParseJsonOrDiscard(nested(200'000)).is_discarded());

@@ -50,6 +50,10 @@ class Advice(CliTest):
     def test_hints_of_a_sparse_q_net_lead_to_the_goal(self):
         self.check_hints_lead_home(self.train(LEARNS, "--set", "network.head=q"))
 
+    def test_hints_of_a_q_net_with_the_action_as_input_lead_to_the_goal(self):
+        self.check_hints_lead_home(self.train(LEARNS, "--set", "network.head=q_in", "--set",
+                                              "train.max_updates=12"))
+
     def test_a_policy_hints_its_most_probable_move_and_solves(self):
         run = self.train(LEARNS, "--set", "network.head=policy", "--set", "generate.target=policy")
         out = self.play("hint\nL\nhint\nU\nhint\n", "npuzzle:3", "--model", run, "--state",
@@ -89,7 +93,7 @@ class Advice(CliTest):
                                 ("cub3", "did you mean 'cube3'?")]:
             self.assertIn(message, self.run_tandem("play", wanted, "--model", run, code=2)[1])
         _, error = self.run_tandem("play", "cube3", "--model", "nowhere", code=2)
-        self.assertIn("there is no folder nowhere", error)
+        self.assertIn("nowhere: no such folder", error)
 
     def test_ctrl_c_ends_only_the_search(self):
         run = self.train(SMALL)

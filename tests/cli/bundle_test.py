@@ -129,7 +129,7 @@ class Suite(CliTest):
     def assert_ended(self, pid_file):
         pid = int((self.folder / pid_file).read_text())
 
-        def ended():  # init may not have taken leave of it yet
+        def ended():  # init may not have reaped it yet
             try:
                 return pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] == "Z"
             except (FileNotFoundError, ProcessLookupError):

@@ -15,7 +15,7 @@ class Help(CliTest):
         for command in ("train", "solve", "config", "domains"):
             self.assertIn("Usage", self.run_tandem(command, "--help")[0])
 
-    def test_version(self):
+    def test_version_prints_the_version(self):
         self.assertRegex(self.run_tandem("--version")[0], r"^tandem \d+\.\d+\.\d+\n$")
 
     def test_bad_usage_is_exit_code_2(self):
@@ -62,7 +62,7 @@ class Configs(CliTest):
 
 
 class Domains(CliTest):
-    def test_lists_and_shows(self):
+    def test_domains_lists_puzzles_and_describes_one(self):
         self.assertIn("cube3", self.run_tandem("domains")[0])
         out, _ = self.run_tandem("domains", "cube3")
         self.assertIn("U U' D D' L L' R R' B B' F F'", out)
@@ -82,7 +82,7 @@ class Domains(CliTest):
         self.assertIn("cube3: input is 4, expected stickers or pieces",
                       self.run_tandem("domains", "cube3:4", code=2)[1])
 
-    def test_names_the_nearest(self):
+    def test_an_unknown_word_suggests_the_nearest(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("domains", "cub3", code=2)[1])
 
 

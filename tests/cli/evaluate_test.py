@@ -152,7 +152,7 @@ class Evaluate(CliTest):
     def test_rejects_what_it_cannot_evaluate(self):
         run = self.train()
         states = self.states()
-        self.assertIn("there is no folder nowhere", self.error_of("nowhere", "--states", states))
+        self.assertIn("nowhere: no such folder", self.error_of("nowhere", "--states", states))
         self.assertIn("nothing.txt", self.error_of(run, "--states", "nothing.txt"))
         empty = self.write("empty.txt", "\n")
         self.assertIn("no state found; expected", self.error_of(run, "--states", empty))
@@ -202,7 +202,7 @@ class Evaluate(CliTest):
              "100000", "--set", "search.max_length=100000", "--json", self.folder / "results.json"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = ""
-        while "networks on 2 states" not in line:  # from then on it heeds signals
+        while "networks on 2 states" not in line:  # from then on it handles signals
             line = program.stderr.readline()
             self.assertNotEqual(line, "")
         program.send_signal(signal.SIGINT)

@@ -41,8 +41,8 @@ class CliTest(unittest.TestCase):
         return result.stdout, result.stderr
 
     def wait_until(self, condition, program=None):
-        """Waits until condition() is true: another process makes it so, by its files or the CPU time
-        that it takes. Fails after a minute, or when `program` has ended without it."""
+        """Waits until another process has made condition() true. Fails after a minute, or if `program`
+        ends first."""
         deadline = time.monotonic() + 60
         while not condition():
             self.assertLess(time.monotonic(), deadline, "the condition is still false")
@@ -51,8 +51,8 @@ class CliTest(unittest.TestCase):
             time.sleep(0.01)
 
     def python_with_torch(self):
-        """Returns a Python that has torch: that of the set-up, or this one. Skips the test if
-        neither has it."""
+        """Returns a Python that has torch: that of .venv if it exists, else this one. Skips the test
+        if it has no torch."""
         installed = SOURCE / ".venv" / "bin" / "python"
         python = installed if installed.exists() else pathlib.Path(sys.executable)
         if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:

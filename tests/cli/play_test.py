@@ -24,14 +24,14 @@ class Play(CliTest):
         """What each line `state` printed, of a cube."""
         return re.findall(r"^[URFDLB]{54}$", self.play(lines, *args), re.M)
 
-    def test_begins_as_show_does(self):
+    def test_the_first_picture_is_that_of_show(self):
         for args in (["cube3"], ["npuzzle:4", "--random", 30, "--seed", 4],
                      ["sokoban:7", "--random", 20], ["cube3", "--state", AFTER_R],
                      ["cube3", "--scramble", "R U"]):
             picture = self.run_tandem("show", *args)[0].split("\n\n")[0]
             self.assertIn(f"\n\n{picture}\n", self.play("", *args))
 
-    def test_moves_and_counts(self):
+    def test_moves_change_the_state_and_are_counted(self):
         out = self.play("1 2\n\n02\n", "hanoi:3", "--state", "0 0 0", code=0)
         self.assertIn("move 1 is '1', expected one of 01 02 10 12 20 21; `help` lists", out)
         self.assertTrue(out.endswith("1 move, cost 1\n"), out)
@@ -68,10 +68,10 @@ generators:
         self.assertIn("  :undo [N]     undo the last move", out)
         self.assertIn("  state         print", out)
 
-    def test_an_unknown_move_loses_nothing(self):
+    def test_an_unknown_move_leaves_the_state_unchanged(self):
         self.assertEqual(self.states("R\nU X\nstate\n", "cube3"), [AFTER_R])
 
-    def test_undo_and_reset(self):
+    def test_undo_and_reset_restore_earlier_states(self):
         self.assertEqual(self.states("R\nU\nundo\nstate\nU U\nundo 2\nstate\nundo 99\nstate\n",
                                      "cube3"), [AFTER_R, AFTER_R, SOLVED])
         self.assertEqual(self.states("U R F\nreset\nstate\n", "cube3", "--state", AFTER_R),
@@ -94,7 +94,7 @@ generators:
         self.assertEqual(begun, states)
         self.assertEqual(out.count("0 moves, cost 0"), 2)
 
-    def test_explains_what_is_wrong_with_a_command(self):
+    def test_errors_name_the_command_and_what_was_expected(self):
         for line, message in [("undo x", "undo: found 'x', expected a whole number from 1"),
                               ("scramble 0", "scramble: found '0', expected a whole number"),
                               ("reset 3", "reset: found '3' after the command, expected nothing"),

@@ -94,6 +94,8 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static void Encode(const State&) {}": "has Encode, which Tandem does not call",
             "static bool Mask(const State&, int) { return true; }":
                 "has Mask, which Tandem does not call",
+            "static void MoveGoals(State&, const State&) {}":
+                "has MoveGoals, which Tandem does not call",
             "static int Apply(State&, int) { return 1; }": "Apply returns neither void nor bool",
             "static void Apply(State, int) {}": "Apply takes the state by value",
             "static float Costs(int) { return 2; }":
@@ -108,6 +110,7 @@ TANDEM_REGISTER_PUZZLE(p{number}, P{number});""")
             "static constexpr const char* kRule = \"2\";": "expected kVersion",
             "static constexpr const char* kSummery = \"a puzzle\";": "expected kSummary",
             "static constexpr int kVersion = 2;": "kVersion is not a string",
+            "static constexpr int kBoard = 2;": "kBoard is not a shape",
             "static State DrawGoal(std::uint64_t) { return {}; }":
                 "expected `State Goal(std::uint64_t seed)`",
         }

@@ -1,8 +1,8 @@
 """Checks the README, CONTRIBUTING and the pages in docs/.
 
-Runs every command in their `sh` blocks: those of `tandem` with small settings, and for the others it
-checks that what they name exists. A kind of command that this test does not know is a failure, so no
-page shows an untested command. Also checks every link.
+Runs every `tandem` command in their `sh` blocks with small settings. For other commands, checks that
+what they name exists. Fails for a kind of command that it does not know, so no page shows an untested
+command. Also checks every link.
 """
 
 import os

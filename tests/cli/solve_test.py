@@ -37,6 +37,62 @@ class Solve(CliTest):
         self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
         self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
 
+    def test_networks_train_on_the_solutions_that_it_wrote(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
+        solved = self.folder / "solved.jsonl"
+        self.run_tandem("solve", "--model", run, "--states", states, "--out", solved)
+        for head in ("v", "q", "q_in", "vp", "policy"):
+            trained = self.folder / head
+            sets = [f"network.head={head}", "generate.target=supervised", f"generate.paths={solved}"]
+            options = [option for text in sets for option in ("--set", text)]
+            self.run_tandem("train", config, *options, "--out", trained, "--set",
+                            "optimizer.learning_rate=0.01", "--set", "train.max_updates=20")
+            summary = json.loads((trained / "summary.json").read_text())
+            self.assertLess(summary["final_loss"], 0.3, head)  # it has only three states to learn
+            self.run_tandem("solve", "--model", trained, "--states", states)
+        # The policy came last. With a beam of one state, it repeats what it was taught.
+        text, _ = self.run_tandem("solve", "--model", trained, "--states", states,
+                                  "--beam-width", 1)
+        self.assertEqual(json.loads(text)["moves"], "L U")
+        # The same rows on disk.
+        shards = self.folder / "shards"
+        self.run_tandem("generate", config, *options, "--examples", 2000, "--out", shards)
+        from_shards = ["--set", "data.source=shards", "--set", f"data.path={shards}"]
+        self.run_tandem("train", config, "--set", "network.head=policy", *from_shards,
+                        "--out", self.folder / "from_shards")
+        _, error = self.run_tandem("train", config, "--set", "network.head=q", *from_shards,
+                                   "--out", self.folder / "wrong", code=2)
+        self.assertIn("`network.head: q` cannot learn from examples with generate.target supervised",
+                      error)
+
+    def test_a_wrong_path_is_named_before_training(self):
+        paths = self.write("paths.jsonl", json.dumps({"state": AFTER_R, "moves": "R"}) + "\n")
+        config = self.write("small.yaml", SMALL)
+        run = self.folder / "run"
+        _, error = self.run_tandem("train", config, "--set", "generate.target=supervised", "--set",
+                                   f"generate.paths={paths}", "--out", run, code=2)
+        self.assertIn("paths.jsonl:1: the moves do not lead from the state to a goal", error)
+        self.assertFalse((run / "checkpoint.pt").exists())
+
+    def test_value_and_policy_solves_with_every_search(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        _, log = self.run_tandem("train", config, "--set", "network.head=vp", "--out", run)
+        self.assertIn("  network   value and policy net of ", log)
+        self.assertIn("error against walk lengths", log)
+        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
+        for options in ((), ("--set", "search.policy_weight=1"), ("--search", "astar"),
+                        ("--search", "anytime_beam", "--set", "search.max_seconds=5", "--set",
+                         "search.policy_weight=1")):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", states, *options)
+            self.assertTrue(json.loads(text)["solved"], options)
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--search", "astar",
+                                   "--set", "search.policy_weight=1", code=2)
+        self.assertIn("this search ranks states by cost and estimate alone", error)
+
     def test_reports_an_impossible_cube_and_solves_the_others(self):
         run = self.train_small()
         flipped = SOLVED[:7] + "F" + SOLVED[8:19] + "U" + SOLVED[20:]
@@ -123,6 +179,96 @@ class Solve(CliTest):
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
 
+    def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
+        for option in ("--search=greedy", "--search=bidirectional_beam", "--inverse=true",
+                       "--inverse=auto"):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", states, option)
+            result = json.loads(text)
+            self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"), option)
+
+    def test_greedy_search_reports_its_length_limit(self):
+        run = self.train_small()
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, _ = self.run_tandem("solve", "--model", run, "--states", ten, "--limit", 1, "--search",
+                                  "greedy", "--set", "search.max_length=3", code=1)
+        result = json.loads(text)
+        self.assertEqual((result["ended"], result["expanded"]), ("length limit", 3))
+        self.assertIn("greedy search found no solution of at most 3 moves", result["error"])
+
+    def test_an_allowed_cost_ends_the_search(self):
+        run = self.train_small()
+        state = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
+        states = self.write("states.jsonl", json.dumps({"state": state["state"], "at_most": 3}))
+        for args in (["--beam-width", 8], ["--search", "astar"], ["--at-most", 5],
+                     ["--search", "greedy"]):
+            text, _ = self.run_tandem("solve", "--model", run, "--states", states, *args, code=1)
+            result = json.loads(text)
+            self.assertEqual(result["ended"], "cost limit", args)
+            self.assertIn("search.at_most", result["error"])
+
+    def test_a_given_solution_bounds_the_search_and_must_be_one(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join(
+            json.dumps({"state": AFTER_R, "solution": moves}) for moves in ("R R R", "R'", "R")))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, code=2)
+        longer, shortest, wrong = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual((longer["moves"], shortest["moves"]), ("R'", "R'"))
+        self.assertIn("expected `solution` to lead from the state to the goal", wrong["error"])
+
+    def test_the_inverse_needs_a_puzzle_of_permutations(self):
+        config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
+        run = self.folder / "run"
+        self.run_tandem("train", config, "--out", run)
+        states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
+        solve = ["solve", "--model", run, "--states", states, "--set"]
+        _, error = self.run_tandem(*solve[:-1], "--search", "bidirectional_beam", code=2)
+        self.assertIn("Set search.method to beam", error)
+        _, error = self.run_tandem(*solve, "search.inverse=true", code=2)
+        self.assertIn("search.inverse: npuzzle:3: a position has an inverse only if all actions are "
+                      "permutations", error)
+        self.assertTrue(json.loads(self.run_tandem(*solve, "search.inverse=auto")[0])["solved"])
+
+    def estimate_of_a_state(self, *models):
+        """Returns what the networks estimate for a state, and the log. A* that may store only one
+        state reports that state's estimate."""
+        ten = SOURCE / "data" / "cube3_ten.jsonl"
+        text, log = self.run_tandem("solve", *models, "--states", ten, "--limit", 1, "--search",
+                                    "astar", "--set", "search.max_nodes=1", "--set",
+                                    "inference.precision=fp32", code=1)
+        best = json.loads(text)["best"]
+        self.assertEqual(best["length"], 0)
+        self.assertGreater(best["estimate"], 0)  # negative estimates would be reported as 0
+        return best["estimate"], log
+
+    def test_several_networks_are_used_as_their_mean(self):
+        config = self.write("small.yaml", SMALL.replace("max_updates: 4", "max_updates: 20") +
+                            "optimizer: {learning_rate: 0.01}\ncheckpoint: {keep_every: 10}\n")
+        first, second, q_run = (self.folder / name for name in ("first", "second", "q"))
+        self.run_tandem("train", config, "--out", first, "--set", "seed=1")
+        self.run_tandem("train", config, "--out", second, "--set", "seed=2", "--set",
+                        "network.width=48")
+        one, _ = self.estimate_of_a_state("--model", first)
+        two, _ = self.estimate_of_a_state("--model", second)
+        self.assertNotEqual(one, two)
+        both, log = self.estimate_of_a_state("--model", first, "--model", second)
+        self.assertAlmostEqual(both, (one + two) / 2, places=4)
+        self.assertIn("using the mean of 2 networks", log)
+        kept = first / "checkpoint-10.pt"
+        early, _ = self.estimate_of_a_state("--model", first, "--checkpoint", kept)
+        mixed, _ = self.estimate_of_a_state("--model", first, "--checkpoint", f"last,{kept}")
+        self.assertAlmostEqual(mixed, (one + early) / 2, places=4)
+
+        self.run_tandem("train", config, "--out", q_run, "--set", "network.head=q")
+        states = self.write("states.txt", AFTER_R + "\n")
+        solve = ["solve", "--states", states, "--model", first, "--model"]
+        _, error = self.run_tandem(*solve, q_run, code=2)
+        self.assertRegex(error, rf"--model {q_run}: its network is a q network for cube3\S*, expected a "
+                                rf"v network for cube3\S*, as in {first}")
+        _, error = self.run_tandem(*solve, second, "--checkpoint", kept, code=2)
+        self.assertIn("a file is a network of one run, and there are several --model", error)
+
     def test_a_time_limit_names_the_key_to_change(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"
@@ -191,7 +337,7 @@ class Solve(CliTest):
             [TANDEM, "solve", "--model", run, "--states", states, "--beam-width", "300000",
              "--set", "search.max_length=100000"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        first = program.stdout.readline()  # by now it heeds signals
+        first = program.stdout.readline()  # by now it handles signals
         start = self.cpu_seconds(program)
         self.wait_until(lambda: self.cpu_seconds(program) > start + 2, program)  # the beam is wide
         asked = time.monotonic()
@@ -324,7 +470,7 @@ class Solve(CliTest):
     def test_rejects_missing_runs_empty_files_and_damaged_checkpoints(self):
         states = self.write("states.txt", SOLVED)
         _, error = self.run_tandem("solve", "--model", "nowhere", "--states", states, code=2)
-        self.assertIn("there is no folder nowhere", error)
+        self.assertIn("nowhere: no such folder", error)
         run = self.train_small()
         empty = self.write("empty.txt", "\n# nothing\n")
         self.assertIn("no state found; expected",

@@ -40,6 +40,23 @@ class Train(CliTest):
         self.assertIn("  loss      rises when targets grow", log)
         self.assertIn("validation.every_updates is 0", log.splitlines()[-1])
 
+    def test_async_and_sequential_agree_on_new_heads_and_targets_also_with_replay(self):
+        config = self.write("small.yaml", SMALL)
+        for name, sets in (("q_learning", ["network.head=q", "generate.target=capped_q_learning"]),
+                           ("q_in", ["network.head=q_in", "generate.target=q_learning"]),
+                           ("vp", ["network.head=vp"]), ("replay", ["network.head=vp",
+                                                                    "replay.updates=2"])):
+            hashes = []
+            for mode in ("async", "sequential"):
+                run = self.folder / f"{name}-{mode}"
+                options = [option for text in [*sets, "pipeline.policy_lag=1"]
+                           for option in ("--set", text)]
+                self.run_tandem("train", config, "--mode", mode, "--out", run, *options)
+                summary = json.loads((run / "summary.json").read_text())
+                self.assertGreater(summary["final_loss"], 0)
+                hashes.append(summary["weights_sha256"])
+            self.assertEqual(*hashes)
+
     def test_the_saved_config_gives_the_same_weights(self):
         run = self.train_small("--seed", 5, "--mode", "sequential")
         again = self.folder / "again"
@@ -47,6 +64,32 @@ class Train(CliTest):
         first, second = (json.loads((r / "summary.json").read_text()) for r in (run, again))
         self.assertEqual(first["weights_sha256"], second["weights_sha256"])
         self.assertEqual(second["mode"], "sequential")
+
+    def test_a_phase_is_announced_logged_and_repeated_from_the_saved_config(self):
+        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
+                            "    generate: {target: value_iteration}\n"
+                            "    optimizer: {learning_rate: 5e-5}\n")
+        _, log = self.run_tandem("train", config, "--out", "run")
+        changes = "generate.target=value_iteration, optimizer.learning_rate=5e-05"
+        self.assertIn(f"  phase 1   from update 2: {changes}\n", log)
+        self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
+        self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
+        run = self.folder / "run"
+        phases = [json.loads(line)["phase"] for line in (run / "metrics.jsonl").open()]
+        self.assertEqual(phases, [0, 0, 1, 1])
+        self.run_tandem("train", run / "config.yaml", "--out", "again")
+        self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
+        hashes = [json.loads((self.folder / name / "summary.json").read_text())["weights_sha256"]
+                  for name in ("run", "again", "plain")]
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertNotEqual(hashes[0], hashes[2])
+
+    def test_a_wrong_phase_is_an_error_before_the_run(self):
+        config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
+                            "    network: {width: 64}\n")
+        _, error = self.run_tandem("train", config, "--out", "run", code=2)
+        self.assertIn("phased.yaml:7: a phase cannot change `network.width`", error)
+        self.assertFalse((self.folder / "run").exists())
 
     def test_a_network_name_becomes_plain_keys(self):
         config = self.write("named.yaml", SMALL.replace("width: 32, blocks: 1", "name: 24H_1B_bn"))
@@ -70,6 +113,20 @@ class Train(CliTest):
                                    self.folder / "other", "--set", f"network.init_from={run}",
                                    code=2)
         self.assertIn("trained with `network.activation: silu`, expected relu", error)
+
+    def test_convolutions_train_on_a_board_only(self):
+        convolutions = ("--set", "network.kind=resnet_2d", "--set", "network.norm=batch", "--set",
+                        "network.channels=8")
+        run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3",
+                               *convolutions)
+        self.assertIn("  kind: resnet_2d\n", (run / "config.yaml").read_text())
+        states = self.write("states.jsonl", '{"state": "1 2 3 4 5 6 7 0 8"}\n')
+        out, _ = self.run_tandem("solve", "--model", run, "--states", states)
+        self.assertTrue(json.loads(out)["solved"])
+        _, error = self.run_tandem("train", self.folder / "small.yaml", "--out",
+                                   self.folder / "cube", *convolutions, code=2)
+        self.assertIn("resnet_2d needs a board", error)
+        self.assertFalse((self.folder / "cube").exists())
 
     def test_python_reads_the_checkpoint(self):
         run = self.train_small()
@@ -346,7 +403,7 @@ class Signals(CliTest):
 
 
 class Terminal(CliTest):
-    def test_shows_a_bar(self):
+    def test_a_terminal_shows_a_progress_bar(self):
         try:
             for fd in pty.openpty():
                 os.close(fd)

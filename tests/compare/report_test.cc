@@ -1,4 +1,4 @@
-// Tests that each figure appears in its place: in the rows, in the table and in JSON.
+// Tests that each measure appears in the rows, in the table and in JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 namespace tandem {
 namespace {
 
-// Returns a run whose figures all differ. Where possible, those of seed 2 are twice those of
-// seed 1.
+// Returns a run whose numbers all differ. Where possible, seed 2 has twice the numbers of seed 1.
 RunRecord RunOfSeed(int seed) {
   return {
       .updates = 10,

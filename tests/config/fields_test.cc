@@ -40,7 +40,9 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
   EXPECT_EQ(
       meaning("search.method"),
       "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
-      "lasts. astar: batched weighted A*.");
+      "lasts. astar: batched weighted A*. greedy: take the best action again and again, without "
+      "visiting a state twice. bidirectional_beam: beam search from the state and from the goal "
+      "until the two meet.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {

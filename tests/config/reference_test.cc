@@ -6,6 +6,7 @@
 
 #include "config/fields.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "tandem/registry.h"
 
 namespace tandem {
@@ -52,6 +53,18 @@ TEST(ConfigReference, MarksExactlyTheKeysToTryFirst) {
     const bool marked = unwrapped.find("[try first] " + field.meaning) != std::string::npos;
     EXPECT_EQ(marked, field.try_first) << field.key;
   }
+}
+
+TEST(ConfigReference, ShowsPhasesAsACommentedExampleThatIsValid) {
+  const std::string reference = ConfigReference();
+  EXPECT_NE(Unwrapped(reference).find(std::string(kPhasesMeaning)), std::string::npos);
+  std::string example;
+  std::istringstream lines{std::string(kPhasesExample)};
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_NE(reference.find("# " + line + "\n"), std::string::npos) << line;
+    example += line + "\n";
+  }
+  EXPECT_EQ(ParseConfig(example, "example").phases.size(), 1);
 }
 
 TEST(ConfigReference, FitsATerminal) {

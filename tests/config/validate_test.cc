@@ -69,6 +69,9 @@ TEST(Validate, LinearInputLayerRejectsAStem) {
   EXPECT_EQ(ErrorOf({"network.stem_width=8"}), "");
   ExpectContradiction({"network.input_layer=linear", "network.stem_width=8"}, "network.input_layer",
                       "network.stem_width", "no activation between them");
+  ExpectContradiction(
+      {"network.input_layer=linear", "network.kind=resnet_2d", "network.norm=batch"},
+      "network.input_layer", "network.kind", "only resnet_fc");
 }
 
 TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
@@ -153,6 +156,114 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
                       "generate.target", "leaves the random walk");
   // Examples on disk have their own labels.
   EXPECT_EQ(ErrorOf(With(kShards, {"network.head=policy"})), "");
+}
+
+TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {
+  const auto with_search = [](const std::string& search, const std::string& key) {
+    return With(kTarget, {"generate.search=" + search, key});
+  };
+  for (const char* search : {"greedy", "beam"}) {
+    EXPECT_EQ(ErrorOf(with_search(search, "generate.temperature=0.5")), "");
+  }
+  for (const char* search : {"none", "astar"}) {
+    ExpectContradiction(with_search(search, "generate.temperature=0.5"), "generate.temperature",
+                        "generate.search", "only greedy and beam searches choose");
+  }
+  for (const char* key : {"generate.balance_steps=true", "generate.backup=lhbl",
+                          "generate.backup=ubsoln", "generate.hindsight=true"}) {
+    EXPECT_EQ(ErrorOf(with_search("astar", key)), "");
+  }
+  ExpectContradiction(with_search("none", "generate.balance_steps=true"), "generate.balance_steps",
+                      "generate.search", "lengths are balanced already");
+  ExpectContradiction(with_search("none", "generate.backup=lhbl"), "generate.backup",
+                      "generate.search", "states that a search expanded");
+  ExpectContradiction(with_search("none", "generate.hindsight=true"), "generate.hindsight",
+                      "generate.search", "the goal that the search did reach");
+}
+
+TEST(Validate, SyncMainSupportsBeamsAndHindsightButNoBackupsOverSearches) {
+  EXPECT_EQ(ErrorOf(With(kSyncMain, {"generate.search=beam", "generate.temperature=1"})), "");
+  EXPECT_EQ(ErrorOf(With(kSyncMain, {"generate.hindsight=true", "network.head=q"})), "");
+  ExpectContradiction(With(kSyncMain, {"generate.backup=lhbl"}), "generate.backup", "pipeline.mode",
+                      "the search that they come from is gone");
+  ExpectContradiction(
+      With(kTarget, {"generate.search=greedy", "generate.hindsight=true", "network.head=q"}),
+      "generate.hindsight", "network.head", "labels one action per state");
+}
+
+TEST(Validate, BeamMustEndWithinABuffer) {
+  const std::vector<std::string> beam = {"generate.target=value_iteration", "generate.search=beam",
+                                         "train.batch_size=10", "train.iterations_per_update=10",
+                                         "generate.search_beam_width=20"};
+  EXPECT_EQ(ErrorOf(With(beam, {"generate.search_iterations=5"})), "");
+  ExpectContradiction(With(beam, {"generate.search_iterations=6"}), "generate.search_iterations",
+                      "train.iterations_per_update", "with 20 states per step");
+}
+
+TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
+  EXPECT_EQ(ErrorOf({"network.head=vp", "train.policy_weight=0.5", "search.policy_weight=1"}), "");
+  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=vp", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "labels states with costs alone");
+  }
+  ExpectContradiction({"network.head=vp", "generate.target=policy"}, "generate.target",
+                      "network.head", "labels states with an action");
+  ExpectContradiction({"network.head=vp", "generate.ball_radius=2"}, "generate.ball_radius",
+                      "network.head", "also learns actions");
+  ExpectContradiction({"train.policy_weight=2"}, "train.policy_weight", "network.head",
+                      "only head vp learns");
+  ExpectContradiction({"search.policy_weight=2"}, "search.policy_weight", "network.head",
+                      "only head vp has");
+  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+    ExpectContradiction({"network.head=vp", "search.policy_weight=2", method},
+                        "search.policy_weight", "search.method", "by cost and estimate alone");
+  }
+  EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
+}
+
+TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
+  for (const char* target : {"q_learning", "capped_q_learning"}) {
+    const std::vector<std::string> sets = {std::string("generate.target=") + target};
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q", "pipeline.refresh=every"})), "");
+    EXPECT_EQ(ErrorOf(With(sets, {"network.head=q_in", "search.method=astar"})), "");
+    for (const char* head : {"v", "vp"}) {
+      ExpectContradiction(With(sets, {std::string("network.head=") + head}), "generate.target",
+                          "network.head", "labels actions with costs");
+    }
+    ExpectContradiction(With(sets, {"network.head=q", "generate.search=greedy"}), "generate.search",
+                        "generate.target", "all actions can be labelled");
+    ExpectContradiction(With(kSyncMain, With(sets, {"network.head=q"})), "pipeline.mode",
+                        "generate.target", "labels only one action");
+  }
+}
+
+TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
+  EXPECT_EQ(ErrorOf({"network.head=q_in"}), "");
+  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
+    ExpectContradiction({"network.head=q_in", std::string("generate.target=") + target},
+                        "network.head", "generate.target", "Set generate.target to q_learning");
+  }
+  ExpectContradiction({"network.head=q_in", "generate.ball_radius=2"}, "generate.ball_radius",
+                      "network.head", "a row of this head labels one");
+}
+
+TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
+  const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
+  for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
+    EXPECT_EQ(ErrorOf(With(both, {std::string("network.head=") + head})), "");
+  }
+  ExpectContradiction({"generate.target=supervised"}, "generate.target", "generate.paths",
+                      "the states of solved paths");
+  ExpectContradiction({"generate.paths=solved"}, "generate.paths", "generate.target",
+                      "only the target supervised");
+  ExpectContradiction(With(both, {"generate.ball_radius=2"}), "generate.ball_radius",
+                      "generate.target", "come from solved paths");
+  ExpectContradiction(With(kSyncMain, both), "pipeline.mode", "generate.target",
+                      "which this target does not use");
+  // Rows are drawn from paths, so a buffer need not hold a whole walk.
+  EXPECT_EQ(ErrorOf(With(both, {"train.batch_size=10", "train.iterations_per_update=1",
+                                "generate.max_scramble=26"})),
+            "");
 }
 
 TEST(Validate, SearchMustEndWithinABuffer) {
@@ -240,6 +351,36 @@ TEST(Validate, DoubledBatchOfTheLastUpdateMustNotExceedTheMaximum) {
   EXPECT_EQ(ErrorOf(With(doubles, {"train.max_updates=11"})), "");
   ExpectContradiction(With(doubles, {"train.max_updates=12"}), "train.batch_doubles_every",
                       "train.max_updates", "33554432 rows, expected at most 16777216");
+}
+
+TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
+  const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
+  EXPECT_EQ(ErrorOf(board), "");
+  EXPECT_EQ(ErrorOf({"train.first_layer=auto", "inference.first_layer=gather"}), "");
+  ExpectContradiction({"network.kind=resnet_2d"}, "network.norm", "network.kind", "batch or none");
+  ExpectContradiction(With(board, {"network.stem_width=9"}), "network.stem_width", "network.kind",
+                      "linear layer");
+  ExpectContradiction(With(board, {"optimizer.name=muon"}), "optimizer.name", "network.kind",
+                      "adamw");
+  for (const char* key : {"train.first_layer", "inference.first_layer"}) {
+    ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
+                        "only resnet_fc");
+  }
+}
+
+TEST(Validate, InverseNeedsBeamSearch) {
+  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+    ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",
+                        "only beam search starts from a position and its inverse");
+    EXPECT_EQ(ErrorOf({"search.inverse=auto", method}), "");
+  }
+  EXPECT_EQ(ErrorOf({"search.inverse=true", "search.method=anytime_beam", "search.max_seconds=5"}),
+            "");
+  EXPECT_EQ(ErrorOf({"search.inverse=true", "search.at_most=20"}), "");
+}
+
+TEST(Validate, GreedySearchFollowsAPolicy) {
+  EXPECT_EQ(ErrorOf({"search.method=greedy", "network.head=policy", "generate.target=policy"}), "");
 }
 
 }  // namespace

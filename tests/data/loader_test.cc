@@ -188,7 +188,7 @@ TEST(Weights, AreOneForBatchesThatHaveNone) {
 }
 
 // 23 rows make two batches of ten and one of three.
-TEST(BufferLoader, HandOutASmallerLastBatch) {
+TEST(BufferLoader, HandsOutASmallerLastBatch) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(23);
   for (const bool prefetch : {true, false}) {

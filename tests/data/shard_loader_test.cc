@@ -278,6 +278,7 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
   for (const SlotEvent& event : device.recorder.events()) {
     EXPECT_EQ(event.what, cycle[seen[event.slot]++ % cycle.size()]) << "slot " << event.slot;
   }
+  EXPECT_EQ(seen.size(), NumChunkSlots(DataConfig{}));
   for (const auto& [slot, events] : seen) EXPECT_GT(events, 2 * cycle.size()) << "slot " << slot;
 }
 

@@ -94,7 +94,7 @@ TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
   EXPECT_EQ(pipeline.Take().step, 0);
 }
 
-TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
+TEST(ShardPipeline, FirstOfTwoFailuresIsThrown) {
   const DataConfig config;
   Marking work(NumChunkSlots(config));
   work.hold_transfers = true;
@@ -111,7 +111,7 @@ TEST(ShardPipeline, OfTwoFailuresTheFirstShows) {
   }
 }
 
-TEST(ShardPipeline, AFailedDiskShowsAfterTheChunksThatItHadRead) {
+TEST(ShardPipeline, DiskFailureIsThrownAfterTheChunksReadBeforeIt) {
   const DataConfig config;
   Marking work(NumChunkSlots(config));
   work.fail_load_at = 3;
@@ -124,7 +124,7 @@ TEST(ShardPipeline, AFailedDiskShowsAfterTheChunksThatItHadRead) {
   EXPECT_THROW(pipeline.Take(), Error);
 }
 
-TEST(ShardPipeline, AFailedTransferShows) {
+TEST(ShardPipeline, TransferFailureIsThrown) {
   const DataConfig config;
   Marking work(NumChunkSlots(config));
   work.fail_transfer_at = 1;

@@ -96,7 +96,7 @@ TEST(Hanoi, TowerNeedsTheKnownNumberOfMoves) {
   }
 }
 
-TEST(Hanoi, NoDiscIsPutOnASmallerDisc) {
+TEST(Hanoi, MovesNeverPutADiscOnASmallerDisc) {
   EXPECT_EQ(After("hanoi:3", "0 0 0", "02 01"), "2 1 0");
   EXPECT_EQ(After("hanoi:3", "2 0 0", "02"), "2 0 0");
   EXPECT_EQ(ErrorFor("hanoi:3", "0 3 0"), "number 2 is '3', expected a whole number from 0 to 2");
@@ -141,6 +141,16 @@ TEST(Sokoban, ErrorSaysWhatIsWrong) {
   EXPECT_EQ(ErrorFor("sokoban:5", "#$ .#"), "there is no player, expected one '@' or '+'");
   EXPECT_EQ(ErrorFor("sokoban:5", "#\n#\n#\n#\n#\n#"),
             "line 6 is one too many, expected at most 5");
+}
+
+TEST(Boards, SpecGivesTheShapeOfTheBoard) {
+  for (const char* name : {"lights_out:5", "grid:5", "npuzzle:5", "sokoban:5"}) {
+    const auto domain = MakeDomain(name);
+    ASSERT_TRUE(domain->spec().board.has_value()) << name;
+    EXPECT_EQ(domain->spec().board->rows, 5) << name;
+    EXPECT_EQ(domain->spec().board->columns, 5) << name;
+  }
+  EXPECT_FALSE(MakeDomain("cube3")->spec().board.has_value());
 }
 
 }  // namespace

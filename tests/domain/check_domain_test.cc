@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "domain/wrong_domains.h"
 #include "domain/wrong_puzzles.h"
 #include "tandem/error.h"
@@ -23,6 +26,21 @@ TEST(CheckDomain, AcceptsCorrectDomains) {
   EXPECT_EQ(FirstBroken(OneWay()), "");
 }
 
+TEST(Domain, BoardMustHaveAsManyCellsAsTheInputHasPositions) {
+  DomainSpec spec = Walker::Spec();
+  spec.board = BoardShape{.rows = 1, .columns = 1};
+  EXPECT_EQ(Walker(spec).spec().board->columns, 1);
+  spec.board->columns = 2;
+  try {
+    const Walker walker(spec);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        "domain 'walker': board of 1 x 2 cells, expected as many cells as input.positions, 1");
+  }
+}
+
 TEST(CheckDomain, DetectsWrongInversesAndMasks) {
   EXPECT_EQ(FirstBroken(WrongInverse()),
             "inverse actions undo their actions: action r in state 4: l does not undo it, but "
@@ -40,21 +58,30 @@ TEST(CheckDomain, DetectsWrongInversesAndMasks) {
 
 TEST(CheckDomain, DetectsWrongGoals) {
   EXPECT_EQ(
-      FirstBroken(GoalThatIsNone()),
+      FirstBroken(GoalThatIsRejected()),
       "WriteGoals and DrawGoals write goals: IsGoal rejects a goal that WriteGoals wrote: state 1");
   EXPECT_EQ(FirstBroken(GoalFlagOf255()),
             "WriteGoals and DrawGoals write goals: exception: state 0: IsGoal sets the flag to "
             "255, expected 1 for a goal, else 0");
-  EXPECT_EQ(FirstBroken(SaysThatGoalsDiffer()),
+  EXPECT_EQ(FirstBroken(ClaimsPerProblemGoals()),
             "WriteGoals and DrawGoals write goals: DrawGoals writes the same goal for every seed, "
             "yet per_problem_goals is true");
 }
 
+TEST(CheckDomain, DetectsGoalsThatMoveWrongly) {
+  EXPECT_EQ(FirstBroken(GoalsThatMoveTheMarker()),
+            "MoveGoals changes only the goal: action r in state 0 leads to another state after "
+            "MoveGoals");
+  EXPECT_EQ(FirstBroken(SaysThatGoalsMove()),
+            "MoveGoals changes only the goal: exception: domain 'walker': spec().moves_goals is "
+            "true, and it does not override MoveGoals");
+}
+
 TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
-  EXPECT_EQ(FirstBroken(ExpandInAnotherOrder()),
+  EXPECT_EQ(FirstBroken(ExpandInWrongOrder()),
             "Expand gives the same children as Apply: action l in state 0: Expand gives state 1, "
             "Apply gives state 0");
-  const std::string last = FirstBroken(BatchThatForgetsTheLast());
+  const std::string last = FirstBroken(BatchWithoutLastRow());
   EXPECT_TRUE(last.starts_with(
       "a batch gives the same results as single rows: Apply of action r in state "))
       << last;
@@ -62,29 +89,29 @@ TEST(CheckDomain, DetectsBatchesThatDifferFromSingleStates) {
   EXPECT_EQ(FirstBroken(WritesBeyondTheRows()),
             "nothing is written outside the rows: a method writes before the first row or after "
             "the last row of a batch");
-  const std::string twice = FirstBroken(NotTheSameTwice());
+  const std::string twice = FirstBroken(Nondeterministic());
   EXPECT_TRUE(twice.starts_with("methods are deterministic: Encode of state ")) << twice;
 }
 
 TEST(CheckDomain, DetectsWrongNetworkInputs) {
-  EXPECT_EQ(FirstBroken(InputTooDeep()),
+  EXPECT_EQ(FirstBroken(InputAboveDepth()),
             "network inputs are below input.depth: state 9: position 0 of its input is 9, expected "
             "below 9");
-  const std::string confused = FirstBroken(InputThatConfuses());
+  const std::string confused = FirstBroken(InputSharedByTwoStates());
   EXPECT_TRUE(confused.starts_with("different states have different inputs: state ")) << confused;
   EXPECT_TRUE(confused.ends_with(" have the same input")) << confused;
 }
 
 TEST(CheckDomain, DetectsStatesThatCannotBeReadBack) {
-  EXPECT_EQ(FirstBroken(TextThatIsReadOtherwise()),
+  EXPECT_EQ(FirstBroken(TextReadAsAnotherState()),
             "states and actions survive the round trip through text: state 9: its bytes are 8, but "
             "its text is parsed as 9");
-  EXPECT_EQ(FirstBroken(OneNameTwice()),
+  EXPECT_EQ(FirstBroken(DuplicateActionName()),
             "action names are different words: two actions are named l");
   EXPECT_EQ(
-      FirstBroken(EverythingIsAState()),
+      FirstBroken(AcceptsAnyText()),
       "text that is not a state is rejected with InputError: ParseState accepts '' as a state");
-  EXPECT_EQ(FirstBroken(AnotherException()),
+  EXPECT_EQ(FirstBroken(WrongExceptionForText()),
             "text that is not a state is rejected with InputError: ParseState of '' throws another "
             "exception than InputError: stoi");
 }
@@ -94,21 +121,21 @@ TEST(CheckDomain, DetectsWrongStepBack) {
   EXPECT_TRUE(
       wrong.starts_with("the action that StepBack returns leads back: StepBack from state "))
       << wrong;
-  EXPECT_EQ(FirstBroken(NoWayBack()),
+  EXPECT_EQ(FirstBroken(MissingStepBack()),
             "random walks can be taken: exception: domain 'walker': it has no inverse_actions, so "
             "it must override StepBack");
-  EXPECT_EQ(FirstBroken(StepsBackByNoAction()),
+  EXPECT_EQ(FirstBroken(StepBackByUnknownAction()),
             "random walks can be taken: exception: domain 'walker': StepBack returned 65535, "
             "expected an action, from 0 to 1");
 }
 
 TEST(CheckDomain, DetectsScramblesThatNeverLeaveTheGoal) {
   const std::string promise = "scrambles leave the goal: ";
-  const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysRight>("lamps"));
+  const std::string always = FirstBroken(PuzzleDomain<LampsThatAreAlwaysSolved>("lamps"));
   EXPECT_TRUE(always.starts_with(promise +
                                  "IsGoal accepts every state of the walks as a goal, for example "))
       << always;
-  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatDeclareInversesAndStayOut>("lamps")),
+  EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatDeclareInversesAndStayOff>("lamps")),
             promise + "no action changes the goal, so there is no other state: state 0 0 0");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsWithNoStepBack>("lamps")),
             promise + "StepBack does not change the goal, so there is no other state: state 0 0 0");
@@ -123,10 +150,10 @@ TEST(CheckDomain, ReportsExceptionsNotDerivedFromStdException) {
 }
 
 TEST(CheckDomain, DetectsWalksThatDoNotBeginAtAGoal) {
-  for (const DomainCheck& check : CheckDomain(GoalThatIsNone())) {
-    if (check.promise != "scrambles can be undone") continue;
-    EXPECT_EQ(check.broken, "a walk begins at a state that is not a goal: state 1");
-  }
+  const std::vector<DomainCheck> checks = CheckDomain(GoalThatIsRejected());
+  const auto check = std::ranges::find(checks, "scrambles can be undone", &DomainCheck::promise);
+  ASSERT_NE(check, checks.end());
+  EXPECT_EQ(check->broken, "a walk begins at a state that is not a goal: state 1");
 }
 
 // The error message of the constructor, or "".
@@ -142,13 +169,13 @@ std::string ErrorOf() {
 
 TEST(Puzzle, ConstructorTriesActionsNearTheGoal) {
   EXPECT_EQ(ErrorOf<Lamps>(), "");
-  EXPECT_EQ(ErrorOf<LampsThatCountToThree>(),
+  EXPECT_EQ(ErrorOf<LampsWithByteAboveDepth>(),
             "puzzle 'lamps': byte 0 of state 3 0 0 is 3, expected below kDepth, 2");
-  EXPECT_EQ(ErrorOf<LampsOfAnotherInverse>(),
+  EXPECT_EQ(ErrorOf<LampsWithWrongInverse>(),
             "puzzle 'lamps': Inverse returned -1, expected an action, from 0 to 2");
   EXPECT_EQ(ErrorOf<LampsThatTurnOnAlone>(),
             "puzzle 'lamps': no action undoes action 0, so the struct must have StepBack");
-  const std::string random = ErrorOf<LampsAtRandom>();
+  const std::string random = ErrorOf<LampsThatSwitchAtRandom>();
   EXPECT_TRUE(random.ends_with(" differs from call to call")) << random;
 }
 
@@ -159,7 +186,7 @@ TEST(Puzzle, CannotInferTheInverseOfAnActionThatAppliesInNoSample) {
       leap.ends_with(" states in which it was tried, so its inverse cannot be found. Add `int "
                      "Inverse(int action)` to the struct, or StepBack if no action undoes it"))
       << leap;
-  EXPECT_EQ(ErrorOf<LampsThatStayOut>().substr(0, 63),
+  EXPECT_EQ(ErrorOf<LampsThatStayOff>().substr(0, 63),
             "puzzle 'lamps': action 0 changes none of the 1 states in which ");
   EXPECT_EQ(ErrorOf<LineWithDeclaredLeap>(), "");
 }
@@ -176,6 +203,11 @@ TEST(Puzzle, StepBackMustReturnAnAction) {
             start + "returned -1, expected an action, from 0 to 2");
   EXPECT_EQ(FirstBroken(PuzzleDomain<LampsThatStepBackBy<65'536>>("lamps")),
             start + "returned 65536, expected an action, from 0 to 2");
+}
+
+TEST(Puzzle, SpecHasTheBoardIfTheStructHasOne) {
+  EXPECT_FALSE(PuzzleDomain<Lamps>("lamps").spec().board.has_value());
+  EXPECT_EQ(PuzzleDomain<LampsInAColumn>("lamps").spec().board->rows, 3);
 }
 
 TEST(Puzzle, IdentityContainsTheVersionIfTheStructHasOne) {

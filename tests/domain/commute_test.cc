@@ -23,7 +23,7 @@ TEST(Commute, ButtonsOfLightsOutCommuteAndUndoThemselves) {
   EXPECT_TRUE(CommuteAndUndoThemselves(SeparateSwaps()));
 }
 
-TEST(Commute, OtherPuzzlesDoNot) {
+TEST(Commute, PuzzlesWhoseOrderOfActionsMattersOrThatHaveOtherInversesDoNot) {
   for (const char* name : {"cube3", "cube2", "npuzzle:3", "hanoi:4", "sokoban:7"}) {
     EXPECT_FALSE(CommuteAndUndoThemselves(*MakeDomain(name))) << name;
   }

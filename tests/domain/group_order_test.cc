@@ -26,35 +26,35 @@ Factors OrderOf(const std::string& name) {
   return PermutationGroup(PermutationsOf(*MakeDomain(name))).Order();
 }
 
-TEST(GroupOrder, SmallPuzzles) {
+TEST(GroupOrder, OfSmallPuzzlesIsTheirKnownNumberOfStates) {
   EXPECT_EQ(OrderOf("permutation:lrx"), Factors().TimesFactorial(8));
   EXPECT_EQ(OrderOf("permutation:pyraminx"), Factors().Times(933'120).Times(3, 4));  // 4 tips
   EXPECT_EQ(OrderOf("cube2"), Factors().Times(3'674'160));
 }
 
-TEST(GroupOrder, TopSpinReachesEveryOrder) {
+TEST(GroupOrder, TopSpinReachesEveryArrangement) {
   EXPECT_EQ(OrderOf("permutation:topspin"), Factors().TimesFactorial(20));
 }
 
 // 8 corners and 12 edges. Twists and flips sum to zero, and the two permutations are both even or
 // both odd.
-TEST(GroupOrder, RubiksCube) {
+TEST(GroupOrder, OfRubiksCubeIsTheKnownNumber) {
   const Factors known =
       Factors().TimesFactorial(8).Times(3, 7).TimesFactorial(12).Times(2, 11).Times(2, -1);
   EXPECT_EQ(OrderOf("cube3"), known);
   EXPECT_EQ(OrderOf("cube3_htm"), known);
 }
 
-// 7 corners move; 24 wings, which cannot flip; 24 centres, whose permutation has the parity of that
-// of the corners.
-TEST(GroupOrder, Cube4) {
+// 7 corners move, and 24 wings that cannot flip. The permutations of the 24 centres and of the
+// corners are both even or both odd.
+TEST(GroupOrder, OfCube4IsTheKnownNumber) {
   EXPECT_EQ(
       OrderOf("permutation:cube4"),
       Factors().TimesFactorial(7).Times(3, 6).TimesFactorial(24).TimesFactorial(24).Times(2, -1));
 }
 
 // 20 corners and 30 edges, each with even permutations.
-TEST(GroupOrder, Megaminx) {
+TEST(GroupOrder, OfMegaminxIsTheKnownNumber) {
   EXPECT_EQ(
       OrderOf("permutation:megaminx"),
       Factors().TimesFactorial(20).Times(2, -1).Times(3, 19).TimesFactorial(30).Times(2, -1).Times(

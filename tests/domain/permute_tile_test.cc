@@ -73,11 +73,11 @@ struct Case {
 
 class PermuteTiles : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(PermuteTiles, ApplyInPlace) {
+TEST_P(PermuteTiles, ApplyInPlaceMatchesTheTable) {
   const std::size_t positions = GetParam();
-  const std::size_t of_a_tile = PermuteTile::kBytes / positions;
-  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{7}, of_a_tile - 1,
-                                 of_a_tile, of_a_tile + 1, 2 * of_a_tile + 3}) {
+  const std::size_t rows_per_tile = PermuteTile::kBytes / positions;
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, std::size_t{7}, rows_per_tile - 1,
+                                 rows_per_tile, rows_per_tile + 1, 2 * rows_per_tile + 3}) {
     for (const std::size_t offset : {0, 1, 2, 3}) {
       Case here(positions, 5, rows, offset);
       std::vector<Action> actions(rows);
@@ -96,7 +96,7 @@ TEST_P(PermuteTiles, ApplyInPlace) {
   }
 }
 
-TEST_P(PermuteTiles, Expand) {
+TEST_P(PermuteTiles, ExpandMatchesTheTable) {
   const std::size_t positions = GetParam();
   for (const std::size_t num_actions : {1, 2, 12, 1000}) {
     for (const std::size_t rows : {0, 1, 7, 33}) {

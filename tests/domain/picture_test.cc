@@ -45,8 +45,9 @@ TEST_P(Pictures, NoCellOverlapsAnother) {
   }
 }
 
-TEST_P(Pictures, FitATerminal) {
+TEST_P(Pictures, FitATerminalOf80Columns) {
   const std::string shown = ToTerminal(DrawSome(*MakeDomain(GetParam())), /*colour=*/false);
+  ASSERT_FALSE(shown.empty());
   std::size_t width = 0;
   for (const char letter : shown) {
     width = letter == '\n' ? 0 : width + 1;

@@ -125,9 +125,10 @@ TEST(PuzzleFile, RejectsGeneratorsWithoutMovesOrInverses) {
             "my.yaml:4: generator X moves nothing");
   EXPECT_EQ(
       ErrorFor(goal + "  X: \"(0 1 2)\"\n  X': \"(0 1)\"\n"),
-      "my.yaml:3: generator X: X' does not undo it; name its inverse otherwise, by `inverse`");
-  EXPECT_EQ(ErrorFor(goal + "  X: {moves: \"(0 1 2)\", inverse: X}\n"),
-            "my.yaml:3: generator X: X does not undo it; name its inverse otherwise, by `inverse`");
+      "my.yaml:3: generator X: X' does not undo it; give its inverse another name with `inverse`");
+  EXPECT_EQ(
+      ErrorFor(goal + "  X: {moves: \"(0 1 2)\", inverse: X}\n"),
+      "my.yaml:3: generator X: X does not undo it; give its inverse another name with `inverse`");
 }
 
 TEST(PuzzleFile, ChecksThatANamedInverseUndoesTheMove) {
@@ -215,7 +216,7 @@ TEST(PuzzleFile, StateMustHaveTheLabelsOfTheGoal) {
   EXPECT_EQ(error_for("7 6 5 4 3 2 1 1"), "label 0 occurs 0 times, expected 1, as in the goal");
 }
 
-TEST(Shipped, LrxReachesEveryOrderOfItsNumbers) {
+TEST(Shipped, LrxReachesEveryArrangementOfItsNumbers) {
   const auto levels = CountLevels(*MakeDomain("permutation:lrx"), 100, HashState);
   EXPECT_EQ(std::accumulate(levels.begin(), levels.end(), std::size_t{0}), 40'320);  // 8!
 }

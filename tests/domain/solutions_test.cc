@@ -6,16 +6,16 @@
 namespace tandem {
 namespace {
 
-TEST(FewSolutions, OfTiles) {
+TEST(FewSolutions, OfIndependentSolversSolveTiles) {
   CheckTiles(FewPublished("puzzle15"), 4, 2);
   CheckTiles(FewPublished("puzzle24"), 5, 3);
   CheckTiles(FewPublished("puzzle35"), 6, 6);
   CheckTiles(FewPublished("puzzle48"), 7, 10);
 }
 
-TEST(FewSolutions, OfCubes) { CheckCubes(FewPublished("cube3")); }
+TEST(FewSolutions, OfIndependentSolversSolveCubes) { CheckCubes(FewPublished("cube3")); }
 
-TEST(FewSolutions, OfSokoban) { CheckSokoban(FewPublished("sokoban")); }
+TEST(FewSolutions, OfIndependentSolversSolveSokoban) { CheckSokoban(FewPublished("sokoban")); }
 
 }  // namespace
 }  // namespace tandem

@@ -108,11 +108,11 @@ struct MaskThatAllowsTooMuch final : Walker {
   }
 };
 
-struct GoalThatIsNone final : Walker {
+struct GoalThatIsRejected final : Walker {
   void WriteGoals(Rows states) const override { std::ranges::fill(states.bytes(), 1); }
 };
 
-struct ExpandInAnotherOrder final : Walker {
+struct ExpandInWrongOrder final : Walker {
   void Expand(ConstRows states, Rows children) const override {
     Domain::Expand(states, children);
     for (std::size_t i = 0; i < states.size(); ++i) {
@@ -121,8 +121,8 @@ struct ExpandInAnotherOrder final : Walker {
   }
 };
 
-struct InputTooDeep final : Walker {
-  InputTooDeep()
+struct InputAboveDepth final : Walker {
+  InputAboveDepth()
       : Walker([] {
           DomainSpec spec = Spec();
           spec.input.depth = kCells - 1;
@@ -130,7 +130,7 @@ struct InputTooDeep final : Walker {
         }()) {}
 };
 
-struct InputThatConfuses final : Walker {
+struct InputSharedByTwoStates final : Walker {
   void Encode(ConstRows states, Rows inputs) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       inputs[i][0] = std::min<std::uint8_t>(states[i][0], 7);
@@ -138,26 +138,26 @@ struct InputThatConfuses final : Walker {
   }
 };
 
-struct TextThatIsReadOtherwise final : Walker {
+struct TextReadAsAnotherState final : Walker {
   std::string FormatState(std::span<const std::uint8_t> state) const override {
     return std::to_string(state[0] == 8 ? 9 : state[0]);
   }
 };
 
-struct EverythingIsAState final : Walker {
+struct AcceptsAnyText final : Walker {
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     state[0] = 0;
     std::from_chars(text.data(), text.data() + text.size(), state[0]);
   }
 };
 
-struct AnotherException final : Walker {
+struct WrongExceptionForText final : Walker {
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     state[0] = static_cast<std::uint8_t>(std::stoi(std::string(text)));
   }
 };
 
-struct NotTheSameTwice final : Walker {
+struct Nondeterministic final : Walker {
   void Encode(ConstRows states, Rows inputs) const override {
     Domain::Encode(states, inputs);
     if (++calls % 2 == 0) inputs.bytes().back() ^= 1;
@@ -165,7 +165,7 @@ struct NotTheSameTwice final : Walker {
   mutable std::atomic<int> calls = 0;
 };
 
-struct BatchThatForgetsTheLast final : Walker {
+struct BatchWithoutLastRow final : Walker {
   void Apply(Rows states, std::span<const Action> actions) const override {
     const std::size_t done = states.size() == 1 ? 1 : states.size() - 1;
     Walker::Apply(states.Slice(0, done), actions);
@@ -186,7 +186,7 @@ struct WritesBeyondTheRows final : Walker {
   }
 };
 
-/// Steps only to the right, so no action can be undone.
+/// Actions only move the marker left, by two cells or by one, so no action can be undone.
 class OneWay : public Walker {
  public:
   OneWay()
@@ -229,22 +229,22 @@ struct StepsBackWrongly final : OneWay {
   }
 };
 
-struct NoWayBack final : OneWay {
+struct MissingStepBack final : OneWay {
   std::optional<Action> StepBack(std::span<std::uint8_t> state,
                                  std::uint64_t random) const override {
     return Domain::StepBack(state, random);
   }
 };
 
-struct StepsBackByNoAction final : OneWay {
+struct StepBackByUnknownAction final : OneWay {
   std::optional<Action> StepBack(std::span<std::uint8_t> /*state*/,
                                  std::uint64_t /*random*/) const override {
     return static_cast<Action>(-1);
   }
 };
 
-struct OneNameTwice final : Walker {
-  OneNameTwice()
+struct DuplicateActionName final : Walker {
+  DuplicateActionName()
       : Walker([] {
           DomainSpec spec = Spec();
           spec.action_names = {"l", "l"};
@@ -252,8 +252,31 @@ struct OneNameTwice final : Walker {
         }()) {}
 };
 
-struct SaysThatGoalsDiffer final : Walker {
-  SaysThatGoalsDiffer()
+/// Moves the marker instead of the goal.
+struct GoalsThatMoveTheMarker final : Walker {
+  GoalsThatMoveTheMarker()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.moves_goals = true;
+          return spec;
+        }()) {}
+
+  void MoveGoals(Rows states, std::span<const std::uint8_t> /*reached*/) const override {
+    std::ranges::fill(states.bytes(), 0);
+  }
+};
+
+struct SaysThatGoalsMove final : Walker {
+  SaysThatGoalsMove()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.moves_goals = true;
+          return spec;
+        }()) {}
+};
+
+struct ClaimsPerProblemGoals final : Walker {
+  ClaimsPerProblemGoals()
       : Walker([] {
           DomainSpec spec = Spec();
           spec.per_problem_goals = true;

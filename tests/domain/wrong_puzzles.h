@@ -25,15 +25,19 @@ struct LampsOfVersionTwo : Lamps {
   static constexpr const char* kVersion = "2";
 };
 
-struct LampsThatCountToThree : Lamps {
+struct LampsInAColumn : Lamps {
+  static constexpr BoardShape kBoard{.rows = 3, .columns = 1};
+};
+
+struct LampsWithByteAboveDepth : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 3; }
 };
 
-struct LampsOfAnotherInverse : Lamps {
+struct LampsWithWrongInverse : Lamps {
   static int Inverse(int /*action*/) { return -1; }
 };
 
-struct LampsAtRandom : Lamps {
+struct LampsThatSwitchAtRandom : Lamps {
   static void Apply(State& state, int action) {
     static std::atomic<int> calls = 0;
     if (calls++ % 3 == 0) Lamps::Apply(state, action);
@@ -44,15 +48,15 @@ struct LampsThatTurnOnAlone : Lamps {
   static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] = 1; }
 };
 
-struct LampsThatAreAlwaysRight : Lamps {
+struct LampsThatAreAlwaysSolved : Lamps {
   static bool IsGoal(const State& /*state*/) { return true; }
 };
 
-struct LampsThatStayOut : Lamps {
+struct LampsThatStayOff : Lamps {
   static void Apply(State& /*state*/, int /*action*/) {}
 };
 
-struct LampsThatDeclareInversesAndStayOut : LampsThatStayOut {
+struct LampsThatDeclareInversesAndStayOff : LampsThatStayOff {
   static int Inverse(int action) { return action; }
 };
 

@@ -1,4 +1,4 @@
-// Checks that fuzz targets make of a puzzle's notation.
+// Checks of a puzzle's notation, for fuzz targets.
 #pragma once
 
 #include <cstdint>

@@ -255,12 +255,41 @@ TEST_F(SpecOfSetTest, SetWithExactLabelsHoldsTheKeysOfTheBall) {
   EXPECT_TRUE(set.provenance.contains("generate.anchor_share"));
 }
 
+TEST_F(SpecOfSetTest, SupervisedSetHoldsTheContentsOfItsPaths) {
+  const TempFolder folder;
+  const auto spec_of = [&](const char* name, const std::string& text) {
+    WriteFileAtomically(folder.path() / name, text);
+    Config config = Puzzle8Config();
+    config.generate.target = Target::kSupervised;
+    config.generate.paths = (folder.path() / name).string();
+    const auto domain = MakeDomain(config.domain.full_name());
+    return SpecOfSet(config, domain->spec(), SmallShards(), "");
+  };
+  const ShardSetSpec spec = spec_of("a", "one");
+  EXPECT_EQ(spec, spec_of("b", "one"));  // wherever the file lies
+  EXPECT_NE(spec, spec_of("a", "two"));
+  EXPECT_FALSE(spec.provenance.contains("generate.max_scramble"));
+}
+
+TEST_F(SpecOfSetTest, SetLabelledWithAGatheredLayerDiffersFromOneWithAProduct) {
+  Config config = Puzzle8Config();
+  config.device = "cpu";
+  config.generate.target = Target::kValueIteration;
+  config.inference.first_layer = FirstLayer::kGather;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
+  EXPECT_EQ(set.provenance.at("inference.first_layer"), "gather");
+}
+
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   std::set<std::string> keys = Keys(Target::kValueIteration);
   // A new config key must be in the spec or in this list.
-  // The ball's keys are in it only if there is a ball, so that older sets stay valid.
-  std::set<std::string> others = {"generate.target", "generate.workers", "generate.ball_radius",
-                                  "generate.anchor_share"};
+  // Some keys are in it only if they make a difference, so that older sets stay valid.
+  std::set<std::string> others = {
+      "generate.target",        "generate.workers",     "generate.ball_radius",
+      "generate.anchor_share",  "generate.temperature", "generate.search_beam_width",
+      "generate.balance_steps", "generate.backup",      "generate.hindsight",
+      "generate.paths",         "inference.first_layer"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }
@@ -271,6 +300,23 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   }
   EXPECT_TRUE(keys.empty()) << *keys.begin();
   EXPECT_TRUE(others.empty()) << *others.begin();
+}
+
+TEST_F(SpecOfSetTest, SetHoldsTheKeysOfSearchesThatMakeADifference) {
+  Config config = Puzzle8Config();
+  config.generate.target = Target::kValueIteration;
+  config.generate.search = GenerateSearch::kBeam;
+  config.generate.temperature = 0.5;
+  config.generate.balance_steps = true;
+  config.generate.backup = Backup::kLhbl;
+  config.generate.hindsight = true;
+  const auto domain = MakeDomain(config.domain.full_name());
+  const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
+  EXPECT_EQ(set.provenance.at("generate.search_beam_width"), "16");
+  EXPECT_EQ(set.provenance.at("generate.temperature"), "0.5");
+  EXPECT_EQ(set.provenance.at("generate.balance_steps"), "true");
+  EXPECT_EQ(set.provenance.at("generate.backup"), "lhbl");
+  EXPECT_EQ(set.provenance.at("generate.hindsight"), "true");
 }
 
 TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsTheInstructionSetOfACpu) {

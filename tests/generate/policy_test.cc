@@ -73,6 +73,26 @@ TEST(Policy, ActionsWithoutInversesAreLabelledWithTheForwardStep) {
   ExpectLabelsLeadBack(RoadsDomain({{0, 0}, {0, 3}, {1, 3}, {2, 3}}, {1, 2}), 9);
 }
 
+TEST(Policy, ValueAndPolicyAlsoLearnTheCostOfTheWalk) {
+  Config config = PolicyConfig(7);
+  config.generate.target = Target::kWalkLength;
+  config.network.head = Head::kVp;
+  const RingDomain ring(30, {2, 5});
+  const DataBuffer policy = Filled(ring, PolicyConfig(7), {.update = 1, .rows = 70});
+  const auto generator = MakeGenerator(ring, config, nullptr);
+  DataBuffer both(generator->schema(), 70);
+  generator->Fill({.update = 1, .rows = 70}, both, StopSignal());
+  EXPECT_FALSE(HasWeights(both.schema()));
+  for (std::size_t i = 0; i < 70; ++i) {
+    EXPECT_EQ(InputOf(both, i), InputOf(policy, i));
+    const std::vector<float> label = LabelOf(both, i);
+    EXPECT_EQ(std::vector<float>(label.begin() + 1, label.end()), LabelOf(policy, i));
+    // The walk goes one way round the ring, and each step back costs the same.
+    const float step_back = label[1] == 1 ? 2 : 5;
+    EXPECT_EQ(label[0], static_cast<float>(i % 7 + 1) * step_back);
+  }
+}
+
 TEST(Policy, ExamplesHaveNoWeights) {
   const RingDomain ring(30);
   const DataBuffer rows = Filled(ring, PolicyConfig(5), {.rows = 5});

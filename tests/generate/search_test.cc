@@ -1,7 +1,10 @@
-// Tests of examples by search: greedy rollouts and A* from scrambles.
+// Tests of examples by search: greedy rollouts, beams and A* from scrambles.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <cmath>
+#include <map>
 #include <set>
 #include <string>
 
@@ -9,6 +12,7 @@
 #include "support/generator_config.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
+#include "support/roads_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/registry.h"
@@ -69,6 +73,7 @@ class Searching : public testing::TestWithParam<GenerateSearch> {
                             .search_iterations = kSteps,
                             .search_epsilon = 0.1,
                             .search_weight = 0.5,
+                            .search_beam_width = 1,
                             .max_scramble = 12,
                             .workers = 2,
                             .chunk_rows = 16});
@@ -231,9 +236,10 @@ TEST_P(Searching, StopsBetweenSteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(By, Searching,
-                         testing::Values(GenerateSearch::kGreedy, GenerateSearch::kAStar),
+                         testing::Values(GenerateSearch::kGreedy, GenerateSearch::kBeam,
+                                         GenerateSearch::kAStar),
                          [](const auto& test) {
-                           return test.param == GenerateSearch::kGreedy ? "Greedy" : "AStar";
+                           return std::string(NameOf(kGenerateSearches, test.param));
                          });
 
 // The number of distinct states that the searches of an update visit.
@@ -282,6 +288,145 @@ TEST(Greedy, TurnsBackOnlyInADeadEnd) {
     }
   }
   EXPECT_TRUE(seen.contains(7));
+}
+
+// From city 1, three roads lead to other cities, at costs 1, 2 and 1.
+TEST(Greedy, TemperatureGivesTheProbabilitiesOfASoftmax) {
+  const RoadsDomain map({{0, 0, 0}, {2, 3, 4}, {0, 2, 2}, {0, 3, 3}, {0, 4, 4}}, {1, 2, 1});
+  constexpr std::array<float, 5> kEstimates = {0, 9, 1, 0.5F, 2};
+  StandInEvaluator network([&](std::span<const std::uint8_t> city) { return kEstimates[city[0]]; });
+  constexpr std::int64_t kRows = 30'000;
+  const DataBuffer rows = Filled(map, network,
+                                 GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                                  .search_iterations = 2,
+                                                  .search_epsilon = 0,
+                                                  .temperature = 0.7,
+                                                  .max_scramble = 2}),
+                                 {.update = 0, .first_row = 0, .rows = kRows});
+  std::array<double, 5> taken{};
+  double all = 0;
+  for (std::size_t i = 0; i < kRows; i += 2) {
+    if (rows.column(kInputColumn)[i][0] != 1) continue;
+    ++taken[rows.column(kInputColumn)[i + 1][0]];
+    ++all;
+  }
+  EXPECT_GT(all, 4000);
+  const std::array<double, 3> weights = {std::exp(-(1 + 1) / 0.7), std::exp(-(2 + 0.5) / 0.7),
+                                         std::exp(-(1 + 2) / 0.7)};
+  const double sum = weights[0] + weights[1] + weights[2];
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(taken[2 + i] / all, weights[i] / sum, 0.03);
+}
+
+TEST(Greedy, HighTemperatureBreaksCycles) {
+  const auto cube = MakeDomain("cube2");
+  StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });
+  Config config = GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                   .search_iterations = 100,
+                                   .search_epsilon = 0,
+                                   .max_scramble = 12});
+  const std::size_t in_circles = DifferentStates(*cube, knows_nothing, config, 2000);
+  config.generate.temperature = 10;
+  EXPECT_GT(DifferentStates(*cube, knows_nothing, config, 2000), 4 * in_circles);
+}
+
+// The expected states are computed here, by sorting the children of each step.
+TEST(BeamExamples, ExpandTheBestNewChildrenOfEachStep) {
+  const PancakeDomain pancakes(7);
+  const StateMap distances = Distances(pancakes);
+  StandInEvaluator guess = Guess();
+  constexpr std::size_t kWidth = 4;
+  constexpr std::size_t kBeamSteps = 6;
+  const DataBuffer rows = Filled(pancakes, guess,
+                                 GeneratorConfig({.search = GenerateSearch::kBeam,
+                                                  .search_iterations = kBeamSteps,
+                                                  .search_beam_width = kWidth,
+                                                  .max_scramble = 20}),
+                                 {.update = 0, .first_row = 0, .rows = 480});
+  const auto estimate = [&](const State& state) {
+    float value = 0;
+    guess.Evaluate(ConstRows(std::span(state)), {&value, 1});
+    return value;
+  };
+  std::vector<State> beam;
+  std::set<std::string> expanded;
+  int steps = 0;
+  for (std::size_t step = 0; step < 480 / kWidth; ++step) {
+    std::multimap<float, State> children;
+    bool begins = step % kBeamSteps == 0;
+    for (const State& state : beam) {
+      begins = begins || distances.at(state) <= 1;
+      for (int a = 0; a < pancakes.spec().num_actions(); ++a) {
+        const State child = After(pancakes, state, {static_cast<Action>(a)});
+        if (!expanded.contains({child.begin(), child.end()})) {
+          children.emplace(estimate(child), child);
+        }
+      }
+    }
+    beam.clear();
+    if (begins) {
+      expanded = {RowText(rows, step * kWidth)};
+      beam = {RowBytes(rows, step * kWidth)};
+      continue;
+    }
+    std::multiset<float> expected;
+    std::set<std::string> chosen;
+    for (const auto& [value, child] : children) {
+      if (expected.size() == kWidth) break;
+      if (chosen.insert({child.begin(), child.end()}).second) expected.insert(value);
+    }
+    std::multiset<float> found;
+    for (std::size_t row = step * kWidth; row < (step + 1) * kWidth; ++row) {
+      beam.push_back(RowBytes(rows, row));
+      found.insert(estimate(beam.back()));
+      EXPECT_TRUE(expanded.insert(RowText(rows, row)).second) << row;
+    }
+    EXPECT_EQ(found, expected) << step;
+    ++steps;
+  }
+  EXPECT_GT(steps, 40);
+}
+
+TEST(BeamExamples, LabelsAreTheBackupsOfTheSameEstimates) {
+  const RingDomain ring(60);
+  StandInEvaluator truth = RingTruth();
+  const Config config = GeneratorConfig({.search = GenerateSearch::kBeam,
+                                         .search_iterations = 5,
+                                         .search_beam_width = 8,
+                                         .max_scramble = 20,
+                                         .workers = 2,
+                                         .chunk_rows = 16});
+  const DataBuffer rows = Filled(ring, truth, config, {.update = 0, .first_row = 0, .rows = 400});
+  for (std::size_t i = 0; i < 400; ++i) {
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], RingDomain::Distance(rows.column(kInputColumn)[i]));
+  }
+}
+
+// On a large ring, a walk of n steps ends n cells away from the goal.
+TEST(BalancedSteps, EachInstanceHasOneLengthAndAllLengthsTakeTurns) {
+  const RingDomain ring(60);
+  StandInEvaluator truth = RingTruth();
+  constexpr int kLongest = 9;
+  constexpr std::int64_t kPerSearch = 20;
+  constexpr std::int64_t kInstances = 40;
+  const DataBuffer rows = Filled(ring, truth,
+                                 GeneratorConfig({.search = GenerateSearch::kGreedy,
+                                                  .search_iterations = kPerSearch,
+                                                  .search_epsilon = 0,
+                                                  .balance_steps = true,
+                                                  .max_scramble = kLongest}),
+                                 {.update = 4, .first_row = 0, .rows = kPerSearch * kInstances});
+  const auto distance = [&](std::int64_t row) {
+    return RingDomain::Distance(rows.column(kInputColumn)[static_cast<std::size_t>(row)]);
+  };
+  for (std::int64_t instance = 0; instance < kInstances; ++instance) {
+    const std::int64_t first = instance * kPerSearch;
+    const int length = distance(first);
+    EXPECT_EQ(length, (distance(0) + instance) % (kLongest + 1));
+    for (std::int64_t row = first + 1; row < first + kPerSearch; ++row) {
+      const int before = distance(row - 1);
+      EXPECT_EQ(distance(row), before <= 1 ? length : before - 1) << row;
+    }
+  }
 }
 
 TEST(AStarExamples, ExpandsNoStateTwice) {

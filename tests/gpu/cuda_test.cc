@@ -15,6 +15,7 @@
 #include "data/shard_loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
+#include "nn/resnet_fc.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"

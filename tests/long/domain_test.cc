@@ -24,12 +24,20 @@ class AllSolutions : public testing::Test {
   }
 };
 
-TEST_F(AllSolutions, Of15Puzzles) { CheckTiles(AllPublished("puzzle15"), 4, 2); }
-TEST_F(AllSolutions, Of24Puzzles) { CheckTiles(AllPublished("puzzle24"), 5, 3); }
-TEST_F(AllSolutions, Of35Puzzles) { CheckTiles(AllPublished("puzzle35"), 6, 6); }
-TEST_F(AllSolutions, Of48Puzzles) { CheckTiles(AllPublished("puzzle48"), 7, 10); }
-TEST_F(AllSolutions, OfCubes) { CheckCubes(AllPublished("cube3")); }
-TEST_F(AllSolutions, OfSokoban) { CheckSokoban(AllPublished("sokoban")); }
+TEST_F(AllSolutions, OfIndependentSolversSolve15Puzzles) {
+  CheckTiles(AllPublished("puzzle15"), 4, 2);
+}
+TEST_F(AllSolutions, OfIndependentSolversSolve24Puzzles) {
+  CheckTiles(AllPublished("puzzle24"), 5, 3);
+}
+TEST_F(AllSolutions, OfIndependentSolversSolve35Puzzles) {
+  CheckTiles(AllPublished("puzzle35"), 6, 6);
+}
+TEST_F(AllSolutions, OfIndependentSolversSolve48Puzzles) {
+  CheckTiles(AllPublished("puzzle48"), 7, 10);
+}
+TEST_F(AllSolutions, OfIndependentSolversSolveCubes) { CheckCubes(AllPublished("cube3")); }
+TEST_F(AllSolutions, OfIndependentSolversSolveSokoban) { CheckSokoban(AllPublished("sokoban")); }
 
 }  // namespace
 }  // namespace tandem

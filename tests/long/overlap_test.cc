@@ -1,6 +1,6 @@
 // Measures the effect of overlap with stages that take given times: fills and training over 50
-// updates, and the three stages from disk to training over 400 chunks. Throughput is a matter of
-// time, so these stages wait for a clock; tests of order and of simultaneity do not.
+// updates, and the three stages from disk to training over 400 chunks. Throughput depends on
+// time, so these stages wait for a clock; tests of order and of concurrency do not.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -241,6 +241,7 @@ TEST_P(Inference, EvaluatesInBatchesAndInOrder) {
 
 TEST_P(Inference, QNetGivesActionValuesAndTheirMinimum) {
   NetworkSpec spec = Spec();
+  spec.layers.head = Head::kQ;
   spec.outputs = 3;
   const ResNetFC net(spec, 1);
   InferenceNet copy = Make(spec);
@@ -279,6 +280,71 @@ TEST(Inference, PolicyGivesNegativeLogProbabilitiesAndNoEstimates) {
     EXPECT_NEAR(sum, 1, 1e-5);
   }
   EXPECT_THROW(inference.Evaluate(inputs, estimates), Error);
+}
+
+TEST(Inference, ValueAndPolicyGivesTheFirstOutputAndProbabilitiesOfTheOthers) {
+  NetworkSpec spec = SmallSpec(Norm::kLayer);
+  spec.layers.head = Head::kVp;
+  spec.outputs = 1 + 4;
+  const auto device = OpenDevice("cpu");
+  InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+                         *device);
+  inference.Load(ResNetFC(spec, 1));
+  const at::Tensor rows = RandomRows(3);
+  const at::Tensor outputs = inference.Forward(rows);
+  const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 3, 5);
+  std::vector<float> values(12), estimates(3);
+  inference.Evaluate(inputs, estimates);
+  inference.EvaluateActions(inputs, values);
+  const at::Tensor on_device = inference.Estimates(rows);
+  ASSERT_TRUE(on_device.is_contiguous());
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    EXPECT_FLOAT_EQ(estimates[i], outputs[row][0].item<float>());
+    EXPECT_FLOAT_EQ(on_device[row].item<float>(), estimates[i]);
+    double sum = 0;
+    for (std::int64_t a = 0; a < 4; ++a) sum += std::exp(outputs[row][1 + a].item<double>());
+    for (std::int64_t a = 0; a < 4; ++a) {
+      const double surprisal = std::log(sum) - outputs[row][1 + a].item<double>();
+      EXPECT_NEAR(values[4 * i + static_cast<std::size_t>(a)], surprisal, 1e-5);
+    }
+  }
+}
+
+TEST(Inference, ActionAsInputGivesTheValueOfEveryPairAsAQNet) {
+  for (const int depth : {3, 6}) {  // below and above the number of actions
+    NetworkSpec spec = SmallSpec(Norm::kLayer);
+    spec.layers.head = Head::kQIn;
+    spec.actions = 4;
+    const int action_positions = depth == 3 ? 4 : 1;
+    spec.input = {.positions = 5 + action_positions, .depth = depth};
+    ASSERT_EQ(spec.state_positions(), 5);
+    ResNetFC net(spec, 1);
+    const auto device = OpenDevice("cpu");
+    InferenceNet inference(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32},
+                           *device);
+    inference.Load(net);
+    const at::Tensor rows = RandomRows(7);  // more than the two states of a batch
+    at::Tensor pairs = at::zeros({28, 5 + action_positions}, at::kByte);
+    for (std::int64_t i = 0; i < 28; ++i) {
+      pairs[i].narrow(0, 0, 5).copy_(rows[i / 4]);
+      if (depth == 3) {
+        pairs[i][5 + i % 4] = 1;
+      } else {
+        pairs[i][5] = i % 4;
+      }
+    }
+    const OneHot one_hot(spec.input, at::kFloat, c10::kCPU);
+    const c10::NoGradGuard no_grad;
+    const at::Tensor expected = net.Forward(one_hot(pairs)).view({7, 4});
+    std::vector<float> values(28), estimates(7);
+    const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 7, 5);
+    inference.EvaluateActions(inputs, values);
+    inference.Evaluate(inputs, estimates);
+    EXPECT_TRUE(at::allclose(at::tensor(values).view({7, 4}), expected, 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(at::tensor(estimates), expected.amin(1), 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(inference.Estimates(rows), expected.amin(1), 1e-4, 1e-5));
+  }
 }
 
 TEST(Optimizer, TakesTheStepComputedByHand) {

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "search/astar.h"
+#include "search/ball.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -50,6 +52,44 @@ TEST(AStarLimits, NodeLimitOfAllStatesIsNotReached) {
   AStar search(cycles, zero, {.search = {.weight = 1, .batch = 10, .max_nodes = 360}});
   const State odd = {1, 0, 2, 3, 4, 5};
   EXPECT_EQ(search.Solve(odd, StopSignal()).ended, Ended::kExhausted);
+}
+
+TEST(AStarLimits, AllowedCostBoundsTheSolutionAndSavesNodes) {
+  const PancakeDomain pancakes(6, 0.3F);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  const auto solve = [&](const State& start, double at_most, double weight = 1) {
+    AStar search(pancakes, zero, {.search = {.weight = weight, .batch = 1, .at_most = at_most}});
+    return search.Solve(start, StopSignal());
+  };
+  for (const auto& [start, distance] : Distances(pancakes)) {
+    if (distance < 2) continue;
+    const SearchResult without = solve(start, 0);
+    const SearchResult exact = solve(start, 0.3 * distance);
+    ASSERT_TRUE(exact.solved);
+    ASSERT_EQ(exact.cost, without.cost);
+    ASSERT_TRUE(solve(start, 0.3 * distance, /*weight=*/0).solved);
+    ASSERT_LE(exact.stored, without.stored);
+    const SearchResult too_low = solve(start, 0.3 * distance - 0.1);
+    ASSERT_FALSE(too_low.solved);
+    ASSERT_EQ(too_low.ended, Ended::kCostLimit);
+    ASSERT_LT(too_low.stored, exact.stored);
+  }
+}
+
+TEST(AStarLimits, AllowedCostHoldsForTheWayHomeFromTheBall) {
+  const PancakeDomain pancakes(6);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  const auto ball = std::make_shared<const GoalBall>(pancakes, 3.0F, std::size_t{1} << 20);
+  for (const auto& [start, distance] : Distances(pancakes)) {
+    for (const int at_most : {distance - 1, distance, distance + 1}) {
+      if (distance == 0 || at_most == 0) continue;  // 0 is no limit
+      AStar search(pancakes, zero, {.search = {.weight = 1, .at_most = double(at_most)}}, ball);
+      const SearchResult result = search.Solve(start, StopSignal());
+      ASSERT_EQ(result.solved, at_most >= distance);
+      ASSERT_EQ(result.ended, at_most >= distance ? Ended::kSolved : Ended::kCostLimit);
+      ASSERT_EQ(std::ssize(result.actions), result.solved ? distance : 0);
+    }
+  }
 }
 
 TEST(AStarLimits, SolutionFoundBeforeTheNodeLimitCounts) {

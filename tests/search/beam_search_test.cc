@@ -81,6 +81,46 @@ TEST(BeamSearch, GivesUpAtMaxLength) {
   EXPECT_FALSE(result.best.has_value());  // the beam is never full, so nothing is evaluated
 }
 
+TEST(BeamSearch, AllowedCostBoundsTheSolution) {
+  const RingDomain ring(100);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  std::vector<std::uint8_t> start(100, 0);
+  start[37] = 1;
+  const auto solve = [&](double limit, const std::vector<float>& at_most) {
+    BeamSearch search(ring, truth, {.search = {.beam_width = 4, .at_most = limit}});
+    SearchResult only;
+    search.SolveAll({ConstRows(std::span<const std::uint8_t>(start)), at_most}, StopSignal(),
+                    [&](std::size_t, SearchResult result) { only = std::move(result); });
+    return only;
+  };
+  EXPECT_TRUE(solve(37, {}).solved);
+  EXPECT_TRUE(solve(0, {37}).solved);
+  EXPECT_TRUE(solve(0, {0}).solved);
+  for (const SearchResult& result : {solve(36, {}), solve(0, {36}), solve(36, {50})}) {
+    EXPECT_FALSE(result.solved);
+    EXPECT_EQ(result.ended, Ended::kCostLimit);
+    EXPECT_EQ(result.expanded, 1 + 2 * 35);  // states at cost 36 are not kept
+  }
+}
+
+TEST(BeamSearch, AllowedCostHoldsForTheWayHomeFromTheBall) {
+  const PancakeDomain pancakes(6);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  const auto ball = std::make_shared<const GoalBall>(pancakes, 3.0F, std::size_t{1} << 20);
+  for (const auto& [start, distance] : Distances(pancakes)) {
+    for (const int at_most : {distance - 1, distance}) {
+      if (distance == 0 || at_most == 0) continue;  // 0 is no limit
+      BeamSearch search(pancakes, zero,
+                        {.search = {.beam_width = 1000, .at_most = double(at_most)}}, nullptr,
+                        ball);
+      const SearchResult result = search.Solve(start, StopSignal());
+      ASSERT_EQ(result.solved, at_most == distance);
+      ASSERT_EQ(result.ended, at_most == distance ? Ended::kSolved : Ended::kCostLimit);
+    }
+  }
+}
+
 TEST(BeamSearch, EndsWhenNoNewStatesRemain) {
   // No state of this ring is a goal, because it has no marker.
   const RingDomain ring(6);
@@ -249,6 +289,91 @@ TEST(BeamSearch, PolicyWithoutASolutionHasNoBestPath) {
   EXPECT_FALSE(result.best.has_value());
 }
 
+// Head vp on the same cities: every city has the same estimate.
+class CityValueAndPolicy final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+    std::ranges::fill(values, 5.0F);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    ++calls_of_actions;
+    policy_.EvaluateActions(inputs, values);
+  }
+
+  int calls_of_actions = 0;
+
+ private:
+  CityPolicy policy_;
+};
+
+// From city 1, action a costs 1 and action b costs 9. The policy gives them the surprisals 9 and
+// 0.1, so with equal estimates b ranks first if the policy's weight exceeds 8 / 8.9.
+TEST(BeamSearch, PolicyWeightAddsTheSurprisalOfThePathToTheRank) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  class Policy final : public QEvaluator {
+   public:
+    void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
+      std::ranges::fill(values, 5.0F);
+    }
+    void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+      ++calls;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        values[2 * i] = 9;
+        values[2 * i + 1] = 0.1F;
+      }
+    }
+    int calls = 0;
+  };
+  const auto first_action = [&](double policy_weight) {
+    Policy network;
+    Config config{.search = {.beam_width = 1, .max_length = 1, .policy_weight = policy_weight}};
+    config.network.head = Head::kVp;
+    const std::uint8_t start[] = {1};
+    const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+    EXPECT_EQ(network.calls > 0, policy_weight > 0);
+    EXPECT_FALSE(result.solved);
+    return FormatActions(map.spec(), result.best->actions);
+  };
+  EXPECT_EQ(first_action(0), "a");
+  EXPECT_EQ(first_action(0.8), "a");
+  EXPECT_EQ(first_action(1), "b");
+}
+
+// With equal estimates and a large weight, the beam follows the policy alone: the expected solution
+// is that of PolicyRanksByTheProbabilityOfTheWholePathAndNotByCost.
+TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const std::uint8_t start[] = {1};
+  CityValueAndPolicy network;
+  Config config{.search = {.beam_width = 2, .max_length = 5, .policy_weight = 1000}};
+  config.network.head = Head::kVp;
+  const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
+  EXPECT_EQ(network.calls_of_actions, 2);  // in the third step the goal is a child
+}
+
+TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {
+  const PancakeDomain pancakes(4);
+  SameValue network;
+  Config config{.search = {.beam_width = 2000, .weight = 0.5, .max_seconds = 20}};
+  const auto description = [&](SearchMethod method) {
+    config.search.method = method;
+    const auto search = MakeSearch(pancakes, network, config);
+    return search->Describe() + "; " + std::string(search->MainKey());
+  };
+  EXPECT_EQ(description(SearchMethod::kBeam), "beam search with width 2,000; search.beam_width");
+  EXPECT_EQ(description(SearchMethod::kAStar), "A* with weight 0.5; search.weight");
+  EXPECT_EQ(description(SearchMethod::kGreedy), "greedy search; ");
+  EXPECT_EQ(description(SearchMethod::kBidirectionalBeam),
+            "bidirectional beam search with width 2,000; search.beam_width");
+  EXPECT_TRUE(description(SearchMethod::kAnytimeBeam)
+                  .starts_with("anytime beam search with width 2,000 within "));
+  config.search.inverse = UseInverse::kYes;
+  EXPECT_EQ(description(SearchMethod::kBeam),
+            "beam search with width 2,000 from the position and its inverse; search.beam_width");
+}
+
 TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   const PancakeDomain pancakes(4);
   const State start = {3, 1, 0, 2};
@@ -269,9 +394,16 @@ TEST(MakeSearch, FollowsTheMethodAndTheHead) {
   EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kV), 0);
   EXPECT_EQ(calls_of_q_values(SearchMethod::kAStar, Head::kQ), 0);
   EXPECT_EQ(calls_of_q_values(SearchMethod::kBeam, Head::kV), 0);
+  EXPECT_EQ(calls_of_q_values(SearchMethod::kGreedy, Head::kV), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kGreedy, Head::kQ), 0);
+  EXPECT_GT(calls_of_q_values(SearchMethod::kGreedy, Head::kPolicy), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kQ), 0);
   EXPECT_GT(calls_of_q_values(SearchMethod::kBeam, Head::kPolicy), 0);
   EXPECT_EQ(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kV), 0);
+  for (const SearchMethod method :
+       {SearchMethod::kBeam, SearchMethod::kAnytimeBeam, SearchMethod::kAStar}) {
+    EXPECT_EQ(calls_of_q_values(method, Head::kVp), 0);
+  }
   EXPECT_GT(calls_of_q_values(SearchMethod::kAnytimeBeam, Head::kQ), 0);
 }
 

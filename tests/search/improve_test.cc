@@ -102,11 +102,14 @@ TEST(SolutionImprover, EmptySolutionStaysEmpty) {
 class LongWay final : public Search {
  public:
   explicit LongWay(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  void SolveAll(ConstRows starts, const StopSignal& /*stop*/, const Done& done) override {
+  void SolveAll(const Starts& starts, const StopSignal& /*stop*/, const Done& done) override {
     for (std::size_t i = 0; i < starts.size(); ++i) {
       done(i, {.solved = i != 1, .ended = Ended::kSolved, .actions = actions_});
     }
   }
+  std::string Describe() const override { return "a long way"; }
+  std::string_view MainKey() const override { return ""; }
+  std::string Failure(const SearchResult& /*result*/) const override { return "not found"; }
 
  private:
   const std::vector<Action> actions_;
@@ -123,15 +126,38 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
     starts.insert(starts.end(), detour.start.begin(), detour.start.end());
   }
   std::vector<std::size_t> numbers;
-  search.SolveAll({starts.data(), 3, 6}, StopSignal(), [&](std::size_t i, SearchResult result) {
-    numbers.push_back(i);
-    EXPECT_EQ(result.found_length.has_value(), result.solved);
-    if (!result.solved) return;
-    EXPECT_EQ(*result.found_length, 30U);
-    EXPECT_LT(result.actions.size(), 8U);
-    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
-  });
+  search.SolveAll(ConstRows(starts.data(), 3, 6), StopSignal(),
+                  [&](std::size_t i, SearchResult result) {
+                    numbers.push_back(i);
+                    EXPECT_EQ(result.found_length.has_value(), result.solved);
+                    if (!result.solved) return;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
+                  });
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(ImprovingSearch, ShortensTheGivenSolutionIfTheSearchFindsNone) {
+  const PancakeDomain pancakes(6);
+  const Detour detour(pancakes, 30, 3);
+  ImprovingSearch search(pancakes, std::make_unique<LongWay>(detour.solution), BallOf(pancakes, 3),
+                         {.instances = 2, .improve_seconds = kSeconds});
+  std::vector<std::uint8_t> starts;
+  for (int i = 0; i < 2; ++i) {
+    starts.insert(starts.end(), detour.start.begin(), detour.start.end());
+  }
+  const std::vector<std::vector<Action>> solutions = {{}, detour.solution};  // it solves the first
+  std::size_t solved = 0;
+  search.SolveAll({ConstRows(starts.data(), 2, 6), {}, solutions}, StopSignal(),
+                  [&](std::size_t /*i*/, const SearchResult& result) {
+                    if (!result.solved) return;
+                    ++solved;
+                    EXPECT_EQ(*result.found_length, 30U);
+                    EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_TRUE(Solves(pancakes, detour.start, result.actions));
+                  });
+  EXPECT_EQ(solved, 2U);
 }
 
 }  // namespace

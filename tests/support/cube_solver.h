@@ -35,9 +35,8 @@ inline Stickers54 SolvedStickers() {
   return solved;
 }
 
-/// The move of a clockwise quarter turn ("U"), a half turn ("U2") or a counterclockwise quarter
-/// turn
-/// ("U'"). The cycles of stickers are those of DeepCubeA's simulator.
+/// The permutation of a clockwise quarter turn ("U"), a half turn ("U2") or a counterclockwise
+/// quarter turn ("U'"). The cycles of stickers come from DeepCubeA's simulator.
 inline Stickers54 TurnOf(std::string_view name) {
   using Cycles = std::array<std::array<std::uint8_t, 4>, 5>;
   constexpr std::string_view kFaces = "UDLRBF";

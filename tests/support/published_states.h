@@ -1,5 +1,5 @@
 // States of published test sets. A few of each set are in data/. The complete sets are read from a
-// folder beside the source tree, if they are there.
+// folder beside the source tree, if it exists.
 #pragma once
 
 #include <filesystem>

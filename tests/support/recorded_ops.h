@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// `RecordedOps` records the name of each operator that any thread runs, such as "aten::mm", or
-/// what a function makes of it. One at a time.
+/// `RecordedOps` records the name of each operator that any thread runs, such as "aten::mm", or the
+/// text that a function returns for it. Only one may exist at a time.
 class RecordedOps {
  public:
   /// Returns what to record, or nothing.

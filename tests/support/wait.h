@@ -8,8 +8,7 @@
 
 namespace tandem {
 
-/// Waits until `condition` is true, which another thread makes it. Fails the test if it is still
-/// false after a minute.
+/// Waits until another thread has made `condition` true. Fails the test after a minute.
 template <class Condition>
 void WaitUntil(const Condition& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -22,8 +21,8 @@ void WaitUntil(const Condition& condition) {
   }
 }
 
-/// Takes up this much time without using a core. It stands for work in tests of code that measures
-/// time or stops at a time. To wait for another thread, use WaitUntil: no time is surely enough.
+/// Sleeps, in place of work, in tests of code that measures time or stops at a given time. To wait
+/// for another thread, use WaitUntil, because no fixed time is always long enough.
 inline void TakeTime(std::chrono::duration<double> time) { std::this_thread::sleep_for(time); }
 
 }  // namespace tandem

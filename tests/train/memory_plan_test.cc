@@ -26,6 +26,18 @@ TEST(MemoryPlan, CountsTheParametersOfTheNetwork) {
   }
 }
 
+TEST(MemoryPlan, CountsTheParametersOfAConvolutionalNetwork) {
+  const std::string yaml =
+      "domain: {name: npuzzle, size: 3}\nnetwork: {kind: resnet_2d, norm: batch, channels: 7}";
+  const Config config = ParseConfig(yaml, "my.yaml");
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto net = MakeNetwork(NetworkFor(config.network, domain->spec()), 1);
+  EXPECT_EQ(PlanFor(yaml).parameters, net->NumParameters());
+  // Its inference copies are in fp32, whatever the precision of the convolutions.
+  EXPECT_EQ(PlanFor(yaml + "\ninference: {precision: bf16}").network,
+            PlanFor(yaml + "\ninference: {precision: fp32}").network);
+}
+
 TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
   const MemoryPlan adam = PlanFor("");
   const std::int64_t one = 2 * 4 * adam.parameters;  // it exists, and is copied before an update
@@ -43,6 +55,21 @@ TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   EXPECT_GE(plan.network, 7 * 4 * plan.parameters);
   // Each of the 12 actions has a label and a weight.
   EXPECT_EQ(PlanFor(rows + "network: {head: q}").buffers, 2 * 2 * 128 * (54 + 12 * (4 + 4)));
+}
+
+TEST(MemoryPlan, CountsTheColumnsAndTheGenerationOfEachHeadAndTarget) {
+  const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
+  const auto row_bytes = [&](const char* head) {
+    return PlanFor(rows + "network: {head: " + head + "}").buffers / (2 * 2 * 128);
+  };
+  EXPECT_EQ(row_bytes("vp"), 54 + 4 * (1 + 12));
+  EXPECT_EQ(row_bytes("q_in"), 54 + 12 + 4);
+  // Q-learning makes one child of each state, and value iteration all twelve.
+  const auto generation = [&](const char* target) {
+    return PlanFor(rows + "network: {head: q}\ngenerate: {target: " + target + "}").generation;
+  };
+  EXPECT_EQ(generation("q_learning"), 256 * (3 * 54 + 1 + 2 + 3 * 4));
+  EXPECT_GT(generation("value_iteration"), 8 * generation("q_learning"));
 }
 
 TEST(MemoryPlan, CountsValidationAndInferenceBatches) {
@@ -106,6 +133,13 @@ TEST(MemoryPlan, CountsReplayAndSearchesOfTheGenerator) {
   const std::string astar =
       rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
   EXPECT_GE(PlanFor(astar).generation, children * 54);
+  const std::string beam = rows +
+                           "generate: {search: beam, target: value_iteration, search_iterations: "
+                           "4, search_beam_width: 32, backup: ";
+  EXPECT_GE(PlanFor(beam + "one_step}").generation, 2 * 32 * 12 * (54 + 54));
+  // Of each of the two searches, the tree holds 4 x 32 states.
+  EXPECT_GE(PlanFor(beam + "lhbl}").generation - PlanFor(beam + "one_step}").generation,
+            2 * 4 * 32 * (54 + 12 * (4 + 4 + 8 + 4)));
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(LossThresh, CopiesIfTheLossEqualsTheThreshold) {
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 3)), (std::vector<std::int64_t>{0, 0, 0}));
 }
 
-TEST(Refresh, EveryFewUpdatesWhateverTheLoss) {
+TEST(Refresh, EveryCopiesEveryFewUpdatesWhateverTheLoss) {
   StandIns shared{.losses = {9, 9, 9}, .refresh = {.refresh = Refresh::kEvery, .refresh_every = 3}};
   EXPECT_EQ(Ages(RunAll(shared, /*async=*/false, 0, 7)),
             (std::vector<std::int64_t>{0, 1, 2, 0, 1, 2, 0}));

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
+#include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -202,7 +203,12 @@ INSTANTIATE_TEST_SUITE_P(
                                  "network.activation=silu", "optimizer.schedule=wsd"},
         std::vector<std::string>{"generate.target=value_iteration", "train.ema_decay=0.9",
                                  "train.ema_use=both", "pipeline.refresh=solve_rate",
-                                 "pipeline.refresh_margin=0"}));
+                                 "pipeline.refresh_margin=0"},
+        std::vector<std::string>{"generate.target=value_iteration", "train.first_layer=gather",
+                                 "inference.first_layer=gather"},
+        std::vector<std::string>{"generate.target=value_iteration", "domain.name=npuzzle",
+                                 "domain.size=3", "network.kind=resnet_2d", "network.channels=4",
+                                 "train.ema_decay=0.9"}));
 
 class InFolder : public Resume {};
 

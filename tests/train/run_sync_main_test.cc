@@ -86,6 +86,14 @@ TEST_F(SyncMain, WorksWithAQNetAndAStar) {
   EXPECT_EQ(Metrics().back()["target_age_iterations"], 4 * 10);
 }
 
+TEST_F(SyncMain, WorksWithABeamAndATemperature) {
+  const RunSummary summary = RunInFolder(
+      {"generate.search=beam", "generate.search_iterations=10", "generate.search_beam_width=4",
+       "generate.temperature=0.5", "generate.balance_steps=true", "train.max_updates=5"});
+  EXPECT_EQ(summary.updates, 5);
+  EXPECT_EQ(summary.examples, 5000);
+}
+
 TEST_F(SyncMain, StoppedRunCanBeResumed) {
   {
     TrainRun run(MakeConfig({}), device_, RunDirectory::Create(folder_), never_);

@@ -57,5 +57,30 @@ TEST(StatesFile, PuzzlesWithOneLineStatesHaveOneStatePerLine) {
   EXPECT_NE(lines[1].error.find("states.txt:4: a 3x3 board has 9 numbers"), std::string::npos);
 }
 
+TEST(StatesFile, LinesMayCarryAnAllowedCost) {
+  const auto lines = Read("hanoi:3",
+                          "{\"state\": \"111\", \"at_most\": 7.5}\n{\"state\": \"111\"}\n"
+                          "{\"state\": \"111\", \"at_most\": 0}\n");
+  ASSERT_EQ(lines.size(), 3);
+  EXPECT_EQ(lines[0].at_most, 7.5F);
+  EXPECT_EQ(lines[1].at_most, 0.0F);
+  EXPECT_NE(lines[2].error.find("expected `at_most` to be a number above 0"), std::string::npos);
+}
+
+TEST(StatesFile, LinesMayCarryASolutionThatMustSolveTheState) {
+  const auto lines = Read("npuzzle:3",
+                          "{\"state\": \"1 2 3 4 0 5 7 8 6\", \"solution\": \"L U\"}\n"
+                          "{\"state\": \"1 2 3 4 0 5 7 8 6\", \"solution\": \"U L\"}\n"
+                          "{\"state\": \"1 2 3 4 0 5 7 8 6\", \"solution\": \"X\"}\n"
+                          "{\"state\": \"1 2 3 4 0 5 7 8 6\", \"solution\": 2}\n");
+  ASSERT_EQ(lines.size(), 4);
+  EXPECT_EQ(lines[0].error, "");
+  EXPECT_EQ(lines[0].solution.size(), 2U);
+  EXPECT_NE(lines[1].error.find("expected `solution` to lead from the state to the goal"),
+            std::string::npos);
+  EXPECT_NE(lines[2].error.find("X"), std::string::npos);
+  EXPECT_NE(lines[3].error.find("expected `solution` to be moves"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tandem

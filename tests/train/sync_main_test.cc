@@ -27,7 +27,7 @@ constexpr std::int64_t kEarlier = 2;
 
 // The state that the fakes share. The "network" is a number: how many iterations it was trained.
 struct World {
-  int asks = 6;  // requests in each fill
+  int requests = 6;  // requests in each fill
   int fill_fails_at = -1, network_fails_at = -1, labelling_fails_at = -1, train_fails_at = -1;
   std::vector<double> losses;  // by update; 0 for later updates
   std::optional<double> loss_thresh;
@@ -41,15 +41,15 @@ struct World {
   std::vector<std::int64_t> fills_when_trained;  // fills started by the end of each update
 
   // Written by the generator thread only, and read after it has ended.
-  std::vector<float> answers;
-  std::atomic<int> fills = 0, asked = 0;
+  std::vector<float> results;
+  std::atomic<int> fills = 0, requested = 0;
 };
 
 // Row i of update k is the ring with its marker at cell k * kRows + i + 2, away from the goal, so
 // that each row can be recognised.
-class AskingGenerator final : public Generator {
+class RequestingGenerator final : public Generator {
  public:
-  AskingGenerator(World& world, const Domain& domain, Evaluator& network)
+  RequestingGenerator(World& world, const Domain& domain, Evaluator& network)
       : world_(world), network_(network), schema_(StateSchema(domain.spec())) {}
 
   bool needs_network() const override { return true; }
@@ -57,13 +57,13 @@ class AskingGenerator final : public Generator {
 
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override {
     ++world_.fills;
-    for (int i = 0; i < world_.asks; ++i) {
+    for (int i = 0; i < world_.requests; ++i) {
       if (stop.Reached()) throw Stopped();
       const std::uint8_t input = 0;
-      float answer = 0;
-      ++world_.asked;
-      network_.Evaluate(ConstRows(&input, 1, 1), {&answer, 1});
-      world_.answers.push_back(answer);
+      float result = 0;
+      ++world_.requested;
+      network_.Evaluate(ConstRows(&input, 1, 1), {&result, 1});
+      world_.results.push_back(result);
     }
     if (request.update == world_.fill_fails_at) throw Error("the simulator broke");
     for (std::int64_t i = 0; i < request.rows; ++i) {
@@ -88,7 +88,7 @@ class Network final : public Evaluator {
   void Evaluate(ConstRows /*inputs*/, std::span<float> values) override {
     EXPECT_EQ(std::this_thread::get_id(), main_);
     EXPECT_FALSE(world_.training);
-    if (asked_++ == world_.network_fails_at) throw Error("the network broke");
+    if (queries_++ == world_.network_fails_at) throw Error("the network broke");
     TakeTime(world_.serve_time);
     values[0] = static_cast<float>(world_.weights);
   }
@@ -96,7 +96,7 @@ class Network final : public Evaluator {
  private:
   World& world_;
   const std::thread::id main_ = std::this_thread::get_id();
-  int asked_ = 0;
+  int queries_ = 0;
 };
 
 // Estimates every state at the number of iterations that the target network has.
@@ -210,7 +210,7 @@ struct SyncMainRun {
   RingDomain ring{kCells};
   Network network;
   InferenceQueue queue;
-  AskingGenerator generator;
+  RequestingGenerator generator;
   ReplayBuffer replay{StateSchema(ring.spec()), kRows, kEarlier, /*seed=*/1};
   TargetNetwork target;
   BellmanTargets bellman;
@@ -235,31 +235,31 @@ std::vector<UpdateRecord> RunAll(World& world, std::int64_t updates) {
 }
 
 TEST(SyncMain, MainThreadServesEveryRequestBetweenIterations) {
-  for (const int asks : {0, 1, 3, 100}) {  // fewer and more than the iterations of an update
-    World world{.asks = asks};
+  for (const int requests : {0, 1, 3, 100}) {  // fewer and more than the iterations of an update
+    World world{.requests = requests};
     RunAll(world, 5);
-    EXPECT_EQ(world.answers.size(), static_cast<std::size_t>(5 * asks));
-    EXPECT_TRUE(std::ranges::is_sorted(world.answers));  // each by the network of that moment
+    EXPECT_EQ(world.results.size(), static_cast<std::size_t>(5 * requests));
+    EXPECT_TRUE(std::ranges::is_sorted(world.results));  // each by the network of that moment
   }
 }
 
 TEST(SyncMain, SearchesQueryTheNetworkBeingTrained) {
-  World world{.asks = kIterations, .iteration_time = milliseconds(5)};
+  World world{.requests = kIterations, .iteration_time = milliseconds(5)};
   {
     SyncMainRun run(world, 2);
     run.progress.on_iteration = [&](std::int64_t /*iterations*/) {
-      WaitUntil([&] { return world.asked > kIterations; });  // the fill of buffer 1 runs
+      WaitUntil([&] { return world.requested > kIterations; });  // the fill of buffer 1 runs
     };
     run.pipeline->RunUpdate();
     run.pipeline->RunUpdate();
   }
   // Buffer 1 was filled during update 0, and saw weights from the middle of the update.
-  const std::set<float> seen(world.answers.begin() + kIterations, world.answers.end());
+  const std::set<float> seen(world.results.begin() + kIterations, world.results.end());
   EXPECT_TRUE(std::ranges::any_of(seen, [](float w) { return 0 < w && w < kIterations; }));
 }
 
 TEST(SyncMain, FillsTheNextBufferWhileItTrainsAndStartsNoUnusedFill) {
-  World world{.asks = 1};
+  World world{.requests = 1};
   SyncMainRun run(world, 3);
   AwaitFills(run, world, {2, 3, 3});
   for (int k = 0; k < 3; ++k) run.pipeline->RunUpdate();
@@ -328,10 +328,10 @@ TEST(SyncMain, AnExceptionOnAnySideEndsTheRunWithItsMessage) {
 }
 
 TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
-  World world{.asks = 1'000'000'000};
+  World world{.requests = 1'000'000'000};
   SyncMainRun run(world, 3);
   std::thread user([&] {
-    WaitUntil([&] { return world.asked > 10; });
+    WaitUntil([&] { return world.requested > 10; });
     run.stop.Request();
   });
   EXPECT_THROW(run.pipeline->RunUpdate(), Stopped);
@@ -339,7 +339,7 @@ TEST(SyncMain, AStopDuringTheColdStartEndsTheWait) {
 }
 
 TEST(SyncMain, StopEndsTrainingBetweenIterations) {
-  World world{.asks = 20};
+  World world{.requests = 20};
   SyncMainRun run(world, 3);
   run.progress.on_iteration = [&](std::int64_t iterations) {
     if (iterations == 2) run.stop.Request();
@@ -349,18 +349,18 @@ TEST(SyncMain, StopEndsTrainingBetweenIterations) {
 
 // The request of the next fill is never served. The test passes if it ends.
 TEST(SyncMain, DestructorEndsAFillThatWaitsForAResult) {
-  World world{.asks = 100};
+  World world{.requests = 100};
   {
     SyncMainRun run(world, 3);
     AwaitFills(run, world, {2});
     run.pipeline->RunUpdate();
   }
   EXPECT_EQ(world.fills, 2);
-  EXPECT_LT(world.answers.size(), 200U);
+  EXPECT_LT(world.results.size(), 200U);
 }
 
 TEST(SyncMain, RecordsContainServingAndLabellingTimes) {
-  World world{.asks = 3, .serve_time = milliseconds(2)};
+  World world{.requests = 3, .serve_time = milliseconds(2)};
   SyncMainRun run(world, 3);
   double serve_s = 0;
   for (int k = 0; k < 3; ++k) {

@@ -12,6 +12,8 @@
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
+#include "nn/resnet_fc.h"
+#include "nn/tensor_file.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -85,6 +87,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Source{"replay", false, {"replay.updates=2"}},
                     Source{"sparse_q_with_replay", false, {"network.head=q", "replay.updates=2"}},
                     Source{"policy", false, {"network.head=policy", "generate.target=policy"}},
+                    Source{
+                        "convolutions",
+                        true,
+                        {"generate.target=value_iteration", "domain.name=npuzzle", "domain.size=3",
+                         "network.kind=resnet_2d", "network.norm=batch", "network.channels=4"}},
                     Source{"greedy_with_replay",
                            true,
                            {"generate.target=capped_value_iteration", "generate.search=greedy",
@@ -92,7 +99,22 @@ INSTANTIATE_TEST_SUITE_P(
                     Source{"astar_q",
                            true,
                            {"generate.target=value_iteration", "generate.search=astar",
-                            "generate.search_iterations=15", "network.head=q"}}),
+                            "generate.search_iterations=15", "network.head=q"}},
+                    Source{"beam_with_lhbl",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=beam",
+                            "generate.search_iterations=10", "generate.search_beam_width=5",
+                            "generate.temperature=0.5", "generate.backup=lhbl"}},
+                    Source{"hindsight",
+                           true,
+                           {"domain.name=grid", "domain.size=6", "generate.target=value_iteration",
+                            "generate.search=greedy", "generate.search_iterations=10",
+                            "generate.hindsight=true"}},
+                    Source{"greedy_with_ubsoln",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=greedy",
+                            "generate.search_iterations=15", "generate.temperature=1",
+                            "generate.balance_steps=true", "generate.backup=ubsoln"}}),
     [](const auto& test) { return test.param.name; });
 
 class InFolder : public testing::Test {
@@ -134,11 +156,12 @@ TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
   RunToTheEnd({"generate.target=value_iteration", "validation.every_updates=0"},
               RunDirectory::Create(folder_));
   std::ifstream metrics(folder_ / "metrics.jsonl");
-  std::string line;
-  while (std::getline(metrics, line)) {
+  int lines = 0;
+  for (std::string line; std::getline(metrics, line); ++lines) {
     EXPECT_LT(line.size(), 1000) << line;
     EXPECT_EQ(line.find('{', 1), std::string::npos) << line;
   }
+  EXPECT_EQ(lines, 6);
 }
 
 TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
@@ -195,6 +218,48 @@ TEST_F(InFolder, InitialNetIsThatOfTheFirstCheckpoint) {
   EXPECT_NE(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
   Checkpoint(run.checkpoint()).LoadModel(saved, domain->spec().identity());
   EXPECT_EQ(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
+}
+
+TEST_F(InFolder, CheckpointNamesTheKindOfItsNetwork) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  const std::vector<std::string> sets = {"domain.name=npuzzle", "domain.size=3",
+                                         "network.kind=resnet_2d", "network.norm=none",
+                                         "network.channels=4"};
+  const RunSummary summary = RunToTheEnd(sets, run);
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const Config config = MakeConfig(sets, *device);
+  const auto domain = MakeDomain(config.domain.full_name());
+  const auto board = MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  Checkpoint(run.checkpoint()).LoadModel(*board, domain->spec().identity());
+  EXPECT_EQ(WeightsSha256(StateDictOf(*board)), summary.weights_sha256);
+
+  ResNetFC other(NetworkFor({}, domain->spec()), /*seed=*/0);
+  const auto error = [&] {
+    try {
+      Checkpoint(run.checkpoint()).LoadModel(other, domain->spec().identity());
+    } catch (const InputError& thrown) {
+      return std::string(thrown.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(error().find("trained with `network.kind: resnet_2d`, expected resnet_fc"),
+            std::string::npos);
+}
+
+TEST_F(InFolder, CheckpointWithoutAKindIsOfResNetFC) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  const RunSummary summary = RunToTheEnd({}, run);
+  TensorDict old = ReadTensorFile(run.checkpoint());
+  EXPECT_EQ(old.at("network").toStringRef(), "resnet_fc");
+  EXPECT_EQ(old.erase("network"), 1);
+  const fs::path file = temp_.path() / "old.pt";
+  WriteTensorFile(file, old);
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const Config config = MakeConfig({}, *device);
+  const auto domain = MakeDomain(config.domain.full_name());
+  ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  Checkpoint(file).LoadModel(net, domain->spec().identity());
+  EXPECT_EQ(WeightsSha256(StateDictOf(net)), summary.weights_sha256);
 }
 
 TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {

@@ -10,6 +10,8 @@
 #include "data/loader.h"
 #include "generate/generator.h"
 #include "nn/inference_net.h"
+#include "nn/resnet_fc.h"
+#include "support/recorded_ops.h"
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
 #include "tandem/error.h"
@@ -114,6 +116,24 @@ TEST(TorchTrainer, CopyingTheNetworkForEvaluationDoesNotWaitForTheWholeDevice) {
   EXPECT_NE(before, after);
   EXPECT_EQ(online.num_rows(), 40);
   EXPECT_EQ(device.synchronizations, 0);
+}
+
+TEST(TorchTrainer, GatheredFirstLayerGivesTheStepsOfTheProduct) {
+  const auto after = [](FirstLayer first_layer) {
+    Config config =
+        SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.01, .epsilon = 1});
+    config.train.first_layer = first_layer;
+    Parts parts(config);
+    const RecordedOps ops;
+    const double loss = parts.Train(0, RingRows(parts, 20, 3.0F)).loss;
+    EXPECT_EQ(ops.Count("aten::embedding_bag"), first_layer == FirstLayer::kGather ? 5 : 0);
+    parts.trainer.RefreshTarget();
+    return std::pair(loss, parts.TargetEstimate());
+  };
+  const auto product = after(FirstLayer::kProduct);
+  const auto gathered = after(FirstLayer::kGather);
+  EXPECT_NEAR(gathered.first, product.first, 1e-4);
+  EXPECT_NEAR(gathered.second, product.second, 1e-5);
 }
 
 TEST(TorchTrainer, AccumulatedPartsGiveTheStepOfTheWholeBatch) {
@@ -237,6 +257,34 @@ TEST(TorchTrainer, PolicyLearnsTheDistributionByCrossEntropy) {
   EXPECT_NEAR(last, -0.25 * std::log(0.25) - 0.75 * std::log(0.75), 1e-3);
   const at::Tensor bias = parts.net.layers().back()->bias;
   EXPECT_NEAR((bias[1] - bias[0]).item<float>(), std::log(3.0), 0.05);
+}
+
+TEST(TorchTrainer, LossOfValueAndPolicyIsTheirWeightedSum) {
+  for (const double policy_weight : {1.0, 0.25, 0.0}) {
+    Config config = SmallConfig();
+    config.network.head = Head::kVp;
+    config.train.policy_weight = policy_weight;
+    Parts parts(config);
+    SetToZero(parts.net);
+    Batch batch = TwoRows({0, 0, 0, 0});
+    batch.targets = at::tensor({3.0F, 1.0F, 0.0F, 1.0F, 0.5F, 0.5F}).view({2, 3});
+    // The outputs are 0: squared errors 9 and 1, and a policy of two equal probabilities.
+    EXPECT_NEAR(parts.trainer.Step(batch, 0).item<float>(),
+                (9 + 1) / 2.0 + policy_weight * std::log(2.0), 1e-5);
+  }
+}
+
+TEST(TorchTrainer, ValueAndPolicyLearnsBoth) {
+  Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
+  config.network.head = Head::kVp;
+  Parts parts(config);
+  SetToZero(parts.net);
+  Batch batch = TwoRows({0, 0, 0, 0});
+  batch.targets = at::tensor({3.0F, 0.25F, 0.75F, 3.0F, 0.25F, 0.75F}).view({2, 3});
+  for (int i = 0; i < 300; ++i) parts.trainer.Step(batch, 0.05);
+  const at::Tensor bias = parts.net.layers().back()->bias;
+  EXPECT_NEAR(bias[0].item<float>(), 3, 0.1);
+  EXPECT_NEAR((bias[2] - bias[1]).item<float>(), std::log(3.0), 0.05);
 }
 
 TEST(TorchTrainer, TrainsOnEveryBatchAndLearns) {

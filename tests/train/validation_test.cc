@@ -9,6 +9,7 @@
 
 #include "config/load.h"
 #include "nn/device.h"
+#include "nn/resnet_fc.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -90,6 +91,28 @@ TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
   EXPECT_LT(report.solve_rate, 1);
   EXPECT_FALSE(report.value_error.has_value());
   EXPECT_TRUE(report.by_length.empty());
+}
+
+TEST_F(Validation, ValueAndPolicyIsMeasuredByItsValue) {
+  for (const char* metrics : {"validation.metrics=cpu", "validation.metrics=device"}) {
+    const std::vector<std::string> sets = {"network.head=vp", "validation.batch_size=50", metrics};
+    const Config config = MakeConfig(sets);
+    const auto domain = MakeDomain(config.domain.full_name());
+    const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+    ResNetFC net(spec, 1);
+    {
+      const c10::NoGradGuard no_grad;  // the estimate of every state becomes 2
+      net.layers().back()->weight.zero_();
+      net.layers().back()->bias.fill_(-9);
+      net.layers().back()->bias.narrow(0, 0, 1).fill_(2);
+    }
+    Validator validator(*domain, spec, *device_, config);
+    const ValidationReport report = validator.Validate(net, StopSignal());
+    ASSERT_EQ(report.by_length.size(), 7);
+    for (const LengthError& each : report.by_length) {
+      EXPECT_NEAR(each.value_error, std::abs(static_cast<double>(each.length) - 2), 1e-5);
+    }
+  }
 }
 
 TEST_F(Validation, ReadsStatesFromAFile) {

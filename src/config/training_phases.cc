@@ -1,0 +1,90 @@
+#include "config/training_phases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "config/fields.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// Keys, or sections of keys, that a phase may change.
+constexpr auto kMayChange = std::to_array<std::string_view>(
+    {"generate.", "optimizer.", "pipeline.refresh", "pipeline.refresh_every",
+     "pipeline.refresh_margin", "pipeline.loss_thresh", "train.loss", "train.huber_delta"});
+
+// Keys of these sections that shape the work of the whole run.
+constexpr auto kMustStay =
+    std::to_array<std::string_view>({"generate.workers", "generate.chunk_rows", "generate.paths"});
+
+}  // namespace
+
+bool PhaseMayChange(std::string_view key) {
+  if (std::ranges::count(kMustStay, key) > 0) return false;
+  return std::ranges::any_of(kMayChange, [&](std::string_view may) {
+    return may.ends_with('.') ? key.starts_with(may) : key == may;
+  });
+}
+
+std::string DescribePhase(const Config& run, std::int64_t phase) {
+  std::string text;
+  for (const auto& [key, value] : run.phases.at(static_cast<std::size_t>(phase - 1)).settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", key, value);
+  }
+  return text.empty() ? "nothing changes" : text;
+}
+
+Config ConfigOfPhase(const Config& run, std::int64_t phase) {
+  Config config = run;
+  config.phases.clear();
+  if (phase == 0) return config;
+  const std::vector<Field> fields = FieldsOf(config);
+  for (const auto& [key, value] : run.phases.at(static_cast<std::size_t>(phase - 1)).settings) {
+    const auto field = std::ranges::find(fields, key, &Field::key);
+    if (field == fields.end() || !SetField(*field, value)) {
+      throw Error(
+          fmt::format("phase {}: cannot set {} to {}; this is a bug in Tandem", phase, key, value));
+    }
+  }
+  return config;
+}
+
+std::int64_t FirstUpdateOfPhase(const Config& run, std::int64_t phase, std::int64_t updates) {
+  if (phase == 0) return 0;
+  const double from = run.phases.at(static_cast<std::size_t>(phase - 1)).from;
+  constexpr double kRounding = 1e-9;  // 0.29 of 100 updates is update 29, not 28
+  const double first = std::floor(from * static_cast<double>(updates) + kRounding);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(first), 1);
+}
+
+std::int64_t PhaseAt(const Config& run, std::int64_t update) {
+  if (run.phases.empty()) return 0;
+  const std::int64_t updates = UpdatePlan(run.train).updates_at(update);
+  std::int64_t phase = std::ssize(run.phases);
+  while (FirstUpdateOfPhase(run, phase, updates) > update) --phase;
+  return phase;
+}
+
+PhasePlan PlanOfPhase(const Config& run, std::int64_t phase, std::int64_t first_update) {
+  const UpdatePlan plan(run.train);
+  const auto end_of = [&](std::int64_t updates) {
+    const bool is_last = phase == std::ssize(run.phases);
+    return is_last ? updates : FirstUpdateOfPhase(run, phase + 1, updates);
+  };
+  const std::int64_t end = std::max(end_of(plan.updates_at(first_update)), first_update + 1);
+  PhasePlan result{
+      .phase = phase, .first_update = first_update, .updates = UpdatePlan(end - first_update)};
+  for (const UpdatePlan::Revision& revision : plan.revisions()) {
+    if (revision.update <= first_update) continue;
+    // A revision may also begin the next phase, or come after its beginning.
+    if (revision.update > result.end() || end_of(revision.updates) <= revision.update) break;
+    result.updates.Revise(revision.update - first_update, end_of(revision.updates) - first_update);
+  }
+  return result;
+}
+
+}  // namespace tandem

@@ -1,0 +1,183 @@
+#include "generate/q_learning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/timeline.h"
+#include "domain/random_walk.h"
+#include "generate/pipelined_loop.h"
+#include "search/expander.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kGrain = 64;  // states per TBB task
+constexpr float kUnknown = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+QLearningGenerator::QLearningGenerator(const Domain& domain, Evaluator& network,
+                                       const Config& config,
+                                       std::shared_ptr<const ExactLabels> exact)
+    : domain_(domain),
+      network_(network),
+      config_(config.generate),
+      capped_(config.generate.target == Target::kCappedQLearning),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      schema_(ExampleSchema(domain.spec(), config)),
+      exact_(std::move(exact)),
+      least_unknown_cost_(exact_ != nullptr ? exact_->ball()->least_cost_outside() : 0),
+      arena_(static_cast<int>(*config.generate.workers)) {}
+
+std::int64_t QLearningGenerator::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kNumbers = 3;  // bound, known cost and estimate
+  constexpr std::int64_t kIsGoal = 1;
+  return states *
+         (2 * spec.state_size + spec.input.positions + kIsGoal +
+          static_cast<std::int64_t>(sizeof(Action)) + kNumbers * std::int64_t{sizeof(float)});
+}
+
+void QLearningGenerator::Batch::Resize(const DomainSpec& spec, std::size_t size) {
+  const auto state_size = static_cast<std::size_t>(spec.state_size);
+  states.resize(size * state_size);
+  bounds.resize(size);
+  actions.resize(size);
+  children.resize(size * state_size);
+  is_goal.resize(size);
+  known_costs.resize(size);
+  inputs.resize(size * static_cast<std::size_t>(spec.input.positions));
+  estimates.resize(size);
+}
+
+Rows QLearningGenerator::StatesOf(std::vector<std::uint8_t>& bytes) const {
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  return {bytes.data(), bytes.size() / state_size, state_size};
+}
+
+void QLearningGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
+  // At least two ranges, so that one can be expanded while the other is evaluated.
+  const std::int64_t half = (request.rows + 1) / 2;
+  const RowRanges ranges(request.rows, std::clamp<std::int64_t>(half, 1, config_.chunk_rows));
+  const auto expand = [&](std::int64_t turn) {
+    Expand(request, ranges[turn], batches_[turn % 2], out);
+  };
+  const auto evaluate = [&](std::int64_t turn) {
+    Evaluate(batches_[turn % 2]);
+    WriteLabels(ranges[turn], batches_[turn % 2], out);
+  };
+  PipelinedLoop(arena_, ranges.size(), stop, expand, evaluate).Run();
+}
+
+// Sets state i, its bound and its action, which depend on the number of the row only.
+void QLearningGenerator::DrawState(const FillRequest& request, std::int64_t row, Batch& batch,
+                                   std::size_t i) const {
+  const auto random = [&](Purpose purpose) {
+    return Random(seed_, purpose, static_cast<std::uint64_t>(request.update),
+                  static_cast<std::uint64_t>(row));
+  };
+  const std::span<std::uint8_t> state = StatesOf(batch.states)[i];
+  const std::optional<std::size_t> anchor =
+      exact_ != nullptr ? exact_->Anchor(request.update, row) : std::nullopt;
+  if (anchor) {
+    std::ranges::copy(exact_->ball()->state(*anchor), state.begin());
+    batch.bounds[i] = exact_->ball()->cost(*anchor);
+  } else {
+    batch.bounds[i] = Scramble(domain_, random(Purpose::kScramble), config_.max_scramble, state);
+  }
+  const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
+  batch.actions[i] = static_cast<Action>(random(Purpose::kRollout).Below(num_actions));
+}
+
+void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batch& batch,
+                                DataBuffer& out) const {
+  const auto size = static_cast<std::size_t>(range.rows);
+  batch.Resize(domain_.spec(), size);
+  const Rows states = StatesOf(batch.states);
+  const Rows children = StatesOf(batch.children);
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  const Rows inputs(batch.inputs.data(), size, input_size);
+  ForRanges(size, kGrain, [&](std::size_t first, std::size_t count) {
+    {
+      const Span span(Phase::kScramble);
+      for (std::size_t i = first; i < first + count; ++i) {
+        const std::int64_t row = request.first_row + range.first + static_cast<std::int64_t>(i);
+        DrawState(request, row, batch, i);
+      }
+    }
+    {
+      const Span span(Phase::kExpand);
+      const Rows some = children.Slice(first, count);
+      std::ranges::copy(states.Slice(first, count).bytes(), some.data());
+      domain_.Apply(some, std::span(batch.actions).subspan(first, count));
+      domain_.IsGoal(some, std::span(batch.is_goal).subspan(first, count));
+      for (std::size_t i = first; i < first + count; ++i) {
+        batch.known_costs[i] = batch.is_goal[i] != 0 ? 0 : kUnknown;
+        if (exact_ == nullptr) continue;
+        batch.known_costs[i] = exact_->ball()->CostOf(children[i]).value_or(batch.known_costs[i]);
+      }
+    }
+    const Span span(Phase::kWrite);
+    domain_.Encode(children.Slice(first, count), inputs.Slice(first, count));
+    const std::size_t row = static_cast<std::size_t>(range.first) + first;
+    EncodeInputs(domain_, states.Slice(first, count),
+                 std::span(batch.actions).subspan(first, count),
+                 out.column(kInputColumn).Slice(row, count));
+  });
+}
+
+void QLearningGenerator::Evaluate(Batch& batch) const {
+  const Span span(Phase::kEvaluate);
+  const std::size_t size = batch.estimates.size();
+  network_.Evaluate(ConstRows(batch.inputs.data(), size, batch.inputs.size() / size),
+                    batch.estimates);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (std::isnan(batch.estimates[i])) {
+      throw NanEstimate(domain_, StatesOf(batch.children)[i]);
+    }
+  }
+}
+
+void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const {
+  const Span span(Phase::kBackUp);
+  const auto first = static_cast<std::size_t>(range.first);
+  if (!HasWeights(schema_)) {  // the action is part of the input
+    const std::span<float> labels = out.floats(kTargetColumn).subspan(first, batch.actions.size());
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = LabelOf(batch, i);
+    return;
+  }
+  const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
+  for (std::size_t i = 0; i < batch.actions.size(); ++i) {
+    const std::size_t at = (first + i) * width;
+    const std::span<float> label = out.floats(kTargetColumn).subspan(at, width);
+    const std::span<float> weight = out.floats(kWeightColumn).subspan(at, width);
+    if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], label)) {
+      std::ranges::fill(weight, 1.0F);
+      continue;
+    }
+    std::ranges::fill(label, 0.0F);
+    std::ranges::fill(weight, 0.0F);
+    label[batch.actions[i]] = LabelOf(batch, i);
+    weight[batch.actions[i]] = 1;
+  }
+}
+
+float QLearningGenerator::LabelOf(const Batch& batch, std::size_t i) const {
+  const DomainSpec& spec = domain_.spec();
+  const Action action = batch.actions[i];
+  const float rest =
+      std::isinf(batch.known_costs[i])
+          ? std::max(CostToGo(/*is_goal=*/false, batch.estimates[i]), least_unknown_cost_)
+          : batch.known_costs[i];
+  const float backup = spec.action_costs[action] + rest;
+  if (!capped_) return backup;
+  return std::min(backup, batch.bounds[i] + spec.action_costs[action] + UndoCost(spec, action));
+}
+
+}  // namespace tandem

@@ -1,0 +1,90 @@
+// Examples by Q-learning: one action of each state.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "config/config.h"
+#include "generate/exact_labels.h"
+#include "generate/generator.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// QLearningGenerator labels one action of each state, as Q-learning does (Watkins, 1989; with a
+/// target network as in DQN, Mnih et al., 2015): the action's cost plus the least value that the
+/// target network gives to an action of the child, which is 0 if the child is a goal. The other
+/// actions have weight 0.
+///
+/// For head q_in, the action is part of the input instead, and there are no weights.
+///
+/// A row thus takes one evaluation. BellmanTargets labels all actions of a state at once and takes
+/// one for each, so here an evaluation more often meets a new state, and there a training step uses
+/// more labels.
+///
+/// The states are ends of random walks. The action is uniform among all actions, also those that
+/// lead back and those that do not apply: the least value of a state is taken over all of them, so
+/// none may stay unlabelled. The child of an action that does not apply is its parent, and its cost
+/// makes it worse than the best action.
+///
+/// With capped_q_learning, a label is at most the action's cost plus the cost of undoing it plus
+/// the walk's way back, as with capped_value_iteration.
+///
+/// With generate.ball_radius, states in the ball around the goal get exact labels for all actions,
+/// children in it are backed up with their exact costs, estimates of other children are at least
+/// the least cost outside, and some rows become anchors (ExactLabels).
+class QLearningGenerator final : public Generator {
+ public:
+  /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose network.head
+  /// must be q or q_in. `exact` may be null; it must be for q_in.
+  QLearningGenerator(const Domain& domain, Evaluator& network, const Config& config,
+                     std::shared_ptr<const ExactLabels> exact = nullptr);
+
+  /// The memory, in bytes, of a batch of `states` states.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
+
+  bool needs_network() const override { return true; }
+  const Schema& schema() const override { return schema_; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+
+ private:
+  // The states that are evaluated together, each with one action and its child.
+  struct Batch {
+    void Resize(const DomainSpec& spec, std::size_t size);
+
+    std::vector<std::uint8_t> states;
+    std::vector<float> bounds;  // cost of each state's way back along its walk
+    std::vector<Action> actions;
+    std::vector<std::uint8_t> children;
+    std::vector<std::uint8_t> is_goal;  // of the children
+    std::vector<float> known_costs;     // of the children; infinite if unknown
+    std::vector<std::uint8_t> inputs;   // the children, encoded
+    std::vector<float> estimates;       // of the children
+  };
+
+  Rows StatesOf(std::vector<std::uint8_t>& bytes) const;
+  void DrawState(const FillRequest& request, std::int64_t row, Batch& batch, std::size_t i) const;
+  void Expand(const FillRequest& request, RowRange range, Batch& batch, DataBuffer& out) const;
+  void Evaluate(Batch& batch) const;
+  void WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const;
+  float LabelOf(const Batch& batch, std::size_t i) const;
+
+  const Domain& domain_;
+  Evaluator& network_;
+  const GenerateConfig config_;
+  const bool capped_;
+  const std::uint64_t seed_;
+  const Schema schema_;
+  const std::shared_ptr<const ExactLabels> exact_;  // may be null
+  const float least_unknown_cost_;
+  tbb::task_arena arena_;
+  std::array<Batch, 2> batches_;  // turn i uses element i % 2
+};
+
+}  // namespace tandem

@@ -1,0 +1,187 @@
+#include "generate/search_tree.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "search/expander.h"
+
+namespace tandem {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+std::int64_t SearchTree::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kIndex = 48;  // an element of by_hash_ and its bucket
+  const std::int64_t per_action = 2 * sizeof(float) + sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  const std::int64_t per_state = spec.state_size + spec.num_actions() * per_action + kIndex +
+                                 std::int64_t{sizeof(Node)} + std::int64_t{sizeof(Row)};
+  return 2 * states * per_state;  // a growing vector has up to twice the memory that it needs
+}
+
+void SearchTree::Clear() {
+  solved_ = false;
+  last_ = 0;
+  nodes_.clear();
+  states_.clear();
+  by_hash_.clear();
+  rows_.clear();
+  backups_.clear();
+  exits_.clear();
+  hashes_.clear();
+  child_nodes_.clear();
+}
+
+void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& backup,
+                     std::optional<std::size_t> row) {
+  const std::span<const std::uint8_t> bytes = batch.rows()[i];
+  const std::uint64_t hash = HashState(bytes);
+  const auto next = static_cast<std::uint32_t>(nodes_.size());
+  last_ = by_hash_.try_emplace(hash, next).first->second;
+  if (last_ != next && !std::ranges::equal(state(last_), bytes)) last_ = next;
+  if (row) rows_.push_back({.row = *row, .node = last_});
+  if (last_ != next) {
+    nodes_[last_].bound = std::min(nodes_[last_].bound, backup.bound);
+    return;
+  }
+  nodes_.push_back({.known = backup.known, .bound = backup.bound});
+  states_.insert(states_.end(), bytes.begin(), bytes.end());
+  backups_.insert(backups_.end(), backup.actions.begin(), backup.actions.end());
+  solved_ = solved_ || !std::isinf(backup.known);
+  for (std::size_t action = 0; action < num_actions(); ++action) {
+    const std::size_t child = i * num_actions() + action;
+    const bool unchanged = batch.children.unchanged()[child] != 0;
+    const float known = unchanged ? kInfinity : batch.children.KnownCost(child);
+    exits_.push_back(domain_.spec().action_costs[action] + known);
+    hashes_.push_back(unchanged ? hash : batch.children.hashes()[child]);
+    solved_ = solved_ || !std::isinf(known);
+  }
+}
+
+StateBackup SearchTree::backup(std::uint32_t node) const {
+  const auto first = backups_.begin() + static_cast<std::ptrdiff_t>(node * num_actions());
+  return {.known = nodes_[node].known,
+          .bound = nodes_[node].bound,
+          .actions = {first, first + static_cast<std::ptrdiff_t>(num_actions())}};
+}
+
+void SearchTree::BackUpTree() {
+  Link();
+  std::vector<float> values(nodes_.size());
+  for (std::size_t node = 0; node < values.size(); ++node) {
+    const auto [known, bound] = nodes_[node];
+    values[node] = std::isinf(known) ? bound : known;
+  }
+  LowerValues(values, backups_, HasKnownCost());
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) {
+    for (std::size_t action = 0; action < num_actions(); ++action) {
+      const float cost = CostBy(values, backups_, node, action);
+      // A label must be finite.
+      if (std::isinf(cost) && (head_ == Head::kQ || std::isinf(values[node]))) continue;
+      backups_[node * num_actions() + action] = cost;
+    }
+  }
+}
+
+void SearchTree::BackUpSolution() {
+  if (!solved_) return;
+  Link();
+  std::vector<float> values(nodes_.size());
+  for (std::size_t node = 0; node < values.size(); ++node) values[node] = nodes_[node].known;
+  LowerValues(values, exits_, HasKnownCost());
+  for (const Step& step : CheapestPath(values, exits_)) {
+    float& backup = backups_[step.node * num_actions() + step.action];
+    backup = std::min(backup, CostBy(values, exits_, step.node, step.action));
+  }
+}
+
+std::vector<SearchTree::Step> SearchTree::PathToLast() {
+  if (last_ == 0) return {};
+  Link();
+  std::vector<float> values(nodes_.size(), kInfinity);
+  std::vector<std::uint8_t> fixed(nodes_.size(), 0);
+  values[last_] = 0;
+  fixed[last_] = 1;
+  const std::vector<float> no_exits(exits_.size(), kInfinity);
+  LowerValues(values, no_exits, fixed);
+  std::vector<Step> path = CheapestPath(values, no_exits);
+  if (!path.empty()) path.push_back({.node = last_, .action = 0});
+  return path;
+}
+
+// Finds the nodes of all children. An action that does not apply leads from a node to itself.
+void SearchTree::Link() {
+  if (!child_nodes_.empty()) return;
+  child_nodes_.assign(hashes_.size(), kNotExpanded);
+  for (std::size_t i = 0; i < hashes_.size(); ++i) {
+    const auto found = by_hash_.find(hashes_[i]);
+    if (found == by_hash_.end()) continue;
+    const auto from = static_cast<std::uint32_t>(i / num_actions());
+    if (LeadsTo(from, static_cast<Action>(i % num_actions()), found->second)) {
+      child_nodes_[i] = found->second;
+    }
+  }
+}
+
+bool SearchTree::LeadsTo(std::uint32_t from, Action action, std::uint32_t to) {
+  child_.assign(state(from).begin(), state(from).end());
+  domain_.Apply(Rows(std::span(child_)), {&action, 1});
+  return std::ranges::equal(child_, state(to));
+}
+
+// The cost of an action plus that of what follows: the value of the child's node or, if the child
+// is not in the tree, the element of `leaves`, which includes the action's cost.
+float SearchTree::CostBy(std::span<const float> values, std::span<const float> leaves,
+                         std::uint32_t node, std::size_t action) const {
+  const std::size_t i = node * num_actions() + action;
+  const std::uint32_t child = child_nodes_[i];
+  return child == kNotExpanded ? leaves[i] : domain_.spec().action_costs[action] + values[child];
+}
+
+// Lowers the values that are not fixed to the least costs of paths through the tree. Since actions
+// cost something, cycles never help. A search mostly expands a state before its children, so going
+// backwards takes few rounds.
+void SearchTree::LowerValues(std::span<float> values, std::span<const float> leaves,
+                             std::span<const std::uint8_t> fixed) const {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto node = static_cast<std::uint32_t>(values.size()); node-- > 0;) {
+      if (fixed[node] != 0) continue;
+      for (std::size_t action = 0; action < num_actions(); ++action) {
+        const float cost = CostBy(values, leaves, node, action);
+        if (cost >= values[node]) continue;
+        values[node] = cost;
+        changed = true;
+      }
+    }
+  }
+}
+
+// The steps from the root along the least costs, until they leave the tree or reach a node of value
+// 0. Empty if the root has no finite value.
+std::vector<SearchTree::Step> SearchTree::CheapestPath(std::span<const float> values,
+                                                       std::span<const float> leaves) const {
+  std::vector<Step> path;
+  if (std::isinf(values[0])) return path;
+  // Values fall from step to step, so a path has at most one step per node.
+  for (std::uint32_t node = 0; node != kNotExpanded && values[node] > 0;) {
+    std::size_t best = 0;
+    for (std::size_t action = 1; action < num_actions(); ++action) {
+      if (CostBy(values, leaves, node, action) < CostBy(values, leaves, node, best)) best = action;
+    }
+    path.push_back({.node = node, .action = static_cast<Action>(best)});
+    node = child_nodes_[node * num_actions() + best];
+  }
+  return path;
+}
+
+std::vector<std::uint8_t> SearchTree::HasKnownCost() const {
+  std::vector<std::uint8_t> known;
+  known.reserve(nodes_.size());
+  for (const Node& node : nodes_) known.push_back(std::isinf(node.known) ? 0 : 1);
+  return known;
+}
+
+}  // namespace tandem

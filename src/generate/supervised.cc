@@ -1,0 +1,117 @@
+#include "generate/supervised.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/timeline.h"
+#include "search/search.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& config)
+    : domain_(domain),
+      head_(config.network.head),
+      range_rows_(config.generate.chunk_rows),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      schema_(ExampleSchema(domain.spec(), config)),
+      paths_(ReadSolvedPaths(config.generate.paths, domain)),
+      arena_(static_cast<int>(*config.generate.workers)) {
+  std::erase_if(paths_, [this](const SolvedPath& path) { return StatesOf(path) == 0; });
+  if (paths_.empty()) {
+    throw InputError(
+        fmt::format("{}: no path has a move, so there is no action to learn; expected "
+                    "paths from states that are not goals",
+                    config.generate.paths));
+  }
+  double total = 0;
+  for (const SolvedPath& path : paths_) {
+    total += path.weight * static_cast<double>(StatesOf(path));
+    total_weight_.push_back(total);
+  }
+}
+
+// The number of states of a path that can be drawn.
+std::size_t SupervisedGenerator::StatesOf(const SolvedPath& path) const {
+  const bool uses_goal = head_ == Head::kV || head_ == Head::kVp;
+  return path.actions.size() + (uses_goal ? 1 : 0);
+}
+
+void SupervisedGenerator::Fill(const FillRequest& request, DataBuffer& out,
+                               const StopSignal& stop) {
+  const RowRanges ranges(request.rows, range_rows_);
+  arena_.execute([&] {
+    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
+              [&](std::size_t first, std::size_t count) {
+                for (std::size_t i = first; i < first + count; ++i) {
+                  if (stop.Reached()) throw Stopped();
+                  FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
+                }
+              });
+  });
+}
+
+const SolvedPath& SupervisedGenerator::DrawPath(Random& random) const {
+  const double at = random.Share() * total_weight_.back();
+  const auto path = std::ranges::upper_bound(total_weight_, at) - total_weight_.begin();
+  // Rounding may give the total itself.
+  return paths_[std::min(static_cast<std::size_t>(path), paths_.size() - 1)];
+}
+
+void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
+                                    DataBuffer& out) const {
+  std::vector<std::uint8_t> state;
+  for (std::int64_t i = range.first; i < range.first + range.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
+                  static_cast<std::uint64_t>(request.first_row + i));
+    Action next = 0;  // part of the input of head q_in, whose rows are never goals
+    {
+      const Span span(Phase::kScramble);
+      const SolvedPath& path = DrawPath(random);
+      const std::size_t taken = random.Below(StatesOf(path));
+      if (taken < path.actions.size()) next = path.actions[taken];
+      state = path.start;
+      for (const Action& action : std::span(path.actions).first(taken)) {
+        domain_.Apply(Rows(std::span(state)), {&action, 1});
+      }
+      WriteLabel(std::span(path.actions).subspan(taken), out, row);
+    }
+    const Span span(Phase::kWrite);
+    EncodeInputs(domain_, ConstRows(std::span(state)), {&next, 1},
+                 out.column(kInputColumn).Slice(row, 1));
+  }
+}
+
+// Writes the label of the state from which `rest` leads to the goal.
+void SupervisedGenerator::WriteLabel(std::span<const Action> rest, DataBuffer& out,
+                                     std::size_t row) const {
+  const std::size_t width = schema_.columns[kTargetColumn].width;
+  std::span<float> label = out.floats(kTargetColumn).subspan(row * width, width);
+  std::ranges::fill(label, 0.0F);
+  const float cost = CostOf(domain_.spec(), rest);
+  switch (head_) {
+    case Head::kV:
+    case Head::kQIn:
+      label[0] = cost;
+      return;
+    case Head::kQ: {
+      const std::span<float> weight = out.floats(kWeightColumn).subspan(row * width, width);
+      std::ranges::fill(weight, 0.0F);
+      label[rest.front()] = cost;
+      weight[rest.front()] = 1;
+      return;
+    }
+    case Head::kPolicy:
+      label[rest.front()] = 1;
+      return;
+    case Head::kVp:
+      label[0] = cost;
+      if (!rest.empty()) label[1 + std::size_t{rest.front()}] = 1;
+      return;
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,210 @@
+#include "nn/network.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/embedding.h>
+#include <ATen/ops/embedding_bag.h>
+#include <ATen/ops/eye.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "base/random.h"
+#include "config/network_kinds.h"
+#include "data/examples.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using Kinds = std::map<std::string, NetworkKind, std::less<>>;
+
+Kinds& Registry() {
+  static Kinds registry;
+  return registry;
+}
+
+const NetworkKind& Find(std::string_view name) {
+  const auto found = Registry().find(name);
+  if (found != Registry().end()) return found->second;
+  throw InputError(fmt::format(
+      "`network.kind: {}`: there is no such network in this program; expected one of {}", name,
+      fmt::join(NetworkKindNames(), ", ")));
+}
+
+// The inference copy of kinds without a copy of their own: a module in evaluation mode.
+class ModuleCopy final : public NetworkCopy {
+ public:
+  ModuleCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::Device device)
+      : device_(device),
+        bf16_(config.precision == Precision::kBf16),
+        one_hot_(spec.input, WeightType(config), device),
+        net_(MakeNetwork(spec, /*seed=*/0)) {
+    net_->to(device);
+    net_->eval();
+    for (at::Tensor& parameter : net_->parameters()) parameter.set_requires_grad(false);
+  }
+
+  void Load(const Network& net) override {
+    const StateDict from = StateDictOf(net);
+    const StateDict into = State();
+    for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
+  }
+
+  at::Tensor Forward(const at::Tensor& bytes) const override {
+    const ScopedAutocast autocast(device_.type(), bf16_);
+    return net_->Forward(one_hot_(bytes));
+  }
+
+  StateDict State() const override { return StateDictOf(*net_); }
+
+ private:
+  const c10::Device device_;
+  const bool bf16_;
+  OneHot one_hot_;
+  const std::unique_ptr<Network> net_;
+};
+
+}  // namespace
+
+OneHot::OneHot(InputLayout layout, at::ScalarType type, c10::Device device)
+    : features_(std::int64_t{layout.positions} * layout.depth),
+      rows_(at::eye(layout.depth, at::TensorOptions().dtype(at::kFloat)).to(device, type)) {}
+
+at::Tensor OneHot::operator()(const at::Tensor& bytes) const {
+  // On a CPU, gathering rows of a small table is five times as fast as comparing with 0..depth-1.
+  return at::embedding(rows_, bytes.to(at::kInt)).view({bytes.size(0), features_});
+}
+
+GatheredFeatures::GatheredFeatures(InputLayout layout, c10::Device device)
+    : first_(at::arange(0, std::int64_t{layout.positions} * layout.depth, layout.depth,
+                        at::TensorOptions().dtype(at::kInt))
+                 .to(device)) {}
+
+at::Tensor GatheredFeatures::operator()(const at::Tensor& bytes, const at::Tensor& matrix) const {
+  // LibTorch has vectorised kernels for sums of rows on all cores (FBGEMM on a CPU).
+  const at::Tensor features = bytes.to(at::kInt).add_(first_);
+  const at::Tensor begins = at::arange(0, features.numel(), first_.numel(), features.options());
+  constexpr std::int64_t kSum = 0;
+  return std::get<0>(at::embedding_bag(matrix, features.view(-1), begins,
+                                       /*scale_grad_by_freq=*/false, kSum));
+}
+
+namespace {
+
+bool Gathers(FirstLayer first_layer, InputLayout layout, c10::Device device, int fewest_values) {
+  switch (first_layer) {
+    case FirstLayer::kProduct:
+      return false;
+    case FirstLayer::kGather:
+      return true;
+    case FirstLayer::kAuto:
+      return device.is_cpu() && layout.depth >= fewest_values;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device) {
+  return Gathers(config.first_layer, layout, device, /*fewest_values=*/16);
+}
+
+bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
+  return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
+}
+
+std::int64_t NetworkSpec::action_positions() const {
+  return actions == 0 ? 0 : ActionPositions(static_cast<int>(actions), input.depth);
+}
+
+at::Tensor Network::ForwardGathered(const at::Tensor& /*bytes*/,
+                                    const GatheredFeatures& /*gathered*/) {
+  throw Error(
+      fmt::format("the first layer of network {} cannot be gathered; this is a bug in Tandem",
+                  spec_.layers.kind));
+}
+
+std::int64_t Network::NumParameters() const {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+StateDict StateDictOf(const torch::nn::Module& module) {
+  StateDict state;
+  for (const auto& item : module.named_parameters(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& item : module.named_buffers(/*recurse=*/false)) {
+    state.emplace_back(item.key(), item.value());
+  }
+  for (const auto& child : module.named_children()) {
+    for (auto& [name, tensor] : StateDictOf(*child.value())) {
+      state.emplace_back(child.key() + "." + name, tensor);
+    }
+  }
+  return state;
+}
+
+void RegisterNetwork(std::string name, NetworkKind kind) {
+  AddNetworkKindName(name);
+  const auto [at, is_new] = Registry().emplace(std::move(name), std::move(kind));
+  if (!is_new) throw Error(fmt::format("two networks are registered as '{}'", at->first));
+}
+
+NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain) {
+  NetworkSpec spec{.input = InputFor(domain, config.head),
+                   .layers = config,
+                   .outputs = static_cast<std::int64_t>(TargetWidth(domain, config.head)),
+                   .actions = TakesAction(config.head) ? domain.num_actions() : 0,
+                   .board = domain.board};
+  const NetworkKind& kind = Find(config.kind);
+  const std::string refusal = kind.refusal != nullptr ? kind.refusal(spec) : "";
+  if (refusal.empty()) return spec;
+  throw InputError(
+      fmt::format("`network.kind: {}`, `domain.name: {}`: {}", config.kind, domain.name, refusal));
+}
+
+std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed) {
+  return Find(spec.layers.kind).make(spec, seed);
+}
+
+NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }
+
+std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
+                                             c10::Device device) {
+  const NetworkKind& kind = Find(spec.layers.kind);
+  if (kind.make_copy != nullptr) return kind.make_copy(spec, config, device);
+  return std::make_unique<ModuleCopy>(spec, config, device);
+}
+
+// Autocast converts the weights of a module in fp32 for each evaluation.
+std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
+  const bool has_copy = Find(spec.layers.kind).make_copy != nullptr;
+  return has_copy && config.precision == Precision::kBf16 ? 2 : 4;
+}
+
+at::Generator InitialWeights(std::uint64_t seed) {
+  Random random(seed, Purpose::kInitialWeights);
+  return at::make_generator<at::CPUGeneratorImpl>(random.Next());
+}
+
+void DrawWeights(at::Tensor& weight, at::Tensor& bias, std::int64_t inputs,
+                 at::Generator& generator) {
+  const c10::NoGradGuard no_grad;
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  weight.uniform_(-bound, bound, generator);
+  bias.uniform_(-bound, bound, generator);
+}
+
+at::ScalarType WeightType(const InferenceConfig& config) {
+  return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+}
+
+}  // namespace tandem

@@ -1,0 +1,200 @@
+// The interface of networks, and the registry of their kinds by name. A kind registers itself with
+// one line at namespace scope; a program that embeds Tandem can do the same before it reads a
+// config:
+//
+//     TANDEM_REGISTER_NETWORK(resnet_2d, {.make = ..., .cost = ..., .refusal = ...});
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// OneHot encodes each byte of a row as `depth` features, one of which is 1.
+class OneHot {
+ public:
+  OneHot(InputLayout layout, at::ScalarType type, c10::Device device);
+
+  /// Maps (n, positions) uint8, each value below depth, to (n, positions * depth) of the type given
+  /// at construction. A value v at position p sets feature depth * p + v to 1.
+  at::Tensor operator()(const at::Tensor& bytes) const;
+
+ private:
+  std::int64_t features_;
+  at::Tensor rows_;  // (depth, depth); row v is the encoding of v
+};
+
+/// GatheredFeatures computes the product of one-hot features with a matrix by adding the rows of
+/// the matrix that belong to the features that are 1. For `positions` bytes of `depth` values, this
+/// takes `positions` additions for each column, and the product takes positions * depth
+/// multiplications and additions. Chess programs compute the first layer of their NNUE networks in
+/// this way (Nasu, "Efficiently Updatable Neural-Network-based Evaluation Functions", 2018).
+class GatheredFeatures {
+ public:
+  GatheredFeatures(InputLayout layout, c10::Device device);
+
+  /// Maps bytes (n, positions), each below depth, and a matrix (positions * depth, m) to (n, m), in
+  /// the type of the matrix. Sums are in the order of the positions, on any number of threads.
+  at::Tensor operator()(const at::Tensor& bytes, const at::Tensor& matrix) const;
+
+ private:
+  at::Tensor first_;  // (positions), the feature of value 0 at each position
+};
+
+/// These return whether the first layer is gathered (GatheredFeatures) in training and in inference
+/// on `device`. `auto` counts how many multiplications by features an addition of a gathered row
+/// replaces: it gathers on a CPU from 16 in training and from 4 in inference, which has no backward
+/// pass. With fewer, a product is often faster, because it reads each weight once for many rows.
+bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::Device device);
+bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device);
+
+/// NetworkSpec is the shape of a network.
+struct NetworkSpec {
+  InputLayout input;
+  NetworkConfig layers;
+  std::int64_t outputs = 1;
+  std::int64_t actions = 0;         ///< of the puzzle if the input has one (head q_in), else 0
+  std::optional<BoardShape> board;  ///< of the puzzle, if its input is a board
+
+  /// The number of the input's positions that hold the action and, before it, the state.
+  std::int64_t action_positions() const;
+  std::int64_t state_positions() const { return input.positions - action_positions(); }
+
+  std::int64_t features() const { return std::int64_t{input.positions} * input.depth; }
+};
+
+/// NetworkCost is what a network takes. Runs plan their memory with it before they allocate any.
+struct NetworkCost {
+  /// The number of trainable parameters.
+  std::int64_t parameters = 0;
+
+  /// How many numbers per row a forward pass keeps for the backward pass.
+  std::int64_t activations = 0;
+
+  /// About how many numbers per row a forward pass without a backward pass holds at the same time.
+  std::int64_t activations_at_once = 0;
+
+  /// The floating-point operations of the matrix products and convolutions that evaluate one row: a
+  /// multiplication and an addition for each use of a weight.
+  double evaluation_flop = 0;
+
+  /// The floating-point operations of the matrix products and convolutions that train on one row.
+  double training_flop = 0;
+
+  /// The part of evaluation_flop of a first layer that can be gathered (ForwardGathered); 0 if it
+  /// cannot. Training takes twice as much for it.
+  double first_layer_flop = 0;
+};
+
+/// Network is a network in training: a module of LibTorch that maps one-hot input to one number per
+/// output. Its parameters must be registered in the order in which a forward pass uses them, and
+/// the outputs must depend on all of them.
+class Network : public torch::nn::Module {
+ public:
+  explicit Network(NetworkSpec spec) : spec_(std::move(spec)) {}
+
+  /// Maps the features (n, spec().features()) that OneHot makes to (n, outputs). Under autocast,
+  /// the output layer must still run in the precision of its weights: in bf16, outputs near 20
+  /// would be multiples of 1/8. May be called in training mode and in evaluation mode
+  /// (`is_training`).
+  virtual at::Tensor Forward(const at::Tensor& features) = 0;
+
+  /// Maps bytes (n, positions) to the same outputs, apart from rounding, without making their
+  /// features. Only kinds whose first layer is linear can do so; the default throws Error.
+  virtual at::Tensor ForwardGathered(const at::Tensor& bytes, const GatheredFeatures& gathered);
+
+  const NetworkSpec& spec() const { return spec_; }
+  std::int64_t NumParameters() const;
+
+ private:
+  NetworkSpec spec_;
+};
+
+/// StateDict is a list of names and tensors in the order of Python's state_dict: parameters, then
+/// buffers, then children.
+using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
+StateDict StateDictOf(const torch::nn::Module& module);
+
+/// NetworkCopy is a copy of a network's weights for inference, which InferenceNet evaluates. Its
+/// tensors stay at the same address.
+class NetworkCopy {
+ public:
+  virtual ~NetworkCopy() = default;
+
+  /// Copies the weights of `net`, which has the kind and the spec of this copy.
+  virtual void Load(const Network& net) = 0;
+
+  /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients.
+  virtual at::Tensor Forward(const at::Tensor& bytes) const = 0;
+
+  /// The weights, by name. The tensors are not copies, so writing to them changes this object.
+  virtual StateDict State() const = 0;
+};
+
+/// NetworkKind has the functions of one kind of network.
+struct NetworkKind {
+  /// Makes a network on the CPU. Its initial weights depend on the spec and the seed only.
+  std::function<std::unique_ptr<Network>(const NetworkSpec& spec, std::uint64_t seed)> make;
+
+  std::function<NetworkCost(const NetworkSpec& spec)> cost;
+
+  /// Returns why this kind cannot be used for `spec` and what to do, or "". Null: it always can.
+  std::function<std::string(const NetworkSpec& spec)> refusal = nullptr;
+
+  /// Makes an inference copy on `device` without initialising it. Null: a module that `make` made
+  /// is evaluated in evaluation mode, under autocast if the precision is bf16.
+  std::function<std::unique_ptr<NetworkCopy>(const NetworkSpec& spec, const InferenceConfig& config,
+                                             c10::Device device)>
+      make_copy = nullptr;
+};
+
+/// Registers a kind of network under `name`, which `network.kind` then accepts. Call it from one
+/// thread, either before main or before a config is read. Throws Error if the name is taken.
+void RegisterNetwork(std::string name, NetworkKind kind);
+
+/// The shape of the network that `config` describes, for puzzle `domain`. Throws InputError if
+/// there is no such kind (the message lists the known kinds) or if it cannot be used for the puzzle
+/// (the message says why).
+NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
+
+/// These call the functions of the kind that `spec` names. They throw InputError if there is none.
+std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed);
+NetworkCost CostOf(const NetworkSpec& spec);
+std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
+                                             c10::Device device);
+
+/// About how many bytes each parameter takes in an inference copy.
+std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);
+
+/// The generator of the initial weights of a network.
+at::Generator InitialWeights(std::uint64_t seed);
+
+/// Draws the weights and biases of a layer as PyTorch's nn.Linear and nn.Conv2d do: uniform between
+/// -1/sqrt(inputs) and 1/sqrt(inputs), where `inputs` is the number of inputs of each unit.
+void DrawWeights(at::Tensor& weight, at::Tensor& bias, std::int64_t inputs,
+                 at::Generator& generator);
+
+/// Returns the type of the weights of hidden layers in an inference copy.
+at::ScalarType WeightType(const InferenceConfig& config);
+
+}  // namespace tandem
+
+/// Registers the kind of network when the program starts.
+#define TANDEM_REGISTER_NETWORK(name, ...)                  \
+  static const bool tandem_registered_network_##name = [] { \
+    ::tandem::RegisterNetwork(#name, __VA_ARGS__);          \
+    return true;                                            \
+  }()

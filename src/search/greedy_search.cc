@@ -1,0 +1,210 @@
+#include "search/greedy_search.h"
+
+#include <absl/container/flat_hash_set.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "search/cost_bound.h"
+
+namespace tandem {
+
+// The path from one start so far.
+struct GreedySearch::Path {
+  std::size_t number;  // index of the start
+  std::vector<std::uint8_t> state;
+  CostBound bound;
+  absl::flat_hash_set<std::string> visited = {};
+  SearchResult result = {};
+  float cost = 0;
+  std::optional<Ended> ended = std::nullopt;
+};
+
+namespace {
+
+std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), state.end()}; }
+
+}  // namespace
+
+GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
+                           QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      config_(config.search),
+      q_net_(config.network.head == Head::kVp ? nullptr : q_net),
+      is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
+      ball_(std::move(ball)),
+      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
+
+void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  const Stopwatch watch;
+  std::vector<Path> paths;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    paths.push_back(Begin(i, starts.states[i], starts.AtMost(i, config_.at_most)));
+  }
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  std::vector<std::uint8_t> states;
+  for (;;) {
+    if (stop.Reached()) throw Stopped();
+    const bool out_of_time = config_.max_seconds > 0 && watch.Seconds() >= config_.max_seconds;
+    for (Path& path : paths) {
+      CheckLimits(path, out_of_time);
+      if (path.ended) done(path.number, ResultOf(path, watch.Seconds()));
+    }
+    std::erase_if(paths, [](const Path& path) { return path.ended.has_value(); });
+    if (paths.empty()) return;
+
+    states.clear();
+    for (const Path& path : paths) {
+      states.insert(states.end(), path.state.begin(), path.state.end());
+    }
+    const ConstRows rows(states.data(), paths.size(), starts.states.row_size());
+    expander_.Expand(rows);
+    const std::vector<float> values = ValuesOfActions(rows, stop);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      Step(paths[i], i * num_actions, std::span(values).subspan(i * num_actions, num_actions));
+    }
+  }
+}
+
+GreedySearch::Path GreedySearch::Begin(std::size_t number, std::span<const std::uint8_t> start,
+                                       float at_most) const {
+  Path path{.number = number, .state = {start.begin(), start.end()}, .bound = CostBound(at_most)};
+  path.visited.insert(Key(start));
+  const std::optional<float> known = ball_ != nullptr ? ball_->CostOf(start) : std::nullopt;
+  if (IsGoal(domain_, start)) {
+    path.ended = Ended::kSolved;
+  } else if (known && !path.bound.Excludes(*known)) {
+    std::vector<Action> way = ball_->WayHome(start);
+    if (std::cmp_less_equal(way.size(), config_.max_length)) {
+      path.result.actions = std::move(way);
+      path.ended = Ended::kSolved;
+    }
+  }
+  return path;
+}
+
+void GreedySearch::CheckLimits(Path& path, bool out_of_time) const {
+  if (path.ended) return;
+  if (std::cmp_greater_equal(path.result.actions.size(), config_.max_length)) {
+    path.ended = Ended::kLengthLimit;
+  } else if (path.bound.Excludes(path.cost + LeastCost(domain_.spec()))) {
+    path.ended = Ended::kCostLimit;
+  } else if (out_of_time) {
+    path.ended = Ended::kTimeLimit;
+  }
+}
+
+// For each child, the value that it is ranked by: the cost of its action plus its estimate or, with
+// a policy, minus the log probability of the action.
+std::vector<float> GreedySearch::ValuesOfActions(ConstRows states, const StopSignal& stop) {
+  if (q_net_ != nullptr) {
+    const std::span<const float> values = expander_.EstimateActions(*q_net_, states, stop);
+    return {values.begin(), values.end()};
+  }
+  const std::span<const float> estimates = expander_.Estimate(expander_.children(), stop);
+  std::vector<float> values(estimates.begin(), estimates.end());
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] += domain_.spec().action_costs[i % num_actions];
+  }
+  return values;
+}
+
+// Ends the path with the cheapest solution through a child whose cost-to-go is known. Returns
+// false if there is none within the limits. The children of the path's state are those of expander_
+// from `first` on.
+bool GreedySearch::FinishThroughKnown(Path& path, std::size_t first) const {
+  std::optional<Action> cheapest;
+  float least = std::numeric_limits<float>::infinity();
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  for (std::size_t a = 0; a < num_actions; ++a) {
+    const float rest = expander_.KnownCost(first + a);
+    const float total = path.cost + domain_.spec().action_costs[a] + rest;
+    if (std::isinf(rest) || total >= least || path.bound.Excludes(total)) continue;
+    const std::size_t length =
+        path.result.actions.size() + 1 + (rest > 0 ? expander_.WayHome(first + a).size() : 0);
+    if (std::cmp_greater(length, config_.max_length)) continue;
+    cheapest = static_cast<Action>(a);
+    least = total;
+  }
+  if (!cheapest) return false;
+  path.result.actions.push_back(*cheapest);
+  std::ranges::copy(expander_.WayHome(first + *cheapest), std::back_inserter(path.result.actions));
+  path.ended = Ended::kSolved;
+  return true;
+}
+
+// Takes the best action to a state that is not on the path.
+void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> values) {
+  path.result.nodes += std::ssize(values);
+  ++path.result.expanded;
+  if (FinishThroughKnown(path, first)) return;
+  std::vector<Action> open;
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    if (expander_.is_goal()[first + a] != 0) continue;  // a goal that costs too much
+    if (path.visited.contains(Key(expander_.children()[first + a]))) continue;
+    open.push_back(static_cast<Action>(a));
+  }
+  const std::optional<Action> best =
+      BestAction(std::span<const Action>(open), [&](Action action) { return values[action]; });
+  if (!best) {
+    path.ended = Ended::kExhausted;
+    return;
+  }
+  const std::span<const std::uint8_t> child = expander_.children()[first + *best];
+  path.result.actions.push_back(*best);
+  path.cost += domain_.spec().action_costs[*best];
+  path.state.assign(child.begin(), child.end());
+  path.visited.insert(Key(child));
+  if (is_policy_) return;
+  const float estimate = values[*best] - domain_.spec().action_costs[*best];
+  if (path.result.best && estimate >= path.result.best->estimate) return;
+  path.result.best = {.actions = path.result.actions, .cost = path.cost, .estimate = estimate};
+}
+
+// The result of a path that has ended.
+SearchResult GreedySearch::ResultOf(Path& path, double seconds) const {
+  SearchResult result = std::move(path.result);
+  result.ended = *path.ended;
+  result.solved = result.ended == Ended::kSolved;
+  if (result.solved) {
+    result.best.reset();
+  } else {
+    result.actions.clear();
+  }
+  result.cost = CostOf(domain_.spec(), result.actions);
+  result.stored = static_cast<std::int64_t>(path.visited.size());
+  result.bytes = result.stored * domain_.spec().state_size;
+  result.seconds = seconds;
+  return result;
+}
+
+std::string GreedySearch::Failure(const SearchResult& result) const {
+  switch (result.ended) {
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + "; raise search.max_seconds";
+    case Ended::kCostLimit:
+      return fmt::format(
+          "greedy search found no solution that costs at most {}; set search.method to beam",
+          AllowedCost());
+    case Ended::kLengthLimit:
+      return fmt::format(
+          "greedy search found no solution of at most {} moves; set search.method to beam, or "
+          "raise search.max_length",
+          config_.max_length);
+    case Ended::kSolved:
+    case Ended::kNodeLimit:
+    case Ended::kExhausted:
+      break;
+  }
+  return fmt::format(
+      "greedy search visited every neighbour of a state within {} moves; set search.method to beam",
+      result.expanded);
+}
+
+}  // namespace tandem

@@ -1,0 +1,148 @@
+#include "search/inverse_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <ranges>
+
+#include "domain/permute.h"
+#include "tandem/error.h"
+#include "tandem/permutation.h"
+
+namespace tandem {
+namespace {
+
+// Disjoint sets of the numbers below `size`.
+class DisjointSets {
+ public:
+  explicit DisjointSets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), 0U);
+  }
+
+  std::uint32_t Find(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return static_cast<std::uint32_t>(i);
+  }
+
+  void Join(std::size_t a, std::size_t b) { parent_[Find(a)] = Find(b); }
+
+  // The number of elements of each set, at the index that Find returns.
+  std::vector<std::size_t> Sizes() {
+    std::vector<std::size_t> sizes(parent_.size());
+    for (std::size_t i = 0; i < parent_.size(); ++i) ++sizes[Find(i)];
+    return sizes;
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+[[noreturn]] void Refuse(const DomainSpec& spec, const std::string& why) {
+  throw InputError(fmt::format("{}: {}", spec.name, why));
+}
+
+}  // namespace
+
+InverseFrame::InverseFrame(const Domain& domain)
+    : inverse_actions_(domain.spec().inverse_actions),
+      goal_(static_cast<std::size_t>(domain.spec().state_size)) {
+  const DomainSpec& spec = domain.spec();
+  const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
+  if (permutations == nullptr) {
+    Refuse(spec, "a position has an inverse only if all actions are permutations of the state");
+  }
+  for (std::size_t a = 0; a < inverse_actions_.size(); ++a) {
+    if (spec.action_costs[a] == spec.action_costs[inverse_actions_[a]]) continue;
+    Refuse(spec, fmt::format("the action {} costs {}, but its inverse {} costs {}, so a position "
+                             "and its inverse have solutions of different costs",
+                             spec.action_names[a], spec.action_costs[a],
+                             spec.action_names[inverse_actions_[a]],
+                             spec.action_costs[inverse_actions_[a]]));
+  }
+  domain.WriteGoals(Rows(std::span(goal_)));
+
+  // Orbits of places, and of pairs of places.
+  const PermutationTable& table = permutations->table();
+  const std::size_t size = goal_.size();
+  DisjointSets singles(size);
+  DisjointSets pairs(size * size);
+  for (std::size_t a = 0; a < table.num_actions(); ++a) {
+    const std::span<const std::uint8_t> sources = table.sources(static_cast<Action>(a));
+    for (std::size_t i = 0; i < size; ++i) {
+      singles.Join(i, sources[i]);
+      for (std::size_t j = 0; j < size; ++j) {
+        pairs.Join(i * size + j, sources[i] * size + sources[j]);
+      }
+    }
+  }
+
+  // If the orbit of a pair has no more pairs than its first place has images, each place is the
+  // first of exactly one of them. Its second place is then a companion.
+  const std::vector<std::size_t> single_sizes = singles.Sizes();
+  const std::vector<std::size_t> pair_sizes = pairs.Sizes();
+  companions_.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    orbits_.push_back(static_cast<std::uint16_t>(singles.Find(i)));
+    std::vector<std::uint8_t>& companions = companions_[i];
+    for (std::size_t j = 0; j < size; ++j) {
+      if (pair_sizes[pairs.Find(i * size + j)] != single_sizes[orbits_[i]]) continue;
+      companions.push_back(static_cast<std::uint8_t>(j));
+    }
+    std::ranges::sort(companions, {}, [&](std::uint8_t j) { return pairs.Find(i * size + j); });
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto [known, is_new] =
+        places_.try_emplace(LookOf(goal_, i), static_cast<std::uint8_t>(i));
+    if (is_new) continue;
+    Refuse(spec,
+           fmt::format("the goal looks the same at positions {} and {}, and moves lead from one to "
+                       "the other, so a state does not tell its inverse",
+                       known->second, i));
+  }
+}
+
+InverseFrame::Look InverseFrame::LookOf(std::span<const std::uint8_t> state,
+                                        std::size_t place) const {
+  Look look = {orbits_[place]};
+  for (const std::uint8_t companion : companions_[place]) look.push_back(state[companion]);
+  return look;
+}
+
+std::optional<std::vector<std::uint8_t>> InverseFrame::Invert(
+    std::span<const std::uint8_t> state) const {
+  std::vector<std::uint8_t> inverse(goal_.size());
+  std::vector<bool> taken(goal_.size(), false);
+  for (std::size_t i = 0; i < goal_.size(); ++i) {
+    const auto from = places_.find(LookOf(state, i));
+    if (from == places_.end() || taken[from->second]) return std::nullopt;
+    taken[from->second] = true;
+    inverse[from->second] = goal_[i];
+  }
+  return inverse;
+}
+
+std::vector<Action> InverseFrame::Translate(std::span<const Action> actions) const {
+  std::vector<Action> translated;
+  for (const Action action : std::views::reverse(actions)) {
+    translated.push_back(inverse_actions_[action]);
+  }
+  return translated;
+}
+
+std::optional<InverseFrame> MakeInverseFrame(const Domain& domain, const SearchConfig& config) {
+  const bool both_ends = config.method == SearchMethod::kBidirectionalBeam;
+  if (config.inverse == UseInverse::kNo && !both_ends) return std::nullopt;
+  try {
+    return InverseFrame(domain);
+  } catch (const InputError& error) {
+    if (both_ends) {
+      throw InputError(fmt::format(
+          "search.method: bidirectional_beam: {}. Set search.method to beam.", error.what()));
+    }
+    if (config.inverse == UseInverse::kAuto) return std::nullopt;
+    throw InputError(fmt::format("search.inverse: {}. Set search.inverse to false.", error.what()));
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,106 @@
+"""Tests scripts/reach: lines of the table of results, with little training."""
+
+import importlib.machinery
+import importlib.util
+import json
+import subprocess
+import sys
+import unittest
+
+from harness import SOURCE, TANDEM, CliTest
+
+SCRIPT = SOURCE / "scripts" / "reach"
+
+
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("reach", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("reach", loader))
+    sys.modules["reach"] = module  # dataclasses look their module up
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+class Reach(CliTest):
+    def reach(self, *args, code=0):
+        result = subprocess.run([sys.executable, SCRIPT, "--tandem", TANDEM, *map(str, args)],
+                                capture_output=True, text=True, timeout=300, cwd=self.folder)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def test_trains_evaluates_and_prints_the_rows(self):
+        out = self.folder / "out"
+        printed = self.reach("lights_out5", "--out", out, "--seconds-scale", 0.03, "--limit", 4,
+                             "--untrained", "--set", "network.width=16", "--set",
+                             "train.threads=1")
+        self.assertIn("goals are not judged", printed)
+        result = json.loads((out / "lights_out5.json").read_text())
+        self.assertEqual(result["trained"]["states"], 4)
+        self.assertEqual(result["trained"]["with_optimal"], 4)
+        self.assertEqual(result["untrained"]["name"], "untrained")
+        self.assertGreater(result["examples"], 0)
+        table = self.reach("--table", out / "lights_out5.json")
+        self.assertEqual([line.split(" | ")[0] for line in table.splitlines()],
+                         ["| line", "| ---", "| lights_out5", "| lights_out5, untrained"])
+        self.assertIn(table, printed)
+
+    def test_a_line_without_its_states_is_skipped_and_named(self):
+        (self.folder / "empty").mkdir()
+        printed = self.reach("puzzle15", "--states", self.folder / "empty", "--out", "out", code=4)
+        self.assertIn("puzzle15: skipped: no", printed)
+        self.assertIn("name their folder with --states", printed)
+        self.assertIn("skipped, because their states are missing: puzzle15", printed)
+        self.assertFalse((self.folder / "out" / "puzzle15").exists())
+
+    def test_an_unknown_line_is_an_error_that_names_the_lines(self):
+        self.assertIn("unknown line puzzle16; expected some of cube3, ",
+                      self.reach("puzzle16", code=2))
+
+    def test_every_line_has_a_config_with_a_time(self):
+        listed = self.reach("--list").splitlines()
+        self.assertEqual(len(listed), len(load_script().LINES))
+
+    def test_a_goal_that_was_missed_is_said(self):
+        script = load_script()
+        line = script.LINES["puzzle15"]
+        figures = {"states": 100, "solved": 100, "optimal": 97, "mean_s": 0.5}
+        self.assertEqual([goal.reached(figures) for goal in line.goals], [False, True])
+        figures["optimal"] = 98
+        self.assertEqual([goal.reached(figures) for goal in line.goals], [True, True])
+
+
+class States(unittest.TestCase):
+    def test_optimal_presses_are_those_of_an_exhaustive_search(self):
+        script = load_script()
+        size = 4  # has quiet patterns, and few enough states to search them all
+        presses = {0: 0}
+        level = [0]
+        while level:
+            found = []
+            for lit in level:
+                for cell in range(size * size):
+                    child = lit ^ script.pressed(size, cell)
+                    if child not in presses:
+                        presses[child] = presses[lit] + 1
+                        found.append(child)
+            level = found
+        for state in script.lights_out_states(None, size=size, count=50):
+            lit = sum(int(bit) << cell for cell, bit in enumerate(state["state"].split()))
+            self.assertEqual(state["optimal"], presses[lit])
+
+    def test_plain_search_solves_a_level_with_the_fewest_moves(self):
+        script = load_script()
+        level = "######\n#@   #\n# $  #\n#   .#\n######"
+        # By hand: right, push down, then left and down to the other side of the box, and two pushes
+        # to the right.
+        self.assertEqual(script.solve_sokoban("#####\n#@$.#\n#####", 100)[0], 1)
+        self.assertEqual(script.solve_sokoban("#######\n#@ $ .#\n#######", 100)[0], 3)
+        length, generated = script.solve_sokoban(level, 1000)
+        self.assertEqual(length, 6)
+        self.assertGreater(generated, length)
+        self.assertIsNone(script.solve_sokoban(level, 3)[0])
+        self.assertIsNone(script.solve_sokoban("#####\n#$@.#\n#####", 100)[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+// Tests that every generator goes on after a state in which no action applies.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+
+#include "generate/generator.h"
+#include "support/generator_config.h"
+#include "support/pits_domain.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 600;
+constexpr float kPitValue = 100;  // a finite estimate of a hopeless state
+
+class DeadEnds : public testing::TestWithParam<std::tuple<GenerateSearch, Backup, Head>> {
+ protected:
+  static Config MakeConfig() {
+    const auto [search, backup, head] = GetParam();
+    return GeneratorConfig({.target = Target::kValueIteration,
+                            .search = search,
+                            .search_iterations = 12,
+                            .search_epsilon = 0.3,
+                            .search_beam_width = 2,
+                            .backup = backup,
+                            .max_scramble = 6,
+                            .workers = 2,
+                            .chunk_rows = 16},
+                           head);
+  }
+
+  DataBuffer Rows(Evaluator& network, const Config& config) const {
+    const auto generator = MakeGenerator(pits_, config, &network);
+    DataBuffer rows(generator->schema(), kRows);
+    generator->Fill({.update = 0, .first_row = 0, .rows = kRows}, rows, StopSignal());
+    return rows;
+  }
+
+  const PitsDomain pits_{8};
+  StandInEvaluator truth_{[this](std::span<const std::uint8_t> state) {
+    return pits_.IsPit(state) ? kPitValue : pits_.Truth(state);
+  }};
+  // Draws every search into the pits.
+  StandInEvaluator lure_{[this](std::span<const std::uint8_t> state) {
+    return pits_.IsPit(state) ? 0.0F : float(state[0]) + 5;
+  }};
+};
+
+TEST_P(DeadEnds, SearchThatOnlyKnowsPitsRestartsOutside) {
+  const Config config = MakeConfig();
+  const std::size_t width = config.generate.states_per_step();
+  const DataBuffer rows = Rows(lure_, config);
+  std::size_t pits = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const bool in_pit = pits_.IsPit(rows.column(kInputColumn)[i]);
+    pits += in_pit ? 1 : 0;
+    // A pit has no children, so the row of the next step is not the same pit.
+    if (in_pit && i + width < kRows) {
+      EXPECT_NE(rows.column(kInputColumn)[i + width][0], rows.column(kInputColumn)[i][0]) << i;
+    }
+  }
+  EXPECT_GT(pits, kRows / 20);
+  for (const float label : rows.floats(kTargetColumn)) {
+    EXPECT_TRUE(std::isfinite(label));
+    EXPECT_GE(label, 0);
+  }
+}
+
+TEST_P(DeadEnds, ExactEstimatesAreAFixedPointOutsideThePits) {
+  const Config config = MakeConfig();
+  const DataBuffer rows = Rows(truth_, config);
+  const std::size_t actions = pits_.spec().num_actions();
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const std::uint8_t cell = rows.column(kInputColumn)[i][0];
+    if (pits_.IsPit(rows.column(kInputColumn)[i])) continue;
+    if (config.network.head == Head::kV) {
+      EXPECT_EQ(rows.floats(kTargetColumn)[i], cell);
+    } else if (cell > 0) {
+      EXPECT_EQ(rows.floats(kTargetColumn)[i * actions], cell);              // a step to the left
+      EXPECT_EQ(rows.floats(kTargetColumn)[i * actions + 2], 1 + kPitValue)  // a drop
+          << int(cell);
+    }
+  }
+}
+
+TEST_P(DeadEnds, UnlabelledRowsGoOnTheSameWay) {
+  Config config = MakeConfig();
+  if (config.generate.backup != Backup::kOneStep) GTEST_SKIP() << "sync_main cannot back up trees";
+  const DataBuffer labelled = Rows(lure_, config);
+  config.pipeline.mode = Mode::kSyncMain;
+  const DataBuffer states = Rows(lure_, config);
+  EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
+                                 labelled.column(kInputColumn).bytes()));
+}
+
+// The estimate of a pit is too good, and a search that has expanded the pit knows it.
+TEST_P(DeadEnds, LhblOfAVNetLearnsThatAnExpandedPitLeadsNowhere) {
+  const Config config = MakeConfig();
+  if (config.generate.states_per_step() > 1 || config.network.head == Head::kQ) {
+    GTEST_SKIP() << "needs consecutive rows of one search, and one label per row";
+  }
+  const bool lhbl = config.generate.backup == Backup::kLhbl;
+  const DataBuffer rows = Rows(lure_, config);
+  int drops = 0;
+  for (std::size_t i = 0; i + 1 < kRows; ++i) {
+    const std::uint8_t cell = rows.column(kInputColumn)[i][0];
+    const bool same_search = (i + 1) % 12 != 0;
+    // Beside the goal a search ends, so the next row is not a pit.
+    if (!same_search || rows.column(kInputColumn)[i + 1][0] != 8 + cell) continue;
+    const float label = rows.floats(kTargetColumn)[i];
+    if (lhbl) {
+      EXPECT_GE(label, 2) << i;
+    } else {
+      EXPECT_EQ(label, 1) << i;  // a drop at a cost of 1, and nothing from there
+    }
+    ++drops;
+  }
+  EXPECT_GT(drops, 10);
+}
+
+std::string NameOfCase(const testing::TestParamInfo<DeadEnds::ParamType>& test) {
+  std::string name(NameOf(kGenerateSearches, std::get<0>(test.param)));
+  name += NameOf(kBackups, std::get<1>(test.param));
+  name += NameOf(kHeads, std::get<2>(test.param));
+  std::erase(name, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, DeadEnds,
+    testing::Combine(testing::Values(GenerateSearch::kGreedy, GenerateSearch::kBeam,
+                                     GenerateSearch::kAStar),
+                     testing::Values(Backup::kOneStep, Backup::kLhbl, Backup::kUbSoln),
+                     testing::Values(Head::kV, Head::kQ)),
+    NameOfCase);
+
+TEST(WalksWithDeadEnds, NeverMeetAPit) {
+  const PitsDomain pits(8);
+  const auto generator = MakeGenerator(pits, GeneratorConfig({.max_scramble = 20}), nullptr);
+  DataBuffer rows(generator->schema(), kRows);
+  generator->Fill({.rows = kRows}, rows, StopSignal());
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto state = rows.column(kInputColumn)[i];
+    EXPECT_FALSE(pits.IsPit(state));
+    EXPECT_GE(rows.floats(kTargetColumn)[i], pits.Truth(state));
+  }
+}
+
+}  // namespace
+}  // namespace tandem

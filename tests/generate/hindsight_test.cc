@@ -1,0 +1,139 @@
+// Tests rows that get the goal that their search did reach.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "generate/generator.h"
+#include "search/astar.h"
+#include "support/generator_config.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 480;
+constexpr std::size_t kSteps = 8;
+
+class Hindsight : public testing::TestWithParam<const char*> {
+ protected:
+  static Config MakeConfig(bool hindsight) {
+    return GeneratorConfig({.target = Target::kValueIteration,
+                            .search = GenerateSearch::kGreedy,
+                            .search_iterations = kSteps,
+                            .search_epsilon = 0.8,
+                            .hindsight = hindsight,
+                            .max_scramble = 30,
+                            .workers = 2,
+                            .chunk_rows = 16});
+  }
+
+  DataBuffer Filled(const Config& config) const {
+    // Knows nothing, so that few searches reach a goal.
+    StandInEvaluator network([](std::span<const std::uint8_t>) { return 20.0F; });
+    const auto generator = MakeGenerator(*domain_, config, &network);
+    DataBuffer rows(generator->schema(), kRows);
+    generator->Fill({.rows = kRows}, rows, StopSignal());
+    return rows;
+  }
+
+  bool IsChanged(const DataBuffer& before, const DataBuffer& after, std::size_t row) const {
+    return !std::ranges::equal(before.column(0)[row], after.column(0)[row]);
+  }
+
+  float LeastCostOf(std::span<const std::uint8_t> state) const {
+    StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+    AStar astar(*domain_, zero, {.search = {.weight = 1}});
+    const SearchResult result = astar.Solve(state, StopSignal());
+    EXPECT_TRUE(result.solved) << domain_->FormatState(state);
+    return result.cost;
+  }
+
+  const std::unique_ptr<const Domain> domain_ = MakeDomain(GetParam());
+};
+
+TEST_P(Hindsight, ChangedRowsAreLabelledWithTheCostOfAWayToTheirNewGoal) {
+  const DataBuffer before = Filled(MakeConfig(false));
+  const DataBuffer after = Filled(MakeConfig(true));
+  int changed = 0;
+  int goals = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const float label = after.floats(kTargetColumn)[i];
+    if (!IsChanged(before, after, i)) continue;
+    ++changed;
+    // The input of these puzzles is the state.
+    const auto state = after.column(kInputColumn)[i];
+    EXPECT_EQ(label == 0, IsGoal(*domain_, state));
+    EXPECT_GE(label, LeastCostOf(state) - 1e-4F);
+    EXPECT_LT(label, 1.5F * kSteps);
+    goals += label == 0 ? 1 : 0;
+  }
+  EXPECT_GT(changed, 10);
+  EXPECT_GT(goals, 2);
+}
+
+TEST_P(Hindsight, UnlabelledRowsGetTheCostAsTheirBound) {
+  const DataBuffer labelled = Filled(MakeConfig(true));
+  const DataBuffer before = Filled(MakeConfig(false));
+  Config config = MakeConfig(true);
+  config.pipeline.mode = Mode::kSyncMain;
+  const DataBuffer states = Filled(config);
+  EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
+                                 labelled.column(kInputColumn).bytes()));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    if (!IsChanged(before, labelled, i)) continue;
+    EXPECT_EQ(states.floats(kBoundColumn)[i], labelled.floats(kTargetColumn)[i]);
+  }
+}
+
+TEST_P(Hindsight, RowsDoNotDependOnWorkersOrChunks) {
+  const DataBuffer whole = Filled(MakeConfig(true));
+  for (const std::int64_t workers : {1, 3}) {
+    Config config = MakeConfig(true);
+    config.generate.workers = workers;
+    config.generate.chunk_rows = 7 * workers;
+    EXPECT_TRUE(std::ranges::equal(Filled(config).bytes(), whole.bytes()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Hindsight, testing::Values("grid:6", "sokoban:6"),
+                         [](const auto& test) { return std::string(test.param).substr(0, 4); });
+
+TEST(HindsightOfFixedGoals, IsRefusedWithTheReason) {
+  const auto cube = MakeDomain("cube2");
+  StandInEvaluator network([](std::span<const std::uint8_t>) { return 1.0F; });
+  Config config = GeneratorConfig(
+      {.target = Target::kValueIteration, .search = GenerateSearch::kGreedy, .hindsight = true});
+  try {
+    MakeGenerator(*cube, config, &network);
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("cube2 cannot give a state another goal"));
+  }
+}
+
+TEST(MoveGoals, PutsGoalsUnderTheBoxesOrTheWalker) {
+  const auto moved = [](const char* name, const char* text, const char* reached_text) {
+    const auto domain = MakeDomain(name);
+    State state(25);
+    State reached(25);
+    domain->ParseState(text, state);
+    domain->ParseState(reached_text, reached);
+    domain->MoveGoals(Rows(std::span(state)), reached);
+    return domain->FormatState(state);
+  };
+  EXPECT_EQ(
+      moved("grid:5", "#####\n#@  #\n#   #\n#  .#\n#####", "#####\n#   #\n# @ #\n#  .#\n#####"),
+      "#####\n#@  #\n# . #\n#   #\n#####");
+  EXPECT_EQ(
+      moved("sokoban:5", "#####\n#@$ #\n# . #\n#   #\n#####", "#####\n# @$#\n# . #\n#   #\n#####"),
+      "#####\n#@$.#\n#   #\n#   #\n#####");
+}
+
+}  // namespace
+}  // namespace tandem

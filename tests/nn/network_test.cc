@@ -1,0 +1,373 @@
+// Tests the kinds of networks that a config can name, and what all kinds have in common.
+#include "nn/network.h"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/tensor.h>
+#include <c10/core/GradMode.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "nn/inference_net.h"
+#include "nn/optimizer.h"
+#include "nn/resnet_2d.h"
+#include "nn/resnet_fc.h"
+#include "nn/tensor_file.h"
+#include "nn/threads.h"
+#include "support/recorded_ops.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+constexpr InputLayout kInput{.positions = 6, .depth = 4};
+
+at::Tensor RandomRows(std::int64_t n) {
+  return at::randint(0, kInput.depth, {n, kInput.positions}, at::kByte);
+}
+
+NetworkSpec BoardSpec(Norm norm = Norm::kBatch) {
+  return {.input = kInput,
+          .layers = {.kind = "resnet_2d", .width = 5, .blocks = 1, .channels = 8, .norm = norm},
+          .outputs = 2,
+          .board = BoardShape{.rows = 2, .columns = 3}};
+}
+
+DomainSpec Puzzle(std::optional<BoardShape> board) {
+  return {.name = "puzzle",
+          .state_size = kInput.positions,
+          .input = kInput,
+          .board = board,
+          .action_names = {"l", "r"}};
+}
+
+// A network of one linear layer, as a program may register it.
+class Linear final : public Network {
+ public:
+  Linear(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) {
+    layer_ = register_module(
+        "layer",
+        std::make_shared<Dense>(LayerShape{
+            .name = "layer", .in = spec.features(), .out = spec.outputs, .norm = Norm::kNone}));
+    at::Generator generator = InitialWeights(seed);
+    DrawWeights(layer_->weight, layer_->bias, spec.features(), generator);
+  }
+
+  at::Tensor Forward(const at::Tensor& features) override {
+    const ScopedAutocast full_precision(features.device().type(), /*enabled=*/false);
+    return (*layer_)(features.to(at::kFloat));
+  }
+
+ private:
+  std::shared_ptr<Dense> layer_;
+};
+
+const NetworkKind kLinear{
+    .make = [](const NetworkSpec& spec,
+               std::uint64_t seed) { return std::make_unique<Linear>(spec, seed); },
+    .cost =
+        [](const NetworkSpec& spec) {
+          return NetworkCost{.parameters = spec.outputs * (spec.features() + 1)};
+        }};
+TANDEM_REGISTER_NETWORK(linear_of_test, kLinear);
+
+TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
+  const NetworkSpec spec = NetworkFor({.kind = "linear_of_test", .head = Head::kQ}, Puzzle({}));
+  const auto net = MakeNetwork(spec, 1);
+  EXPECT_EQ(net->NumParameters(), 2 * (24 + 1));
+  EXPECT_EQ(CostOf(spec).parameters, 2 * (24 + 1));
+  const auto device = OpenDevice("cpu");
+  InferenceNet copy(spec, {.batch_size = 8, .threads = 1, .precision = Precision::kFp32}, *device);
+  copy.Load(*net);
+  const at::Tensor rows = RandomRows(20);
+  const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
+  std::vector<float> values(40);
+  copy.EvaluateActions(ConstRows(rows.const_data_ptr<std::uint8_t>(), 20, 6), values);
+  EXPECT_TRUE(at::allclose(at::tensor(values).view({20, 2}), expected, 1e-5, 1e-6));
+  EXPECT_EQ(copy.State().size(), 2);
+}
+
+TEST(NetworkRegistry, UnknownNameErrorListsTheKnownNames) {
+  EXPECT_THAT([] { NetworkFor({.kind = "mlp"}, Puzzle({})); },
+              ThrowsMessage<InputError>(AllOf(HasSubstr("`network.kind: mlp`"),
+                                              HasSubstr("resnet_fc, resnet_2d, linear_of_test"))));
+}
+
+TEST(NetworkRegistry, EveryKindThatConfigsCanNameIsRegistered) {
+  for (const NetworkKindRow& row : kNetworkKinds) {
+    NetworkSpec spec = BoardSpec();
+    spec.layers.kind = row.name;
+    EXPECT_EQ(MakeNetwork(spec, 1)->NumParameters(), CostOf(spec).parameters) << row.name;
+  }
+}
+
+TEST(NetworkRegistry, RejectsANameThatIsAlreadyRegistered) {
+  EXPECT_THROW(RegisterNetwork("resnet_fc", kLinear), Error);
+}
+
+TEST(NetworkRegistry, NetworkThatCannotBeGatheredSaysSo) {
+  const auto net = MakeNetwork(BoardSpec(), 1);
+  EXPECT_THROW(net->ForwardGathered(RandomRows(1), GatheredFeatures(kInput, c10::kCPU)), Error);
+}
+
+TEST(ResNet2D, NeedsABoardOfAllPositions) {
+  const NetworkConfig config{.kind = "resnet_2d", .norm = Norm::kBatch};
+  EXPECT_THAT([&] { NetworkFor(config, Puzzle({})); },
+              ThrowsMessage<InputError>(HasSubstr("needs a board")));
+  DomainSpec more = Puzzle(BoardShape{.rows = 2, .columns = 3});
+  EXPECT_EQ(NetworkFor(config, more).board->columns, 3);
+  more.input.positions = 7;
+  EXPECT_THAT([&] { NetworkFor(config, more); },
+              ThrowsMessage<InputError>(HasSubstr("nothing but the cells")));
+}
+
+// The outputs of a network with one convolution whose only weight that is not 0 belongs to cells
+// with value 1 at (row, column) of the kernel. Cell i adds 10^i.
+float OutputOfOneWeight(std::int64_t row, std::int64_t column, const at::Tensor& board) {
+  NetworkSpec spec = BoardSpec(Norm::kNone);
+  spec.layers.channels = 1;
+  spec.layers.blocks = 0;
+  spec.layers.width = 6;
+  spec.outputs = 1;
+  ResNet2D net(spec, 1);
+  const c10::NoGradGuard no_grad;
+  for (at::Tensor& parameter : net.parameters()) parameter.zero_();
+  for (auto& [name, tensor] : StateDictOf(net)) {
+    if (name == "conv0.weight") tensor[0][1][row][column] = 1;
+    if (name == "hidden.weight") tensor.copy_(at::eye(6));
+    if (name == "output.weight") tensor.copy_(at::tensor({1, 10, 100, 1000, 10000, 100000}));
+  }
+  return net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(board)).item<float>();
+}
+
+TEST(ResNet2D, ConvolutionSeesTheNeighboursOnTheBoard) {
+  const at::Tensor board = at::tensor({0, 1, 1,  //
+                                       1, 3, 1},
+                                      at::kByte)
+                               .view({1, 6});
+  EXPECT_EQ(OutputOfOneWeight(1, 1, board), 101'110);  // the cell itself
+  EXPECT_EQ(OutputOfOneWeight(1, 2, board), 10'011);   // to the right, not in the next row
+  EXPECT_EQ(OutputOfOneWeight(2, 1, board), 101);      // below
+  EXPECT_EQ(OutputOfOneWeight(0, 0, board), 100'000);  // above on the left
+}
+
+// The floating-point operations of a product or a convolution, as text.
+std::string FlopsOf(const at::RecordFunction& op) {
+  const std::string name = op.name();
+  if (name == "aten::addmm") {
+    const at::Tensor& left = op.inputs()[1].toTensor();
+    return std::to_string(2 * left.numel() * op.inputs()[2].toTensor().size(1));
+  }
+  if (name != "aten::convolution") return "";
+  const at::Tensor& x = op.inputs()[0].toTensor();
+  const at::Tensor& weight = op.inputs()[1].toTensor();
+  return std::to_string(2 * x.size(0) * x.size(2) * x.size(3) * weight.numel());
+}
+
+TEST(ResNet2D, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
+  const NetworkCost cost = CostOf(BoardSpec());
+  // Multiplications: 9*4*8 and 2 * 9*8*8 weights on 6 cells, then 48*5 and 5*2.
+  EXPECT_EQ(cost.evaluation_flop, 2 * (1728 + 2 * 3456 + 240 + 10));
+  EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 1728);
+  EXPECT_EQ(cost.parameters, 8 * (36 + 3) + 2 * 8 * (72 + 3) + 5 * (48 + 3) + 2 * (5 + 1));
+  EXPECT_EQ(cost.activations, 24 + 3 * (3 * 8 * 6 + 5));
+  EXPECT_EQ(cost.activations_at_once, 24 + 4 * 8 * 6);
+  const auto net = MakeNetwork(BoardSpec(), 1);
+  EXPECT_EQ(net->NumParameters(), cost.parameters);
+  const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(7));
+  const RecordedOps ops(&FlopsOf);
+  net->Forward(features);
+  double total = 0;
+  for (const std::string& flops : ops.all()) total += std::stod(flops);
+  EXPECT_EQ(total, 7 * cost.evaluation_flop);
+}
+
+TEST(ResNet2D, InitialWeightsDependOnTheSeedOnly) {
+  const auto sha = [](std::uint64_t seed) {
+    return WeightsSha256(StateDictOf(*MakeNetwork(BoardSpec(), seed)));
+  };
+  EXPECT_EQ(sha(1), sha(1));
+  EXPECT_NE(sha(1), sha(2));
+}
+
+// A network whose batch normalisation has seen data.
+std::unique_ptr<Network> TrainedALittle(const NetworkSpec& spec, bool bf16 = false) {
+  auto net = MakeNetwork(spec, 3);
+  const OneHot one_hot(kInput, bf16 ? at::kBFloat16 : at::kFloat, c10::kCPU);
+  Optimizer optimizer(net->parameters(), {});
+  for (int i = 0; i < 20; ++i) {
+    at::Tensor outputs;
+    {
+      const ScopedAutocast autocast(c10::kCPU, bf16);
+      outputs = net->Forward(one_hot(RandomRows(32)));
+    }
+    (outputs - 4).square().mean().backward();
+    optimizer.Step(0.01);
+  }
+  return net;
+}
+
+TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
+  const auto device = OpenDevice("cpu");
+  for (const Norm norm : {Norm::kNone, Norm::kBatch}) {
+    const auto net = TrainedALittle(BoardSpec(norm));
+    const at::Tensor rows = RandomRows(30);
+    const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(rows);
+    InferenceNet copy(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kFp32},
+                      *device);
+    InferenceNet bf16(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kBf16},
+                      *device);
+    copy.Load(*net);
+    bf16.Load(*net);
+    net->eval();
+    const at::Tensor expected = net->Forward(features).detach();
+    EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
+    EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.05, 0.05));
+    EXPECT_FALSE(at::allclose(bf16.Forward(rows), expected, 1e-6, 1e-6));
+    EXPECT_EQ(bf16.Forward(rows).scalar_type(), at::kFloat);
+    EXPECT_GT(expected.std().item<float>(), 1e-3F);
+    {
+      const c10::NoGradGuard no_grad;
+      for (at::Tensor& parameter : net->parameters()) parameter.mul_(2);
+    }
+    EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
+  }
+}
+
+TEST(ResNet2D, LearnsAConstantInBf16) {
+  const auto net = TrainedALittle(BoardSpec(), /*bf16=*/true);
+  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
+  const auto error = [&](Network& of) {
+    of.eval();
+    return (of.Forward(one_hot(RandomRows(64))) - 4).square().mean().item<float>();
+  };
+  EXPECT_LT(error(*net), 0.9F * error(*MakeNetwork(BoardSpec(), 3)));
+}
+
+TEST(GatheredFeatures, AddsTheRowOfEachPosition) {
+  const GatheredFeatures gathered({.positions = 2, .depth = 3}, c10::kCPU);
+  const at::Tensor bytes = at::tensor({0, 2, 1, 0}, at::kByte).view({2, 2});
+  const at::Tensor matrix =
+      at::tensor({1.0F, 2.0F, 4.0F, 8.0F, 16.0F, 32.0F}).view({6, 1});  // features 0 to 5
+  EXPECT_TRUE(at::equal(gathered(bytes, matrix), at::tensor({33.0F, 10.0F}).view({2, 1})));
+}
+
+TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
+  const auto inference = [](FirstLayer choice, int depth, c10::Device device = c10::kCPU) {
+    return GathersInInference({.first_layer = choice}, {.positions = 20, .depth = depth}, device);
+  };
+  EXPECT_FALSE(inference(FirstLayer::kProduct, 24));
+  EXPECT_TRUE(inference(FirstLayer::kGather, 2));
+  EXPECT_FALSE(inference(FirstLayer::kAuto, 3));
+  EXPECT_TRUE(inference(FirstLayer::kAuto, 4));
+  EXPECT_FALSE(inference(FirstLayer::kAuto, 4, c10::Device(c10::kCUDA, 0)));
+  const auto training = [](int depth) {
+    return GathersInTraining({.first_layer = FirstLayer::kAuto}, {.positions = 20, .depth = depth},
+                             c10::kCPU);
+  };
+  EXPECT_FALSE(training(15));
+  EXPECT_TRUE(training(16));
+  EXPECT_FALSE(GathersInInference({}, kInput, c10::kCPU));
+  EXPECT_FALSE(GathersInTraining({}, kInput, c10::kCPU));
+}
+
+class GatheredFirstLayer : public testing::TestWithParam<Norm> {
+ protected:
+  static NetworkSpec Spec() {
+    return {.input = kInput,
+            .layers = {.stem_width = 16, .width = 8, .blocks = 2, .norm = GetParam()},
+            .outputs = 2};
+  }
+
+  std::unique_ptr<InferenceNet> Copy(const Network& net, FirstLayer first_layer,
+                                     Precision precision = Precision::kFp32) const {
+    const InferenceConfig config{
+        .batch_size = 16, .threads = 1, .precision = precision, .first_layer = first_layer};
+    auto copy = std::make_unique<InferenceNet>(Spec(), config, *device_);
+    copy->Load(net);
+    return copy;
+  }
+
+  const std::unique_ptr<Device> device_ = OpenDevice("cpu");
+};
+
+TEST_P(GatheredFirstLayer, GivesTheEstimatesOfTheProductInInference) {
+  const auto net = TrainedALittle(Spec());
+  const at::Tensor rows = RandomRows(30);
+  const at::Tensor expected = Copy(*net, FirstLayer::kProduct)->Forward(rows);
+  const auto copy = Copy(*net, FirstLayer::kGather);
+  const RecordedOps ops;
+  EXPECT_TRUE(at::allclose(copy->Forward(rows), expected, 1e-5, 1e-5));
+  EXPECT_EQ(ops.Count("aten::embedding_bag"), 1);
+  EXPECT_EQ(ops.Count("aten::embedding"), 0);
+  EXPECT_TRUE(at::allclose(Copy(*net, FirstLayer::kGather, Precision::kBf16)->Forward(rows),
+                           expected, 0.05, 0.05));
+}
+
+TEST_P(GatheredFirstLayer, KeepsTheNamesAndShapesOfTheWeights) {
+  const auto net = TrainedALittle(Spec());
+  const StateDict product = Copy(*net, FirstLayer::kProduct)->State();
+  const StateDict gathered = Copy(*net, FirstLayer::kGather)->State();
+  ASSERT_EQ(product.size(), gathered.size());
+  for (std::size_t i = 0; i < product.size(); ++i) {
+    EXPECT_EQ(product[i].first, gathered[i].first);
+    EXPECT_TRUE(at::equal(product[i].second, gathered[i].second)) << product[i].first;
+  }
+}
+
+// The outputs of a network in training, and the gradients of their squares' mean.
+std::pair<at::Tensor, std::vector<at::Tensor>> OutputsAndGradients(Network& net,
+                                                                   const at::Tensor& outputs) {
+  outputs.square().mean().backward();
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : net.parameters()) {
+    gradients.push_back(parameter.grad().clone());
+    parameter.mutable_grad().reset();
+  }
+  return {outputs.detach(), gradients};
+}
+
+TEST_P(GatheredFirstLayer, GivesTheOutputsAndGradientsOfTheProductInTraining) {
+  ResNetFC net(Spec(), 1);
+  const at::Tensor rows = RandomRows(30);
+  const auto [outputs, gradients] =
+      OutputsAndGradients(net, net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)));
+  const auto [gathered, gathered_gradients] =
+      OutputsAndGradients(net, net.ForwardGathered(rows, GatheredFeatures(kInput, c10::kCPU)));
+  EXPECT_TRUE(at::allclose(gathered, outputs, 1e-4, 1e-5));
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    EXPECT_TRUE(at::allclose(gathered_gradients[i], gradients[i], 1e-3, 1e-5)) << i;
+    EXPECT_EQ(gathered_gradients[i].sizes(), gradients[i].sizes());
+  }
+}
+
+TEST_P(GatheredFirstLayer, HiddenLayersStayInBf16UnderAutocast) {
+  ResNetFC net(Spec(), 1);
+  const at::Tensor rows = RandomRows(30);
+  const at::Tensor expected = net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows));
+  const RecordedOps ops([](const at::RecordFunction& op) {
+    if (std::string(op.name()) != "aten::relu") return std::string();
+    return std::string(c10::toString(op.inputs()[0].toTensor().scalar_type()));
+  });
+  at::Tensor outputs;
+  {
+    const ScopedAutocast autocast(c10::kCPU, /*enabled=*/true);
+    outputs = net.ForwardGathered(rows, GatheredFeatures(kInput, c10::kCPU));
+  }
+  EXPECT_EQ(ops.Count("BFloat16"), 2 + 2 * 2);
+  EXPECT_EQ(ops.Count("Float"), 0);
+  EXPECT_EQ(outputs.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::allclose(outputs, expected, 0.05, 0.05));
+}
+
+INSTANTIATE_TEST_SUITE_P(AllNorms, GatheredFirstLayer,
+                         testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms));
+
+}  // namespace
+}  // namespace tandem

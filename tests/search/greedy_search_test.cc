@@ -1,0 +1,151 @@
+#include "search/greedy_search.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "search/ball.h"
+#include "support/path_domain.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+State OnRing(std::size_t at) {
+  State state(20, 0);
+  state[at] = 1;
+  return state;
+}
+
+TEST(GreedySearch, ExactEstimatesGiveShortestSolutions) {
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  GreedySearch search(ring, truth, {.search = {.max_length = 100}});
+  State starts;
+  for (const std::size_t at : {0, 7, 19}) {
+    const State start = OnRing(at);
+    starts.insert(starts.end(), start.begin(), start.end());
+  }
+  std::vector<SearchResult> results(3);
+  search.SolveAll(ConstRows(starts.data(), 3, 20), StopSignal(),
+                  [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
+  EXPECT_EQ(results[0].actions.size(), 0U);
+  EXPECT_EQ(results[1].actions.size(), 7U);
+  EXPECT_EQ(results[2].actions.size(), 1U);
+  EXPECT_EQ(results[1].nodes, 14);
+  EXPECT_EQ(results[1].expanded, 7);
+  EXPECT_EQ(results[1].cost, 7.0F);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(results[i].solved);
+    EXPECT_EQ(results[i].ended, Ended::kSolved);
+    EXPECT_FALSE(results[i].best.has_value());
+  }
+  EXPECT_TRUE(Solves(ring, OnRing(7), results[1].actions));
+}
+
+TEST(GreedySearch, NeverVisitsAStateTwice) {
+  // The estimates pull towards cell 10 from both sides, so without memory the search would stay
+  // there.
+  const RingDomain ring(20);
+  StandInEvaluator trap(
+      [](std::span<const std::uint8_t> state) { return 10 - float(RingDomain::Distance(state)); });
+  GreedySearch search(ring, trap, {.search = {.max_length = 100}});
+  const SearchResult result = search.Solve(OnRing(8), StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(result.actions.size(), 12U);  // through cell 10 and round the ring
+}
+
+TEST(GreedySearch, LengthLimitReportsTheBestState) {
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  GreedySearch search(ring, truth, {.search = {.max_length = 5}});
+  const SearchResult result = search.Solve(OnRing(8), StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_TRUE(result.actions.empty());
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, 3.0F);
+  EXPECT_EQ(RingDomain::Distance(After(ring, OnRing(8), result.best->actions)), 3);
+}
+
+TEST(GreedySearch, AllowedCostBoundsTheSolution) {
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  const auto solve = [&](double at_most) {
+    GreedySearch search(ring, truth, {.search = {.at_most = at_most}});
+    return search.Solve(OnRing(8), StopSignal());
+  };
+  EXPECT_TRUE(solve(8).solved);
+  EXPECT_EQ(solve(7).ended, Ended::kCostLimit);
+  EXPECT_EQ(solve(7).expanded, 7);
+}
+
+TEST(GreedySearch, EndsWhereEveryNeighbourWasVisited) {
+  const PathDomain path(4);
+  StandInEvaluator away(
+      [](std::span<const std::uint8_t> state) { return -static_cast<float>(state[0]); });
+  GreedySearch search(path, away, {.search = {.max_length = 100}});
+  const SearchResult result = search.Solve(State{2}, StopSignal());
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+  EXPECT_EQ(result.expanded, 2);
+}
+
+// Q values that lead to the left, whatever the state.
+class GoLeft final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) override { FAIL(); }
+  void EvaluateActions(ConstRows /*inputs*/, std::span<float> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = float(i % 2);
+    ++calls;
+  }
+  int calls = 0;
+};
+
+TEST(GreedySearch, QNetIsAskedOncePerStep) {
+  const RingDomain ring(20);
+  GoLeft network;
+  GreedySearch search(ring, network, {.search = {.max_length = 100}}, &network);
+  const SearchResult result = search.Solve(OnRing(6), StopSignal());
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(network.calls, std::ssize(result.actions));
+  EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+}
+
+TEST(GreedySearch, PolicyGivesNoEstimates) {
+  const RingDomain ring(20);
+  GoLeft policy;
+  Config config{.search = {.max_length = 4}};
+  config.network.head = Head::kPolicy;
+  GreedySearch search(ring, policy, config, &policy);
+  const SearchResult result = search.Solve(OnRing(6), StopSignal());
+  EXPECT_EQ(result.ended, Ended::kLengthLimit);
+  EXPECT_FALSE(result.best.has_value());
+  EXPECT_TRUE(search.Solve(OnRing(4), StopSignal()).solved);
+}
+
+TEST(GreedySearch, WayHomeFromTheBallCompletesTheSolution) {
+  const RingDomain ring(20);
+  const auto ball = std::make_shared<const GoalBall>(ring, 3.0F, std::size_t{1} << 20);
+  GoLeft network;
+  const auto solve = [&](std::size_t at, std::int64_t max_length) {
+    GreedySearch search(ring, network, {.search = {.max_length = max_length}}, &network, ball);
+    return search.Solve(OnRing(at), StopSignal());
+  };
+  const SearchResult result = solve(6, 100);
+  ASSERT_TRUE(result.solved);
+  EXPECT_EQ(result.expanded, 3);  // from cells 6, 5 and 4
+  EXPECT_EQ(result.actions.size(), 6U);
+  EXPECT_TRUE(Solves(ring, OnRing(6), result.actions));
+  EXPECT_EQ(solve(2, 100).nodes, 0);
+  EXPECT_EQ(solve(2, 100).actions.size(), 2U);
+  EXPECT_EQ(solve(6, 5).ended, Ended::kLengthLimit);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,160 @@
+#include "search/meeting.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "search/beam_search.h"
+#include "search/search.h"
+#include "support/path_domain.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using Side = Meeting::Side;
+
+TEST(Meeting, FindsTheCheapestPairOfPathsToOnePosition) {
+  Meeting meeting;
+  meeting.Add(Side::kStart, 7, {.depth = 1, .index = 0, .cost = 5});
+  meeting.Add(Side::kStart, 8, {.depth = 1, .index = 1, .cost = 1});
+  EXPECT_FALSE(meeting.cheapest().has_value());
+  meeting.Add(Side::kGoal, 7, {.depth = 2, .index = 3, .cost = 2});
+  ASSERT_TRUE(meeting.cheapest().has_value());
+  EXPECT_EQ(meeting.cheapest()->cost(), 7);
+  meeting.Add(Side::kGoal, 8, {.depth = 2, .index = 4, .cost = 7});  // more expensive
+  EXPECT_EQ(meeting.cheapest()->from_goal.index, 3U);
+  meeting.Add(Side::kStart, 7, {.depth = 3, .index = 9, .cost = 4});  // a cheaper path
+  EXPECT_EQ(meeting.cheapest()->cost(), 6);
+  EXPECT_EQ(meeting.cheapest()->from_start.index, 9U);
+  EXPECT_GT(meeting.bytes(), 0U);
+  meeting.Clear();
+  EXPECT_FALSE(meeting.cheapest().has_value());
+  meeting.Add(Side::kGoal, 7, {.depth = 0, .index = 0, .cost = 0});
+  EXPECT_FALSE(meeting.cheapest().has_value());
+}
+
+TEST(Meeting, PathsOfOneSideDoNotMeet) {
+  Meeting meeting;
+  for (const float cost : {1.0F, 2.0F, 0.5F}) {
+    meeting.Add(Side::kGoal, 7, {.depth = 1, .index = 0, .cost = cost});
+  }
+  EXPECT_FALSE(meeting.cheapest().has_value());
+}
+
+// Ranks by a hash of the state, so that the order has no pattern.
+class Erratic final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = Value(inputs[i], 0);
+  }
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    const std::size_t actions = values.size() / inputs.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = Value(inputs[i / actions], i % actions);
+    }
+  }
+
+ private:
+  static float Value(std::span<const std::uint8_t> input, std::size_t action) {
+    return static_cast<float>((HashState(input) >> action) % 64);
+  }
+};
+
+Config Bidirectional(std::int64_t width, Head head = Head::kV) {
+  Config config{.search = {.method = SearchMethod::kBidirectionalBeam, .beam_width = width}};
+  config.network.head = head;
+  return config;
+}
+
+TEST(BidirectionalBeam, BeamsThatHoldAllStatesMeetOnShortestSolutions) {
+  const PancakeDomain pancakes(6);
+  const StateMap distances = Distances(pancakes);
+  Erratic network;
+  for (const Head head : {Head::kV, Head::kQ, Head::kPolicy}) {
+    const auto search = MakeSearch(pancakes, network, Bidirectional(2000, head));
+    for (const auto& [state, distance] : distances) {
+      const SearchResult result = search->Solve(state, StopSignal());
+      ASSERT_TRUE(result.solved);
+      ASSERT_EQ(result.ended, Ended::kSolved);
+      ASSERT_TRUE(Solves(pancakes, state, result.actions));
+      ASSERT_EQ(std::ssize(result.actions), distance);
+      ASSERT_EQ(result.cost, static_cast<float>(distance));
+    }
+  }
+}
+
+TEST(BidirectionalBeam, ExpandsFewerStatesThanBeamSearch) {
+  const PancakeDomain pancakes(6);
+  const StateMap distances = Distances(pancakes);
+  const auto farthest =
+      std::ranges::max_element(distances, {}, [](const auto& entry) { return entry.second; });
+  Erratic network;
+  Config config = Bidirectional(2000);
+  const SearchResult both = MakeSearch(pancakes, network, config)->Solve(farthest->first, {});
+  config.search.method = SearchMethod::kBeam;
+  const SearchResult one = MakeSearch(pancakes, network, config)->Solve(farthest->first, {});
+  EXPECT_EQ(both.actions.size(), one.actions.size());
+  EXPECT_LT(both.expanded, one.expanded / 2);
+}
+
+TEST(BidirectionalBeam, NarrowBeamsGiveValidSolutionsWithinTheLimits) {
+  const PancakeDomain pancakes(6);
+  Erratic network;
+  for (const Head head : {Head::kV, Head::kQ}) {
+    Config config = Bidirectional(20, head);
+    config.search.max_length = 9;
+    config.search.at_most = 8;
+    const auto search = MakeSearch(pancakes, network, config);
+    int solved = 0;
+    for (const auto& [state, distance] : Distances(pancakes)) {
+      const SearchResult result = search->Solve(state, StopSignal());
+      if (!result.solved) continue;
+      ++solved;
+      ASSERT_TRUE(Solves(pancakes, state, result.actions));
+      ASSERT_LE(result.actions.size(), 8U);
+    }
+    EXPECT_GT(solved, 0);
+  }
+}
+
+TEST(BidirectionalBeam, BallCompletesSolutionsFromBothEnds) {
+  const PancakeDomain pancakes(6);
+  Erratic network;
+  Config config = Bidirectional(2000);
+  config.search.ball_radius = 2;
+  const auto search = MakeSearch(pancakes, network, config);
+  for (const auto& [state, distance] : Distances(pancakes)) {
+    const SearchResult result = search->Solve(state, StopSignal());
+    ASSERT_TRUE(Solves(pancakes, state, result.actions));
+    ASSERT_EQ(std::ssize(result.actions), distance);
+  }
+}
+
+TEST(BidirectionalBeam, PuzzlesWithoutASolutionEndTheSearch) {
+  const CycleDomain cycles(5);
+  Erratic network;
+  const auto search = MakeSearch(cycles, network, Bidirectional(1000));
+  const SearchResult result = search->Solve(State{1, 0, 2, 3, 4}, StopSignal());  // odd
+  EXPECT_FALSE(result.solved);
+  EXPECT_EQ(result.ended, Ended::kExhausted);
+}
+
+TEST(BidirectionalBeam, RefusesPuzzlesWithoutInversePositions) {
+  const PathDomain path(4);
+  Erratic network;
+  try {
+    MakeSearch(path, network, Bidirectional(10));
+    FAIL() << "expected InputError";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "search.method: bidirectional_beam: path: a position has an inverse only if all "
+              "actions are permutations of the state. Set search.method to beam.");
+  }
+}
+
+}  // namespace
+}  // namespace tandem

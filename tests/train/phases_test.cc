@@ -1,0 +1,257 @@
+// Tests runs whose last part has other settings (`phases`).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "config/load.h"
+#include "nn/device.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "train/checkpoint.h"
+#include "train/resume.h"
+#include "train/run_directory.h"
+#include "train/train_run.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+// Update 4 is the first one of phase 1.
+constexpr const char* kSmall =
+    "domain: {name: npuzzle, size: 3}\n"
+    "network: {width: 32, blocks: 1, norm: batch}\n"
+    "generate: {max_scramble: 8, chunk_rows: 150}\n"
+    "optimizer: {schedule: linear, learning_rate: 0.001, final_learning_rate: 0.0001}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 7, threads: 2}\n"
+    "validation: {every_updates: 2, states: 16}\n"
+    "checkpoint: {every_updates: 3}\n"
+    "phases:\n"
+    "  - from: 0.58\n";
+
+constexpr const char* kBellman =
+    "    generate: {target: capped_value_iteration, ball_radius: 2, anchor_share: 0.2}\n"
+    "    optimizer: {schedule: constant, learning_rate: 0.0005}\n";
+
+struct Case {
+  std::string name;
+  std::string phase;              // the settings of phase 1
+  std::vector<std::string> sets;  // settings of the run
+};
+
+// Calls `act` after each iteration.
+class EachIteration final : public TrainObserver {
+ public:
+  explicit EachIteration(std::function<void(const Progress&)> act) : act_(std::move(act)) {}
+  void OnIteration(const Progress& progress) override { act_(progress); }
+
+ private:
+  std::function<void(const Progress&)> act_;
+};
+
+class PhasedRun : public testing::Test {
+ protected:
+  Config MakeConfig(const std::string& phase, const std::vector<std::string>& sets = {}) const {
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall + phase, "small.yaml", overrides), *device_);
+  }
+
+  static RunSummary ToTheEnd(TrainRun& run) {
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary Straight(const Config& config) {
+    TrainRun run(config, device_, std::nullopt, never_);
+    return ToTheEnd(run);
+  }
+
+  RunSummary InFolder(const Config& config) {
+    TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+    return ToTheEnd(run);
+  }
+
+  RunSummary GoOn() {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    const Checkpoint checkpoint(directory.checkpoint());
+    TrainRun run(ConfigToResume(directory, checkpoint, {}), device_, directory, never_, {},
+                 &checkpoint);
+    return ToTheEnd(run);
+  }
+
+  std::vector<nlohmann::json> Metrics() const {
+    std::vector<nlohmann::json> lines;
+    std::ifstream metrics(folder_ / "metrics.jsonl");
+    for (std::string line; std::getline(metrics, line);) {
+      lines.push_back(nlohmann::json::parse(line));
+    }
+    return lines;
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_F(PhasedRun, FirstPartEqualsARunOfItsOwnAndPhaseKeepsItsWeights) {
+  const std::string frozen =
+      "    optimizer: {learning_rate: 0, final_learning_rate: 0, schedule: constant}\n";
+  const Config config = MakeConfig(frozen, {"network.norm=layer"});
+  const Config alone =
+      MakeConfig(frozen, {"network.norm=layer", "phases=null", "train.max_updates=4"});
+  EXPECT_EQ(Straight(config).weights_sha256, Straight(alone).weights_sha256);
+}
+
+TEST_F(PhasedRun, MetricsNameThePhaseAndItsScheduleBeginsAgain) {
+  const Config config = MakeConfig("    optimizer: {learning_rate: 0.01}\n");
+  const RunSummary summary = InFolder(config);
+  EXPECT_EQ(summary.updates, 7);
+  EXPECT_EQ(summary.phase, 1);
+  EXPECT_EQ(summary.phase_began, 4);
+  const std::vector<nlohmann::json> lines = Metrics();
+  ASSERT_EQ(lines.size(), 7);
+  for (int update = 0; update < 7; ++update) {
+    EXPECT_EQ(lines[update]["update"], update);
+    EXPECT_EQ(lines[update]["phase"], update < 4 ? 0 : 1);
+  }
+  // The linear schedule of each part ends with the part.
+  EXPECT_NEAR(lines[3]["learning_rate"], 0.0001, 1e-9);
+  EXPECT_GT(lines[4]["learning_rate"], 0.005);
+  EXPECT_NEAR(lines[6]["learning_rate"], 0.0001, 1e-9);
+  EXPECT_EQ(nlohmann::json::parse(ReadFile(folder_ / "summary.json"))["phase"], 1);
+}
+
+TEST_F(PhasedRun, RowsAfterTheSwitchAreOfTheNewPhase) {
+  // The buffer of update 4 is filled after the switch, so the weights at the switch label it.
+  InFolder(MakeConfig(kBellman));
+  const std::vector<nlohmann::json> lines = Metrics();
+  ASSERT_EQ(lines.size(), 7);
+  EXPECT_EQ(lines[3]["lag_updates"], 0);  // walk lengths need no network
+  EXPECT_EQ(lines[4]["lag_updates"], 0);  // labelled by the weights at the switch
+  EXPECT_EQ(lines[5]["lag_updates"], 1);
+  EXPECT_EQ(lines[6]["lag_updates"], 1);
+}
+
+TEST_F(PhasedRun, LimitsOfThePuzzleAreFoundBeforeTheRunBegins) {
+  const Config config =
+      MakeConfig("    generate: {ball_radius: 25}\n", {"memory.ball_limit_gib=0.001"});
+  EXPECT_THAT([&] { TrainRun(config, device_, RunDirectory::Create(folder_), never_); },
+              ThrowsMessage<InputError>(HasSubstr("phase 1: `generate.ball_radius: 25`")));
+}
+
+TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
+  InFolder(MakeConfig(kBellman));
+  const RunDirectory directory = RunDirectory::Reopen(folder_);
+  const Checkpoint checkpoint(directory.checkpoint());
+  EXPECT_THAT(
+      [&] { ConfigToResume(directory, checkpoint, {ParseOverride("train.max_updates=9")}); },
+      ThrowsMessage<InputError>(HasSubstr("its phases begin at shares of the run")));
+  std::string yaml = ReadFile(directory.config());
+  const std::size_t at = yaml.find("0.58");
+  ASSERT_NE(at, std::string::npos);
+  WriteFileAtomically(directory.config(), yaml.replace(at, 4, "0.72"));
+  EXPECT_THAT([&] { ConfigToResume(directory, checkpoint, {}); },
+              ThrowsMessage<InputError>(HasSubstr("phases differ")));
+}
+
+class Switch : public PhasedRun, public testing::WithParamInterface<Case> {
+ protected:
+  Config MakeConfig(std::vector<std::string> more = {}) const {
+    more.insert(more.end(), GetParam().sets.begin(), GetParam().sets.end());
+    return PhasedRun::MakeConfig(GetParam().phase, more);
+  }
+
+  // The weights that the interrupted and resumed run must have.
+  void ExpectTheSame(const RunSummary& resumed) {
+    const RunSummary whole = Straight(MakeConfig());
+    EXPECT_EQ(resumed.weights_sha256, whole.weights_sha256);
+    EXPECT_EQ(resumed.final_loss, whole.final_loss);
+    EXPECT_EQ(resumed.updates, 7);
+    EXPECT_EQ(resumed.phase, 1);
+    EXPECT_EQ(Metrics().size(), 7);
+  }
+};
+
+TEST_P(Switch, AsyncEqualsSequentialWithLagOne) {
+  EXPECT_EQ(
+      Straight(MakeConfig({"pipeline.mode=async"})).weights_sha256,
+      Straight(MakeConfig({"pipeline.mode=sequential", "pipeline.policy_lag=1"})).weights_sha256);
+}
+
+TEST_P(Switch, ResumeAfterStopGivesSameWeights) {
+  for (const std::int64_t at : {17, 20, 21, 25, 31}) {  // around update 4, which begins phase 1
+    fs::remove_all(folder_);
+    {
+      TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+      EachIteration stop([&](const Progress& progress) {
+        EXPECT_EQ(progress.phase, progress.iterations_done > 20 ? 1 : 0);
+        if (progress.iterations_done == at) run.RequestStop();
+      });
+      run.AddObserver(stop);
+      EXPECT_EQ(ToTheEnd(run).iterations, at);
+    }
+    ExpectTheSame(GoOn());
+  }
+}
+
+TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
+  const fs::path copy = temp_.path() / "copy";  // the folder as a kill would leave it
+  for (const std::int64_t at : {18, 22, 28}) {
+    fs::remove_all(folder_);
+    fs::remove_all(copy);
+    {
+      TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+      EachIteration kill([&](const Progress& progress) {
+        if (progress.iterations_done == at) fs::copy(folder_, copy, fs::copy_options::recursive);
+      });
+      run.AddObserver(kill);
+      ToTheEnd(run);
+    }
+    fs::remove_all(folder_);
+    fs::rename(copy, folder_);
+    ExpectTheSame(GoOn());
+  }
+}
+
+TEST_P(Switch, ResumeAfterFailureInTheFirstUpdateOfThePhaseGivesSameWeights) {
+  {
+    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    EachIteration fail([](const Progress& progress) {
+      if (progress.iterations_done == 22) throw Error("out of luck");
+    });
+    run.AddObserver(fail);
+    EXPECT_THROW(ToTheEnd(run), Error);
+  }
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
+  ExpectTheSame(GoOn());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Switch,
+    testing::Values(
+        Case{"walks_then_bellman", kBellman, {}},
+        Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=sgd"}},
+        Case{"replay_begins_again", kBellman, {"replay.updates=2"}},
+        Case{"sparse_q_then_bellman", kBellman, {"network.head=q", "replay.updates=1"}},
+        Case{"moving_average", kBellman, {"train.ema_decay=0.9"}},
+        Case{"refresh_by_solve_rate",
+             std::string(kBellman) + "    pipeline: {refresh: solve_rate, refresh_margin: 0}\n",
+             {}},
+        Case{"growing_batches", kBellman, {"train.batch_doubles_every=3"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tandem
