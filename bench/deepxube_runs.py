@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -13,15 +14,23 @@ def run(*command, cwd, seconds=None, allowed=(0,)):
     """Runs a command and returns its output. Ends this program if the exit code is not one of
     `allowed`. If `seconds` pass, ends the command and returns what it has printed."""
     words = [str(word) for word in command]
+    # DeepXube starts processes of its own, which form a group with it. Without buffers, what it has
+    # printed is not lost when it is ended.
+    process = subprocess.Popen(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, start_new_session=True,
+                               env={**os.environ, "PYTHONUNBUFFERED": "1"})
     try:
-        result = subprocess.run(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, timeout=seconds)
-    except subprocess.TimeoutExpired as stopped:
-        print(f"stopped after {seconds} s: {' '.join(words[:2])}", file=sys.stderr)
-        return (stopped.stdout or b"").decode()
-    if result.returncode not in allowed:
-        sys.exit(f"{' '.join(words)}\nended with {result.returncode}:\n{result.stdout[-3000:]}")
-    return result.stdout
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        print(f"stopped after {seconds:g} s: {' '.join(words[:2])}", file=sys.stderr)
+        os.killpg(process.pid, signal.SIGTERM)
+        return process.communicate()[0]
+    except BaseException:
+        os.killpg(process.pid, signal.SIGTERM)
+        raise
+    if process.returncode not in allowed:
+        sys.exit(f"{' '.join(words)}\nended with {process.returncode}:\n{output[-3000:]}")
+    return output
 
 
 def deepxube_folder():
