@@ -320,7 +320,7 @@ NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puz
 }
 
 NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked) {
-  const Tensors tensors(weights);
+  Tensors tensors(weights);
   NetworkWeights read{.layers = asked, .state = {}};
   NetworkConfig& network = read.layers;
   for (const auto& entry : weights) {
@@ -338,7 +338,15 @@ NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked)
   const std::string last = linear ? "input" : stem ? "hidden1" : "hidden0";
   network.width = std::max<std::int64_t>(rows(last), 1);
   network.blocks = 0;
-  while (tensors.Has(BlockName(network.blocks, 0) + ".weight")) ++network.blocks;
+  // A small file must not make a large network.
+  const std::int64_t width = network.width;
+  if (stem) tensors.Take("hidden1.weight", {width, network.stem_width});
+  while (tensors.Has(BlockName(network.blocks, 0) + ".weight")) {
+    for (const int half : {0, 1}) {
+      tensors.Take(BlockName(network.blocks, half) + ".weight", {width, width});
+    }
+    ++network.blocks;
+  }
   network.norm = NormOfTandems(tensors, linear ? BlockName(0, 0) : last);
   if (rows("output") == 1 && !TakesAction(network.head)) network.head = Head::kV;
   if (rows("output") > 1 && network.head == Head::kV) network.head = Head::kQ;

@@ -58,7 +58,8 @@ NetworkWeights FromDeepXube(const TensorDict& weights, const DeepXubePuzzle& puz
 /// Reads a network from weights under Tandem's own names. `asked` decides what they do not show:
 /// the activation, whether a network with an output per action is a Q net or a policy, and whether
 /// one with one output takes an action. Of kinds other than resnet_fc, `asked` decides everything.
-/// The shapes are not checked; LoadStateDict does that.
+/// Throws InputError, without the name of the file, if the sizes of the layers contradict each
+/// other. LoadStateDict checks all shapes.
 NetworkWeights FromTandem(const TensorDict& weights, const NetworkConfig& asked);
 
 }  // namespace tandem

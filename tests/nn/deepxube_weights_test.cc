@@ -295,6 +295,19 @@ TEST(FromTandem, ReadsTheKeysThatTheWeightsShow) {
   }
 }
 
+TEST(FromTandem, LongBiasDoesNotMakeALargeNetwork) {
+  const NetworkSpec spec = SpecOf(Norm::kNone, InputLayer::kHidden, Head::kV);
+  TensorDict file = ToTensorDict(StateDictOf(*RandomNet(spec)));
+  file.insert_or_assign("hidden0.bias", at::zeros({1 << 20}));
+  try {
+    FromTandem(file, {});
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "tensor 'block0_first.weight' has shape [8, 8], expected [1048576, 1048576]");
+  }
+}
+
 TEST(InputLayer, InferenceNetOfALinearOneGivesTheOutputsOfTraining) {
   const auto device = OpenDevice("cpu");
   for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer}) {
