@@ -162,6 +162,12 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
   LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  if (const FillStats& fill = summary.last_fill; fill.longest_scramble && fill.searches_solved) {
+    LogInfo(fmt::format(
+        "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
+        "{:.0f} %",
+        *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
+  }
   if (summary.validation) {
     LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
                         100 * summary.validation->solve_rate,
@@ -189,14 +195,20 @@ double DoneShare(const Progress& progress) {
   return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
 }
 
+std::string DescribeCurriculum(const Progress& progress) {
+  if (!progress.longest_scramble || !progress.searches_solved) return "";
+  return fmt::format("  scrambles up to {}, searches solve {:.0f} %", *progress.longest_scramble,
+                     100 * *progress.searches_solved);
+}
+
 std::string DescribeProgress(const Progress& progress) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
-      "{:3.0f} %{}  {} examples/s  loss {}{}  {} left", 100 * done,
+      "{:3.0f} %{}  {} examples/s  loss {}{}{}  {} left", 100 * done,
       progress.phase > 0 ? fmt::format("  phase {}", progress.phase) : "",
       WithThousands(static_cast<long long>(rate)),
-      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
+      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...", DescribeCurriculum(progress),
       progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
       HumanSeconds(progress.seconds * (1 - done) / done));
 }

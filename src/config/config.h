@@ -49,7 +49,7 @@ struct GenerateConfig {
   double search_weight = 0.6;
   double temperature = 0;
   std::int64_t search_beam_width = 16;
-  bool balance_steps = false;
+  bool curriculum = false;
   Backup backup = Backup::kOneStep;
   bool hindsight = false;
   double ball_radius = 0;

@@ -38,7 +38,7 @@ bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
 }
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
-                   std::int64_t end_update, const TargetState& target, const StopSignal& stop)
+                   std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
     : mode_(ModeOf(config.pipeline)),
       policy_lag_(*config.pipeline.policy_lag),
       parts_(parts),
@@ -47,7 +47,8 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       end_update_(end_update),
       next_(first_update),
       target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
-              config.pipeline, target) {
+              config.pipeline, state.target),
+      curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
   if (parts.bellman != nullptr) {
     labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
@@ -113,7 +114,7 @@ void Pipeline::SyncMain(UpdateRecord& record) {
 
 void Pipeline::StartFill(std::int64_t update) {
   if (mode_ != Mode::kSyncMain) target_.LabellingStarts(update);
-  fills_->Start(update);
+  fills_->Start(update, curriculum_.longest_scramble());
 }
 
 DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
@@ -121,6 +122,7 @@ DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
   if (parts_.queue != nullptr) parts_.queue->ServeUntilFillEnds();
   GeneratorThread::Filled filled = fills_->Wait();
   record.fill = filled.stats;
+  curriculum_.FillEnds(record.fill.searches_solved);  // every mode starts the next fill after this
   record.wait_for_rows_s = watch.Seconds();
   return std::move(filled.slot);
 }

@@ -18,6 +18,7 @@
 #include "data/data_buffer.h"
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "generate/curriculum.h"
 #include "generate/generator.h"
 #include "train/generator_thread.h"
 #include "train/inference_queue.h"
@@ -87,6 +88,12 @@ struct TargetState {
   double last_loss = 0;        ///< mean loss of the latest update
   double solve_rate = 0;       ///< in the latest validation that was due
   double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
+};
+
+/// PipelineState is the part of a run's state with which a pipeline continues between two updates.
+struct PipelineState {
+  TargetState target;
+  std::int64_t longest_scramble = 1;  ///< Curriculum::reached
 };
 
 /// TargetNetworkSchedule refreshes the target network by the rule that `pipeline.refresh` selects,
@@ -186,12 +193,12 @@ struct PipelineParts {
 /// resumes from there makes the same rows again.
 class Pipeline {
  public:
-  /// `first_update` is the next update to do. `target` is the result of target() before it, and the
+  /// `first_update` is the next update to do. `state` is the result of state() before it, and the
   /// target network must have the weights that it had then. No fill starts for update
   /// `end_update` or later. `config` must have no `auto` left; it and `stop` must outlive this
   /// object.
   Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
-           std::int64_t end_update, const TargetState& target, const StopSignal& stop);
+           std::int64_t end_update, const PipelineState& state, const StopSignal& stop);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -213,9 +220,11 @@ class Pipeline {
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }
 
-  /// The state of the target network that a pipeline needs to resume from here. Valid between
-  /// updates.
-  const TargetState& target() const { return target_.state(); }
+  /// The state that a pipeline needs to resume from here. Valid between updates. A fill that is
+  /// running has no part in it: the pipeline that resumes starts that fill again.
+  PipelineState state() const {
+    return {.target = target_.state(), .longest_scramble = curriculum_.reached()};
+  }
 
  private:
   void Async(UpdateRecord& record);
@@ -235,6 +244,7 @@ class Pipeline {
   std::int64_t end_update_;
   std::int64_t next_;
   TargetNetworkSchedule target_;
+  Curriculum curriculum_;
   std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
   std::optional<GeneratorThread> fills_;  // nothing if all rows come from shards
 };

@@ -77,6 +77,13 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, con
   return json;
 }
 
+// Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
+// solved.
+void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
+  if (fill.longest_scramble) json["longest_scramble"] = *fill.longest_scramble;
+  if (fill.searches_solved) json["searches_solved"] = RoundedReal(*fill.searches_solved);
+}
+
 }  // namespace
 
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
@@ -118,6 +125,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
   if (!config.phases.empty()) line["phase"] = counters.phase;
+  AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
   return line;
@@ -194,6 +202,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"train_critical_s", RoundedSeconds(summary.time.train_critical_s)},
       {"time", ToJson(summary.time.threads)}};
   if (!config.phases.empty()) json["phase"] = summary.phase;
+  AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
   WriteFileAtomically(path, DumpJson(json, 2) + "\n");

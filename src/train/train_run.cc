@@ -145,6 +145,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   ForgetPlanFrom(so_far_.updates);
   unfinished_.reset();
   report_.reset();
+  last_fill_ = {};
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
   MakeComponents(&checkpoint, /*ended=*/nullptr);
@@ -257,7 +258,9 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
       .solve_rate =
-          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
+          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt,
+      .longest_scramble = last_fill_.longest_scramble,
+      .searches_solved = last_fill_.searches_solved};
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
 }
 
@@ -274,6 +277,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
+  last_fill_ = record.fill;
 
   if (whole) ValidateIfDue();
   if (directory_) {
@@ -480,6 +484,7 @@ RunSummary TrainRun::Finish() {
   if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
+  summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();

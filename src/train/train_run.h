@@ -38,6 +38,10 @@ struct Progress {
   double max_seconds = 0;            ///< the time limit; 0: none
   std::optional<double> loss;        ///< of the last update, once there is one
   std::optional<double> solve_rate;  ///< of the last validation, once there is one
+  /// Of the rows of the last update, once there is one: the length of their longest scramble, with
+  /// generate.curriculum, and the share of their searches that reached a goal.
+  std::optional<std::int64_t> longest_scramble;
+  std::optional<double> searches_solved;
 };
 
 /// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
@@ -154,6 +158,7 @@ class TrainRun final : private ProgressListener {
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
   RunCounters so_far_;
+  FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
   Stopwatch since_saved_;                   // time since the last checkpoint

@@ -75,7 +75,8 @@ class Train(CliTest):
         self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
         self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
         run = self.folder / "run"
-        phases = [json.loads(line)["phase"] for line in (run / "metrics.jsonl").open()]
+        metrics = (run / "metrics.jsonl").read_text().splitlines()
+        phases = [json.loads(line)["phase"] for line in metrics]
         self.assertEqual(phases, [0, 0, 1, 1])
         self.run_tandem("train", run / "config.yaml", "--out", "again")
         self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
@@ -83,6 +84,26 @@ class Train(CliTest):
                   for name in ("run", "again", "plain")]
         self.assertEqual(hashes[0], hashes[1])
         self.assertNotEqual(hashes[0], hashes[2])
+
+    def test_a_curriculum_is_shown_and_repeated_from_the_saved_config(self):
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", "run", "--set",
+                                 "generate.target=value_iteration", "--set", "generate.search=greedy",
+                                 "--set", "generate.search_iterations=10", "--set",
+                                 "generate.curriculum=true")
+        lines = [json.loads(line) for line in (self.folder / "run" / "metrics.jsonl").open()]
+        # Scrambles of 0 and 1 action are always solved, so the longest one doubles twice at least.
+        self.assertEqual([line["longest_scramble"] for line in lines[:3]], [1, 2, 4])
+        self.assertEqual(lines[0]["searches_solved"], 1)
+        # The last line of the progress shows the update before the last one.
+        self.assertRegex(log, r"100 %.*  scrambles up to 4, searches solve [0-9]+ %")
+        longest = lines[3]["longest_scramble"]
+        self.assertIn(f"curriculum: scrambles have up to {longest} of ", log)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertEqual(summary["longest_scramble"], longest)
+        self.run_tandem("train", self.folder / "run" / "config.yaml", "--out", "again")
+        again = json.loads((self.folder / "again" / "summary.json").read_text())
+        self.assertEqual(summary["weights_sha256"], again["weights_sha256"])
 
     def test_a_wrong_phase_is_an_error_before_the_run(self):
         config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
@@ -379,7 +400,8 @@ class Signals(CliTest):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
-                        "train.iterations_per_update=20000", "--set", "train.max_seconds=1")
+                        "train.batch_size=10", "--set", "train.iterations_per_update=50000", "--set",
+                        "train.max_seconds=2")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)

@@ -114,7 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
                            true,
                            {"generate.target=value_iteration", "generate.search=greedy",
                             "generate.search_iterations=15", "generate.temperature=1",
-                            "generate.balance_steps=true", "generate.backup=ubsoln"}}),
+                            "generate.backup=ubsoln"}},
+                    Source{"curriculum",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=astar",
+                            "generate.search_iterations=10", "generate.curriculum=true"}}),
     [](const auto& test) { return test.param.name; });
 
 class InFolder : public testing::Test {
