@@ -185,6 +185,13 @@ inline constexpr auto kActivations = std::to_array<Choice<Activation>>({
     {Activation::kSilu, "silu", "x times its logistic sigmoid"},
 });
 
+/// network.input_layer
+enum class InputLayer { kHidden, kLinear };
+inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
+    {InputLayer::kHidden, "hidden", "normalised and activated, as every hidden layer"},
+    {InputLayer::kLinear, "linear", "neither, as in the networks of DeepXube"},
+});
+
 /// optimizer.name
 enum class OptimizerKind { kAdam, kAdamW, kSgd, kMuon };
 inline constexpr auto kOptimizers = std::to_array<Choice<OptimizerKind>>({

@@ -101,6 +101,7 @@ struct NetworkConfig {
   std::int64_t channels = 32;
   Norm norm = Norm::kLayer;
   Activation activation = Activation::kRelu;
+  InputLayer input_layer = InputLayer::kHidden;
   std::string init_from;
 };
 

@@ -205,6 +205,8 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
+      ChoiceKey("network.input_layer", "The layer that reads the input of the network.",
+                c.network.input_layer, kInputLayers),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",

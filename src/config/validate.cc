@@ -283,6 +283,16 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the target value_iteration or capped_value_iteration.");
 }
 
+void CheckInputLayer(const Config& c, const Reject& reject) {
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
+         "network.input_layer", "network.kind",
+         "only resnet_fc has such a layer. Set network.input_layer to hidden.");
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.stem_width > 0,
+         "network.input_layer", "network.stem_width",
+         "two linear layers with no activation between them are one. Set network.stem_width to 0, "
+         "or network.input_layer to hidden.");
+}
+
 // Checks the keys that not every kind of network supports.
 void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
@@ -359,8 +369,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   };
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
-        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckMuon,
-        CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckInputLayer,
+        CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

@@ -64,6 +64,16 @@ TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
                       "generate.target", "no target network");
 }
 
+TEST(Validate, LinearInputLayerRejectsAStem) {
+  EXPECT_EQ(ErrorOf({"network.input_layer=linear"}), "");
+  EXPECT_EQ(ErrorOf({"network.stem_width=8"}), "");
+  ExpectContradiction({"network.input_layer=linear", "network.stem_width=8"}, "network.input_layer",
+                      "network.stem_width", "no activation between them");
+  ExpectContradiction(
+      {"network.input_layer=linear", "network.kind=resnet_2d", "network.norm=batch"},
+      "network.input_layer", "network.kind", "only resnet_fc");
+}
+
 TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
   EXPECT_EQ(ErrorOf({"optimizer.name=muon"}), "");
   EXPECT_EQ(ErrorOf({"optimizer.name=muon", "network.blocks=0", "network.stem_width=8"}), "");
