@@ -350,8 +350,16 @@ std::vector<Field> FieldsOf(Config& c) {
       {"search.instances", "Number of puzzles that A* solves at the same time.",
        IntField{&c.search.instances, 1, 1 << 20}},
       {"search.max_nodes",
-       "Largest number of distinct states that A* stores for one puzzle. 0: no limit.",
-       IntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
+       "Largest number of states for one puzzle. A* counts the distinct states that it stores. The "
+       "other searches count all states that they generate, with repetitions, as `nodes` of the "
+       "results does; anytime_beam adds up all its beams. 0: no limit. auto: 10,000,000 for A*, no "
+       "limit for the others.",
+       AutoIntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
+      {"search.max_gib",
+       "End the search for one puzzle before it would take more than this much memory, in GiB. It "
+       "counts the states that the search stores, their paths, and the children of the states that "
+       "it expands next, but neither the network nor the ball. 0: no limit.",
+       RealField{&c.search.max_gib, 0, 1e6}},
       {"search.max_seconds", "End the search for one puzzle after this many seconds. 0: no limit.",
        RealField{&c.search.max_seconds, 0, 1e9}},
       {"search.ball_radius",

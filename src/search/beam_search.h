@@ -72,6 +72,7 @@ class BeamSearch final : public Search {
     std::int64_t max_length;
     double max_seconds;  ///< 0: no limit
     float at_most;       ///< largest allowed cost of a solution; 0: no limit
+    WorkLimits work = {};
   };
 
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
@@ -116,7 +117,9 @@ class BeamSearch final : public Search {
 
   void Begin(std::span<const std::uint8_t> start);
   std::optional<std::vector<Action>> KnownSolution(std::span<const std::uint8_t> start) const;
-  std::optional<Ended> LimitReached(double seconds) const;
+  std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::int64_t BytesStored() const;
+  std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);

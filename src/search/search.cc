@@ -26,12 +26,20 @@ const char* Name(Ended ended) {
       return "length limit";
     case Ended::kNodeLimit:
       return "node limit";
+    case Ended::kMemoryLimit:
+      return "memory limit";
     case Ended::kTimeLimit:
       return "time limit";
     case Ended::kCostLimit:
       return "cost limit";
   }
   return "";  // not reached: the compiler warns of a missing case
+}
+
+std::optional<Ended> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
+  if (max_nodes > 0 && nodes > max_nodes) return Ended::kNodeLimit;
+  if (max_bytes > 0 && bytes > max_bytes) return Ended::kMemoryLimit;
+  return std::nullopt;
 }
 
 float Starts::AtMost(std::size_t i, double limit) const {
@@ -50,6 +58,16 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
 std::string Search::NotInTime(const SearchConfig& config) {
   return fmt::format("no solution found in {} (search.max_seconds)",
                      HumanSeconds(config.max_seconds));
+}
+
+std::string Search::NotWithinNodes(std::int64_t max_nodes) {
+  return fmt::format("no solution found with {} nodes (search.max_nodes)",
+                     WithThousands(max_nodes));
+}
+
+std::string Search::NotInMemory(const SearchConfig& config) {
+  return fmt::format("no solution found within {} (search.max_gib)",
+                     HumanBytes(static_cast<double>(config.max_bytes())));
 }
 
 std::string Search::AllowedCost() {

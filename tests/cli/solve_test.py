@@ -179,6 +179,27 @@ class Solve(CliTest):
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
 
+    def test_a_node_limit_ends_every_search_and_the_next_puzzle_begins(self):
+        run = self.train_small()
+        ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
+        states = self.write("states.jsonl", f"{ten[0]}\n{json.dumps({'state': AFTER_R})}\n")
+        for search in ("beam", "anytime_beam", "bidirectional_beam", "greedy", "astar"):
+            text, log = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                        search, "--beam-width", 8, "--set", "search.max_nodes=500",
+                                        "--set", "search.max_seconds=60", code=1)
+            self.assertIn("not solved    1: 1 at the node limit", log, search)
+            hard, easy = [json.loads(line) for line in text.splitlines()]
+            self.assertEqual((hard["ended"], easy["moves"]), ("node limit", "R'"), search)
+            self.assertIn("with 500 nodes (search.max_nodes); ", hard["error"])
+            self.assertLessEqual(hard["stored" if search == "astar" else "nodes"], 500, search)
+            if search != "bidirectional_beam":  # its best states may be of the inverse position
+                self.assertIsNotNone(hard["best"], search)
+        text, log = self.run_tandem("solve", "--model", run, "--states", states, "--set",
+                                    "search.max_gib=0.0001", code=1)
+        self.assertIn("not solved    1: 1 at the memory limit", log)
+        hard, easy = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual((hard["ended"], easy["moves"]), ("memory limit", "R'"))
+
     def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
         run = self.train_small()
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
