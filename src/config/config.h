@@ -118,6 +118,11 @@ struct OptimizerConfig {
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
+  double first_layer_lr_factor = 1;
+  double output_layer_lr_factor = 1;
+  double first_layer_weight_decay_factor = 1;
+  double output_layer_weight_decay_factor = 1;
+  double bias_weight_decay_factor = 1;
   double momentum = 0.95;
   double beta1 = 0.9;
   double beta2 = 0.999;
