@@ -385,7 +385,9 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.search.ball_radius, 0, 1e6}},
       {"search.improve_seconds",
        "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
-       "ones. Needs a ball. 0: report solutions as they were found.",
+       "ones: first by exact searches that end in the ball, then by beam searches that start with "
+       "twice search.beam_width and become wider. Needs a ball. 0: report solutions as they were "
+       "found.",
        RealField{&c.search.improve_seconds, 0, 1e9}},
       {"search.at_most",
        "Largest cost of a solution that searches look for. They drop states from which any "

@@ -90,6 +90,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   kept_.clear();
   nearest_.reset();
   excluded_ = false;
+  kept_all_ = true;
   frontier_.assign(start.begin(), start.end());
   costs_ = {0};
   surprisals_ = {0};
@@ -234,6 +235,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     expander_.Build(children, next_);
     return children;
   }
+  kept_all_ = false;
   const ConstRows states = expander_.Build(children, built_);
   const std::span<const float> values = expander_.Estimate(states, stop);
   std::vector<Ranked> ranked(children.size());
@@ -295,6 +297,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
     }
   }
+  if (best != ranked.end()) kept_all_ = false;
   std::ranges::sort(chosen);
   if (is_policy_) NoteSurprisals(chosen, values);
   expander_.Build(chosen, next_);
@@ -373,7 +376,7 @@ std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
   if (std::cmp_greater(actions.size(), limits_.max_length)) return std::nullopt;
   // Only a collision of hashes can make the two positions differ.
   std::vector<std::uint8_t> state(start.begin(), start.end());
-  for (const Action& action : actions) domain_.Apply(Rows(std::span(state)), {&action, 1});
+  ApplyAll(domain_, actions, state);
   if (!IsGoal(domain_, state)) return std::nullopt;
   return actions;
 }

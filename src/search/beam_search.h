@@ -89,6 +89,9 @@ class BeamSearch final : public Search {
   SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
                            const StopSignal& stop);
 
+  /// Whether the last search kept every new state, so that a wider beam would find nothing else.
+  bool kept_all() const { return kept_all_; }
+
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }
   std::string Failure(const SearchResult& result) const override;
@@ -158,6 +161,7 @@ class BeamSearch final : public Search {
   Limits limits_{};  // of the current search
   CostBound bound_;
   bool excluded_ = false;               // a child was dropped because of bound_
+  bool kept_all_ = true;                // no child was dropped because of the width
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_

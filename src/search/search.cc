@@ -13,6 +13,7 @@
 #include "search/beam_search.h"
 #include "search/greedy_search.h"
 #include "search/improve.h"
+#include "search/path_beams.h"
 
 namespace tandem {
 
@@ -101,13 +102,27 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
   if (config.search.improve_seconds == 0) return search;
-  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search);
+  QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
+  auto beams = std::make_unique<PathBeams>(domain, network, config, q_net, ball);
+  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search,
+                                           std::move(beams));
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
   float cost = 0;
   for (const Action action : actions) cost += spec.action_costs[action];
   return cost;
+}
+
+void ApplyAll(const Domain& domain, std::span<const Action> actions,
+              std::span<std::uint8_t> state) {
+  for (const Action& action : actions) domain.Apply(Rows(state), {&action, 1});
+}
+
+void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state) {
+  for (std::size_t i = actions.size(); i-- > 0;) {
+    domain.Apply(Rows(state), {&domain.spec().inverse_actions[actions[i]], 1});
+  }
 }
 
 }  // namespace tandem

@@ -150,4 +150,11 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, co
 /// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);
 
+/// Applies a sequence of actions to one state.
+void ApplyAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
+
+/// Replaces a state by the one from which `actions` lead to it. Requires that every action is a
+/// permutation.
+void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
+
 }  // namespace tandem
