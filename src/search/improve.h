@@ -1,10 +1,9 @@
 // Shortens solutions by replacing parts of them with cheaper ones.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,7 +90,7 @@ class SolutionImprover {
   Expander expander_;  // with ball_
   // Whether the search was exact that found nothing cheaper than a window, by the window's first
   // state and its actions.
-  absl::flat_hash_map<std::pair<State, std::vector<Action>>, bool> settled_;
+  std::map<std::pair<State, std::vector<Action>>, bool> settled_;
   std::vector<std::uint8_t> popped_;
   std::vector<float> estimates_;
 };

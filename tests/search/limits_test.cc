@@ -173,7 +173,7 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
     // 199 states have 5 children.
     AnytimeBeamSearch search(
         pancakes, misleads,
-        {.search = {.beam_width = 1000, .max_gib = 34'000 * kByte, .max_seconds = kAmple}});
+        {.search = {.beam_width = 1000, .max_gib = 36'000 * kByte, .max_seconds = kAmple}});
     const SearchResult result = search.Solve(state, StopSignal());
     if (result.ended != Ended::kMemoryLimit) continue;
     ++limited;
