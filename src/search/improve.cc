@@ -55,7 +55,7 @@ std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> star
       const PathBeams::Pass pass = beams_->Shorten(start, actions, width, deadline);
       shortened = pass.shortened;
       if (shortened) continue;
-      if (pass.complete || width == kWidest) return actions;
+      if (!pass.wider_may_help || width == kWidest) return actions;
       width = std::min(2 * width, kWidest);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "search/expander.h"
@@ -33,8 +34,8 @@ PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    const Deadline& deadline) {
   Pass pass;
   for (const Part part : PartsOf(actions.size())) {
-    if (deadline.Reached()) return {.shortened = false, .complete = false};
-    const auto way = CheaperWay(start, actions, part, width, deadline, pass.complete);
+    if (deadline.Reached()) return {.shortened = false, .wider_may_help = true};
+    const auto way = CheaperWay(start, actions, part, width, deadline, pass.wider_may_help);
     if (!way) continue;
     const auto at = actions.begin() + static_cast<std::ptrdiff_t>(part.first);
     const auto rest = actions.erase(at, at + static_cast<std::ptrdiff_t>(part.length));
@@ -67,7 +68,8 @@ std::vector<PathBeams::Part> PathBeams::PartsOf(std::size_t length) const {
 std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::uint8_t> start,
                                                          const std::vector<Action>& actions,
                                                          Part part, std::int64_t width,
-                                                         const Deadline& deadline, bool& complete) {
+                                                         const Deadline& deadline,
+                                                         bool& wider_may_help) {
   const std::span<const Action> old = std::span(actions).subspan(part.first, part.length);
   const float cost = CostOf(domain_.spec(), old);
   if (cost <= least_part_cost_) return std::nullopt;
@@ -93,10 +95,12 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
                                 .work = {.max_bytes = config_.max_bytes()}},
                                moved, stop);
   } catch (const Stopped&) {
-    complete = false;
+    wider_may_help = true;
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
-  complete = complete && beam_.kept_all() && result.ended != Ended::kMemoryLimit;
+  if (!beam_.kept_all() && result.ended != Ended::kMemoryLimit) wider_may_help = true;
   if (!result.solved || result.cost >= cost) return std::nullopt;
   if (is_last) return std::move(result.actions);
   std::vector<std::uint8_t> to = from;

@@ -32,7 +32,9 @@ class PathBeams {
   /// What the searches of a pass found.
   struct Pass {
     bool shortened = false;
-    bool complete = true;  ///< no beam was full, so wider ones find nothing else
+    /// Whether some beam was full, or not all parts were searched. If no beam was full, or memory
+    /// did not suffice for those that were, wider beams find nothing else.
+    bool wider_may_help = false;
   };
 
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
@@ -56,7 +58,7 @@ class PathBeams {
   std::optional<std::vector<Action>> CheaperWay(std::span<const std::uint8_t> start,
                                                 const std::vector<Action>& actions, Part part,
                                                 std::int64_t width, const Deadline& deadline,
-                                                bool& complete);
+                                                bool& wider_may_help);
   float CostBelow(float cost) const;
 
   const Domain& domain_;

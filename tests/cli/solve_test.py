@@ -163,6 +163,21 @@ class Solve(CliTest):
         self.assertIn("`search.improve_seconds: 2` ", error)
         self.assertIn("Set search.ball_radius above 0", error)
 
+    def test_beams_shorten_a_long_solution_for_the_given_time(self):
+        run = self.train_small()
+        state, _ = self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves",
+                                   "R U F' L D B R' F U' B' L' D'")
+        # The way back, with four useless turns in the middle.
+        moves = "D L B U F' R U U U U B' D' L' F U' R'"
+        states = self.write("states.jsonl", json.dumps({"state": state.strip(), "solution": moves}))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--ball", 2,
+                                  "--improve", 2, "--beam-width", 2)
+        result = json.loads(text)
+        self.assertTrue(result["solved"])
+        self.assertEqual(result["found_length"], 16)
+        self.assertLessEqual(result["length"], 12)
+        self.assertLess(result["seconds"], 60)
+
     def test_astar_reports_the_best_state_reached(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"

@@ -67,7 +67,7 @@ TEST(PathBeams, WideningBeamsShortenSolutionsToTheOptimum) {
         ASSERT_TRUE(Solves(pancakes, start, actions));
         ASSERT_EQ(pass.shortened, CostOf(pancakes.spec(), actions) < before);
         if (pass.shortened) continue;
-        if (pass.complete) break;
+        if (!pass.wider_may_help) break;
         width *= 2;
         ASSERT_LE(width, 2048);  // more than there are states
       }
@@ -96,7 +96,7 @@ TEST(PathBeams, FindsAPartBetweenTwoStatesOfAPuzzleOfPermutations) {
   EXPECT_EQ(actions, Left(40));
   const PathBeams::Pass again = beams.Shorten(start, actions, 1, deadline);
   EXPECT_FALSE(again.shortened);
-  EXPECT_FALSE(again.complete);
+  EXPECT_TRUE(again.wider_may_help);
   EXPECT_EQ(actions, Left(40));
 }
 
@@ -136,7 +136,22 @@ TEST(PathBeams, LeavesOutPartsThatABallSettles) {
   std::vector<Action> actions = Join({kBackAndForth, Left(6)});  // cost 10, twice the radius
   const PathBeams::Pass pass = beams.Shorten(OnRing(100, 6), actions, 1, Deadline(kAmple, kNoStop));
   EXPECT_FALSE(pass.shortened);
-  EXPECT_TRUE(pass.complete);
+  EXPECT_FALSE(pass.wider_may_help);
+}
+
+TEST(PathBeams, WiderBeamsDoNotHelpWhereMemoryDoesNotSuffice) {
+  const PancakeDomain pancakes(6);
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  Config config;
+  config.search.max_gib = 1e-7;  // 107 bytes
+  PathBeams beams(pancakes, never, config);
+  const State start = {5, 3, 1, 4, 2, 0};
+  const std::vector<Action> before = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
+  std::vector<Action> actions = before;
+  const PathBeams::Pass pass = beams.Shorten(start, actions, 1, Deadline(kAmple, kNoStop));
+  EXPECT_FALSE(pass.shortened);
+  EXPECT_FALSE(pass.wider_may_help);
+  EXPECT_EQ(actions, before);
 }
 
 TEST(PathBeams, WithoutTimeOrAfterAStopNothingChanges) {
@@ -150,7 +165,7 @@ TEST(PathBeams, WithoutTimeOrAfterAStopNothingChanges) {
   for (const Deadline& deadline : {Deadline(0, kNoStop), Deadline(kAmple, stopped)}) {
     const PathBeams::Pass pass = beams.Shorten(OnRing(20, 6), actions, 1, deadline);
     EXPECT_FALSE(pass.shortened);
-    EXPECT_FALSE(pass.complete);
+    EXPECT_TRUE(pass.wider_may_help);
     EXPECT_EQ(actions, before);
   }
 }
@@ -167,7 +182,7 @@ TEST(PathBeams, TheTimeLimitEndsABeamBetweenItsBatches) {
   PathBeams beams(pancakes, slow, config);
   const State start = {6, 3, 5, 1, 4, 2, 0};
   std::vector<Action> actions = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
-  EXPECT_FALSE(beams.Shorten(start, actions, 1, Deadline(0.2, kNoStop)).complete);
+  EXPECT_TRUE(beams.Shorten(start, actions, 1, Deadline(0.2, kNoStop)).wider_may_help);
   EXPECT_LE(calls, 1);  // of the six children of the first state
 }
 
@@ -182,7 +197,7 @@ TEST(PathBeams, AStopDuringABeamKeepsTheSolution) {
   const State start = {5, 3, 1, 4, 2, 0};
   const std::vector<Action> before = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
   std::vector<Action> actions = before;
-  EXPECT_FALSE(beams.Shorten(start, actions, 1, Deadline(kAmple, stop)).complete);
+  EXPECT_TRUE(beams.Shorten(start, actions, 1, Deadline(kAmple, stop)).wider_may_help);
   EXPECT_EQ(actions, before);
 }
 
