@@ -169,8 +169,8 @@ TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
   for (const auto& [state, distance] : Distances(pancakes)) {
     if (distance < 6) continue;
     const SearchResult first = narrow.Solve(state, StopSignal());
-    // As much as a beam of 64 states may take. A beam of 512 states takes more at depth 4, where all
-    // 199 states have 5 children.
+    // As much as a beam of 64 states may take. A beam of 512 states takes more at depth 4, where
+    // all 199 states have 5 children.
     AnytimeBeamSearch search(
         pancakes, misleads,
         {.search = {.beam_width = 1000, .max_gib = 36'000 * kByte, .max_seconds = kAmple}});
