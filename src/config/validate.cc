@@ -1,6 +1,8 @@
 // Checks that involve two keys of a config.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
@@ -313,6 +315,20 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
          "there. Set optimizer.name to adamw.");
 }
 
+// Checks that something is there for each factor to multiply.
+void CheckFactors(const Config& c, const Reject& reject) {
+  const OptimizerConfig& o = c.optimizer;
+  for (const auto& [key, factor] :
+       {std::pair("optimizer.first_layer_weight_decay_factor", o.first_layer_weight_decay_factor),
+        std::pair("optimizer.output_layer_weight_decay_factor", o.output_layer_weight_decay_factor),
+        std::pair("optimizer.bias_weight_decay_factor", o.bias_weight_decay_factor)}) {
+    reject(factor != 1 && o.weight_decay == 0, key, "optimizer.weight_decay",
+           fmt::format("the key multiplies the weight decay, which is 0. Raise "
+                       "optimizer.weight_decay, or remove {}.",
+                       key));
+  }
+}
+
 void CheckMuon(const Config& c, const Reject& reject) {
   if (c.optimizer.name != OptimizerKind::kMuon) return;
   reject(c.network.blocks == 0 && c.network.stem_width == 0, "optimizer.name", "network.blocks",
@@ -370,7 +386,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
         CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckInputLayer,
-        CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckMuon, CheckFactors, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

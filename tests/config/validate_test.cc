@@ -99,6 +99,16 @@ TEST(Validate, AnchorsAndShorteningNeedABall) {
   EXPECT_EQ(ErrorOf({"search.improve_seconds=5", "search.ball_radius=4"}), "");
 }
 
+TEST(Validate, FactorsOnTheWeightDecayNeedOne) {
+  for (const std::string key : {"first_layer_weight_decay_factor",
+                                "output_layer_weight_decay_factor", "bias_weight_decay_factor"}) {
+    const std::string set = "optimizer." + key + "=0";
+    ExpectContradiction({set}, "optimizer." + key, "optimizer.weight_decay",
+                        "multiplies the weight decay, which is 0");
+    EXPECT_EQ(ErrorOf({set, "optimizer.weight_decay=0.01"}), "");
+  }
+}
+
 TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
   const auto with_share = [](const std::string& share, const std::string& batch) {
     return With(kShards, {"data.live_share=" + share, "train.batch_size=" + batch});
