@@ -38,6 +38,12 @@ inline constexpr auto kModes = std::to_array<Choice<Mode>>({
      "trained on"},
 });
 
+/// Returns whether rows stay unlabelled until they are trained on.
+constexpr bool LabelsWhenTraining(Mode mode) { return mode == Mode::kSyncMain; }
+
+/// Returns what pipeline.policy_lag is for `auto`.
+constexpr int DefaultLag(Mode mode) { return mode == Mode::kAsync ? 1 : 0; }
+
 /// pipeline.refresh
 enum class Refresh { kLoss, kEvery, kSolveRate };
 inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({

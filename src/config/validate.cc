@@ -17,7 +17,7 @@ using Reject =
 // In sync_main the main thread evaluates states for the searches and labels the rows from replay,
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
-  if (c.pipeline.mode != Mode::kSyncMain) return;
+  if (!LabelsWhenTraining(c.pipeline.mode)) return;
   reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
          "sync_main labels rows with the target network, which this target does not use. Set "
          "generate.target to value_iteration or capped_value_iteration.");
@@ -93,14 +93,14 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
   reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
          "this backup works on the states that a search expanded. Set generate.backup to one_step, "
          "or generate.search to greedy, beam or astar.");
-  reject(g.backup != Backup::kOneStep && c.pipeline.mode == Mode::kSyncMain, "generate.backup",
+  reject(g.backup != Backup::kOneStep && LabelsWhenTraining(c.pipeline.mode), "generate.backup",
          "pipeline.mode",
          "sync_main labels rows one by one just before it trains on them, when the search that "
          "they come from is gone. Set generate.backup to one_step, or choose another mode.");
   reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
          "hindsight gives the states of a search the goal that the search did reach. Set "
          "generate.hindsight to false, or generate.search to greedy, beam or astar.");
-  reject(g.hindsight && c.network.head != Head::kV && c.pipeline.mode != Mode::kSyncMain,
+  reject(g.hindsight && c.network.head != Head::kV && !LabelsWhenTraining(c.pipeline.mode),
          "generate.hindsight", "network.head",
          "a path to the new goal labels one action per state, and this head needs labels of all. "
          "Set network.head to v, or generate.hindsight to false.");
@@ -220,7 +220,7 @@ void CheckData(const Config& c, const Reject& reject) {
   reject(c.replay.updates > 0, "replay.updates", "data.live_share",
          "replay keeps rows that are generated during the run. Raise data.live_share, or set "
          "replay.updates to 0.");
-  reject(c.pipeline.mode == Mode::kSyncMain, "pipeline.mode", "data.live_share",
+  reject(LabelsWhenTraining(c.pipeline.mode), "pipeline.mode", "data.live_share",
          "sync_main labels rows that are generated during the run. Raise data.live_share, or "
          "choose another mode.");
 }
