@@ -146,7 +146,16 @@ TEST(PathBeams, WiderBeamsDoNotHelpWhereMemoryDoesNotSuffice) {
   config.search.max_gib = 1e-7;  // 107 bytes
   PathBeams beams(pancakes, never, config);
   const State start = {5, 3, 1, 4, 2, 0};
-  const std::vector<Action> before = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
+  const std::vector<Action> shortest = ShortestWay(pancakes, start, 10);
+  // A way that is too long by one, but no part of it returns to where it began, which even a search
+  // without memory would see.
+  std::vector<Action> before;
+  for (Action first = 0; before.size() != shortest.size() + 1; ++first) {
+    ASSERT_LT(first, pancakes.spec().num_actions());
+    State next = start;
+    pancakes.Apply(Rows(std::span(next)), {&first, 1});
+    before = Join({{first}, ShortestWay(pancakes, next, 10)});
+  }
   std::vector<Action> actions = before;
   const PathBeams::Pass pass = beams.Shorten(start, actions, 1, Deadline(kAmple, kNoStop));
   EXPECT_FALSE(pass.shortened);
