@@ -97,8 +97,8 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
   for (const auto add :
-       {AddTrain, AddSolve, AddEvaluate, AddCompare, AddGenerate, AddShards, AddConfig, AddDomains,
-        AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+       {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddGenerate, AddShards, AddConfig,
+        AddDomains, AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -161,7 +161,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
-  LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  LogInfo(summary.bottleneck);
   if (summary.validation) {
     LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
                         100 * summary.validation->solve_rate,
@@ -174,7 +174,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   } else {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }
-  LogInfo(DescribeLearning(summary, config));
+  LogInfo(summary.learning);
 }
 
 constexpr double kTerminalInterval = 0.1;  // seconds
