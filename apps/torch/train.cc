@@ -267,9 +267,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
 int TrainIn(const RunDirectory& directory, const Config& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
-  Config config = ResolveAutos(asked, *device);
-  config = MeasureThreads(config, asked, device, signals.stop());
-  config = ResolveMaxUpdates(config, device, began, signals.stop());
+  const Config config = ReplaceAutos(asked, device, began, signals.stop());
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began);
   return Run(run, directory, signals);
