@@ -197,6 +197,7 @@ void AddPuzzle(const ReportArgs& args, const Config& config, const StopSignal& s
        ++attempt, steps = std::max<std::int64_t>(1, steps / 2)) {
     const std::vector<std::uint8_t> state =
         RandomState(domain, steps, args.seed, static_cast<std::uint64_t>(attempt));
+    if (IsGoal(domain, state)) continue;
     const SearchResult result = hints->Solve(state, stop);
     if (!result.solved) {
       page.puzzle_note = Sentence("not solved: " + hints->Failure(result));

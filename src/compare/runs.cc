@@ -198,11 +198,15 @@ std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
   return curve;
 }
 
-RunRecord ReadUpdates(const std::filesystem::path& metrics) {
+namespace {
+
+// Reads the updates. If the run has finished, its last line is complete, and is read even if it has
+// no line break.
+RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
   RequireNoPipe(metrics);
   RunRecord record;
   std::istringstream lines(ReadFile(metrics));
-  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+  for (std::string line; std::getline(lines, line) && (finished || !lines.eof());) {
     const std::string where = fmt::format("{}:{}", metrics.string(), record.curve.size() + 1);
     ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
@@ -213,10 +217,16 @@ RunRecord ReadUpdates(const std::filesystem::path& metrics) {
   return record;
 }
 
+}  // namespace
+
+RunRecord ReadUpdates(const std::filesystem::path& metrics) {
+  return ReadMetrics(metrics, /*finished=*/false);
+}
+
 RunRecord ReadRun(const std::filesystem::path& folder) {
   const std::string summary = (folder / "summary.json").string();
   RequireNoPipe(summary);
-  RunRecord record = ReadUpdates(folder / "metrics.jsonl");
+  RunRecord record = ReadMetrics(folder / "metrics.jsonl", /*finished=*/true);
   ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
     ReadSummary(json, record);
     const Json& validation = json.at("validation");
