@@ -49,7 +49,7 @@ struct GenerateConfig {
   double search_weight = 0.6;
   double temperature = 0;
   std::int64_t search_beam_width = 16;
-  bool balance_steps = false;
+  bool curriculum = false;
   Backup backup = Backup::kOneStep;
   bool hindsight = false;
   double ball_radius = 0;
@@ -194,6 +194,10 @@ struct CheckpointConfig {
   std::int64_t keep_every = 0;
 };
 
+struct ReportConfig {
+  bool tensorboard = true;
+};
+
 struct ProfileConfig {
   bool timing_breakdown = false;
   std::int64_t timing_every = 200;
@@ -229,6 +233,7 @@ struct Config {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
+  ReportConfig report;
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;

@@ -131,10 +131,12 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of states that a step of a beam search expands when it generates examples, as "
        "search.beam_width is for solving.",
        IntField{&c.generate.search_beam_width, 1, 1 << 20}},
-      {"generate.balance_steps",
-       "true: random walks of all lengths give equally many rows. false: searches from long walks "
-       "give more rows, because they take longer to reach a goal.",
-       Switch(c.generate.balance_steps)},
+      {"generate.curriculum",
+       "true: scrambles are short at first. The longest has 1 action, and doubles up to "
+       "max_scramble after each update whose searches solved at least half of their scrambles, "
+       "averaged over the lengths (DeepXube's option --bal, balance_steps). false: all lengths up "
+       "to max_scramble from the start.",
+       Switch(c.generate.curriculum)},
       ChoiceKey("generate.backup", "How the estimates of a search label its states.",
                 c.generate.backup, kBackups),
       {"generate.hindsight",
@@ -433,6 +435,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
        "solving, and is refused in training.",
        RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
+
+      {"report.tensorboard",
+       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
+       "(events.out.tfevents.* in the run's folder).",
+       Switch(c.report.tensorboard)},
 
       {"profile.timing_breakdown",
        "true: time each phase of an iteration alone by waiting for the device after each phase. "

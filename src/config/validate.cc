@@ -84,9 +84,10 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
       "generate.temperature", "generate.search",
       "only greedy and beam searches choose among children at random. Set generate.temperature "
       "to 0, or generate.search to greedy or beam.");
-  reject(g.balance_steps && !g.searches(), "generate.balance_steps", "generate.search",
-         "without a search every row is the end of a walk of its own, and lengths are balanced "
-         "already. Set generate.balance_steps to false, or choose a search.");
+  reject(g.curriculum && !g.searches(), "generate.curriculum", "generate.search",
+         "scrambles become longer when searches solve half of them, and without a search nothing "
+         "is solved. Set generate.curriculum to false, or generate.search to greedy, beam or "
+         "astar.");
   reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
          "this backup works on the states that a search expanded. Set generate.backup to one_step, "
          "or generate.search to greedy, beam or astar.");

@@ -85,7 +85,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 // A position may be its own inverse. If the beams meet, both are needed nevertheless.
 void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   steps_.clear();
-  kept_.clear();
+  kept_.Clear();
   nearest_.reset();
   excluded_ = false;
   frontier_.assign(start.begin(), start.end());
@@ -93,10 +93,10 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   surprisals_ = {0};
   frames_.clear();
   least_cost_ = 0;
-  kept_.insert(HashState(start));
+  kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0)).second) return;
+  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0))) return;
   frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
   costs_.push_back(0);
   surprisals_.push_back(0);
@@ -174,20 +174,20 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   if (costs_differ_) {
     std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
   }
-  seen_.clear();
-  seen_.reserve(order.size());
+  seen_.Clear();
+  seen_.Reserve(order.size());
   const std::span<const std::uint64_t> hashes = expander_.hashes();
   std::vector<std::uint32_t> fresh;
   fresh.reserve(order.size());
   for (auto at = order.begin(); at != order.end(); ++at) {
     if (order.end() - at > kPrefetchDistance) {
-      kept_.prefetch(hashes[at[kPrefetchDistance]]);
-      seen_.prefetch(hashes[at[kPrefetchDistance]]);
+      kept_.Prefetch(hashes[at[kPrefetchDistance]]);
+      seen_.Prefetch(hashes[at[kPrefetchDistance]]);
     }
     const std::uint32_t child = *at;
     if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
     const std::uint64_t key = KeyOf(child);
-    if (kept_.contains(key) || !seen_.insert(key).second) continue;
+    if (kept_.Contains(key) || !seen_.Insert(key)) continue;
     fresh.push_back(child);
   }
   if (costs_differ_) std::ranges::sort(fresh);
@@ -260,11 +260,11 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
     std::sort(best, end);  // decides which of several equal children is kept
     for (; best != end; ++best) {
       if (end - best > kPrefetchDistance) {
-        kept_.prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
+        kept_.Prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
       }
       const std::uint32_t child = best->second;
       if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
-      if (!kept_.insert(KeyOf(child)).second) continue;
+      if (!kept_.Insert(KeyOf(child))) continue;
       chosen.push_back(child);
       if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
@@ -307,7 +307,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     const Step& step = steps.emplace_back(StepTo(child));
     costs.push_back(CostTo(child));
     if (!frames_.empty()) frames.push_back(frames_[step.parent]);
-    kept_.insert(KeyOf(child));
+    kept_.Insert(KeyOf(child));
   }
   frontier_.swap(next_);
   costs_ = std::move(costs);
@@ -385,9 +385,8 @@ std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
-  const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
   result.bytes =
-      static_cast<std::int64_t>(in_table + kept_.size() * sizeof(Step) + frontier_.size());
+      static_cast<std::int64_t>(kept_.bytes() + kept_.size() * sizeof(Step) + frontier_.size());
   if (meets_) result.bytes += static_cast<std::int64_t>(meeting_.bytes() + positions_.size());
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {

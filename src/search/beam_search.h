@@ -1,8 +1,6 @@
 // Beam search guided by a learned cost-to-go.
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +15,7 @@
 #include "search/ball.h"
 #include "search/cost_bound.h"
 #include "search/expander.h"
+#include "search/hash_set.h"
 #include "search/inverse_frame.h"
 #include "search/meeting.h"
 #include "search/search.h"
@@ -163,7 +162,7 @@ class BeamSearch final : public Search {
   // relative to the most probable one.
   std::vector<float> surprisals_;
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
-  absl::flat_hash_set<std::uint64_t> kept_;
+  HashSet kept_;
   std::optional<Nearest> nearest_;
 
   Expander expander_;
@@ -172,9 +171,9 @@ class BeamSearch final : public Search {
   std::vector<std::uint8_t> positions_;
   Meeting meeting_;
 
-  absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
-  std::vector<std::uint8_t> built_;          // states of new children
-  std::vector<std::uint8_t> next_;           // states of the children to keep
+  HashSet seen_;                     // hashes seen among the current children
+  std::vector<std::uint8_t> built_;  // states of new children
+  std::vector<std::uint8_t> next_;   // states of the children to keep
 };
 
 }  // namespace tandem

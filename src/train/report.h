@@ -62,6 +62,7 @@ struct RunSummary : RunCounters {
   TimeReport time;
   std::string bottleneck;                 ///< a sentence (DescribeBottleneck)
   std::string learning;                   ///< a sentence (DescribeLearning)
+  FillStats last_fill;                    ///< of the rows of the last update
   std::optional<DataReport> data;         ///< only with shards
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
 };

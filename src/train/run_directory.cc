@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -252,6 +253,15 @@ void RunDirectory::RemoveKeptAfter(std::int64_t updates) const {
 
 fs::path RunDirectory::replay(std::int64_t next) const {
   return path_ / fmt::format("replay-{}.bin", next);
+}
+
+fs::path RunDirectory::new_events() const {
+  const auto path_at = [this](std::int64_t seconds) {
+    return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
+  };
+  std::int64_t seconds = std::time(nullptr);
+  while (fs::exists(path_at(seconds))) ++seconds;
+  return path_at(seconds);
 }
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next,

@@ -17,7 +17,8 @@ namespace tandem {
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
 /// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
-/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt.
+/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
+/// with report.tensorboard, events.out.tfevents.*.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
 /// the object is destroyed or the program ends.
@@ -55,6 +56,10 @@ class RunDirectory {
   /// The file of the rows that replay held before update `next`. The name has the number, so that
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
+
+  /// Returns the name of a new file of TensorBoard events. Its name has the time, and comes after
+  /// the names of older ones.
+  std::filesystem::path new_events() const;
 
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;

@@ -83,6 +83,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
+  config.train.policy_weight = 1;
+  config.search.policy_weight = 0;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
   const Config defaults;
@@ -92,6 +94,9 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
+  others.network.head = Head::kVp;
+  others.train.policy_weight = 2;
+  others.search.policy_weight = 0.5;
   EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
 }

@@ -159,12 +159,12 @@ TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {
     ExpectContradiction(with_search(search, "generate.temperature=0.5"), "generate.temperature",
                         "generate.search", "only greedy and beam searches choose");
   }
-  for (const char* key : {"generate.balance_steps=true", "generate.backup=lhbl",
+  for (const char* key : {"generate.curriculum=true", "generate.backup=lhbl",
                           "generate.backup=ubsoln", "generate.hindsight=true"}) {
     EXPECT_EQ(ErrorOf(with_search("astar", key)), "");
   }
-  ExpectContradiction(with_search("none", "generate.balance_steps=true"), "generate.balance_steps",
-                      "generate.search", "lengths are balanced already");
+  ExpectContradiction(with_search("none", "generate.curriculum=true"), "generate.curriculum",
+                      "generate.search", "without a search nothing is solved");
   ExpectContradiction(with_search("none", "generate.backup=lhbl"), "generate.backup",
                       "generate.search", "states that a search expanded");
   ExpectContradiction(with_search("none", "generate.hindsight=true"), "generate.hindsight",
