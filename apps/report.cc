@@ -108,7 +108,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
       {"final loss", fmt::format("{:.4g}", last.loss)}};
   for (const UpdatePoint& point : files.updates.curve) {
     if (!point.solve_rate) continue;
-    const std::string text = fmt::format("{:.1f} % of the states", 100 * *point.solve_rate);
+    const std::string text = fmt::format("{:.1f} %", 100 * *point.solve_rate);
     if (facts.back().first == "solved greedily") facts.pop_back();
     facts.emplace_back("solved greedily", text);
   }

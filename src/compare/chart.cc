@@ -103,15 +103,15 @@ void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
 
 std::string ChartElement(const Chart& chart) {
   constexpr double kWidth = 400;
-  constexpr double kHeight = 200;
+  constexpr double kBottom = 200;  // of the panel
   constexpr double kLeft = 44;
   constexpr double kTop = 26;
   constexpr double kBelow = 44;  // the numbers and the name of the horizontal axis
   const double legend =
       kLegendHeight * static_cast<double>(WithoutEmptySeries(chart).series.size());
-  Svg svg(kWidth, kTop + kHeight + kBelow + legend);
+  Svg svg(kWidth, kBottom + kBelow + legend);
   DrawChart(svg,
-            {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kHeight - kTop},
+            {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kBottom - kTop},
             chart);
   return svg.Element(chart.name);
 }

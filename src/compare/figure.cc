@@ -93,7 +93,7 @@ std::string Svg::Finish() const {
 
 std::string Svg::Element(std::string_view label) const {
   return fmt::format(
-      "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" style=\"max-width: {0}px\" role=\"img\" "
+      "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
       "aria-label=\"{2}\">\n{3}</svg>\n",
       width_, height_, XmlEscaped(label), body_);
 }

@@ -44,8 +44,8 @@ class Svg {
   std::string Finish() const;
 
   /// Returns the picture as an <svg class="chart"> element for an HTML page that has ChartStyle().
-  /// It is transparent and as wide as the element around it, up to its own width. `label`
-  /// describes it to screen readers.
+  /// It is transparent and as wide as the element around it. `label` describes it to screen
+  /// readers.
   std::string Element(std::string_view label) const;
 
   /// Returns the picture as an element that is stretched to the width of the element around it and

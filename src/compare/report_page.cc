@@ -33,7 +33,7 @@ dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr))
 dl div { background: var(--card); border-radius: 6px; padding: 8px 12px; }
 dt { color: var(--soft); font-size: 0.8rem; }
 dd { margin: 0; font-weight: 600; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 360px), 1fr));
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 360px), 1fr));
   gap: 20px 32px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; padding: 0; margin: 12px 0;
   list-style: none; font-size: 0.85rem; }
