@@ -43,6 +43,8 @@ void AddApply(CommandLine& line);
 void AddPlay(CommandLine& line);
 void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
+void AddExport(CommandLine& line);
+void AddImport(CommandLine& line);
 void AddCompletion(CommandLine& line);
 
 /// Returns the names of all subcommands.

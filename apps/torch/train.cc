@@ -99,7 +99,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
                       value("generate.target"),
                       searches ? fmt::format(" by {} search", value("generate.search")) : "",
                       value("pipeline.mode")));
-  if (c.pipeline.mode == Mode::kSyncMain) {
+  if (LabelsWhenTraining(c.pipeline.mode)) {
     LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
   }
   LogInfo(fmt::format(

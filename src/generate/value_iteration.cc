@@ -75,7 +75,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       head_(config.network.head),
       width_(static_cast<std::size_t>(config_.states_per_step())),
       keeps_trees_(KeepsTrees(domain.spec(), config_)),
-      labelled_(config.pipeline.mode != Mode::kSyncMain),
+      labelled_(!LabelsWhenTraining(config.pipeline.mode)),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
                         : StateSchema(domain.spec())),
       exact_(std::move(exact)),

@@ -144,7 +144,7 @@ void Components::KeepWeightsOf(const RunState& ended) {
 void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
-  if (config.pipeline.mode == Mode::kSyncMain) {
+  if (LabelsWhenTraining(config.pipeline.mode)) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
     bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);

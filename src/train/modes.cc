@@ -139,7 +139,7 @@ void Pipeline::SyncMain(UpdateRecord& record) {
 }
 
 void Pipeline::StartFill(std::int64_t update) {
-  if (mode_ != Mode::kSyncMain) target_.LabellingStarts(update);
+  if (!LabelsWhenTraining(mode_)) target_.LabellingStarts(update);
   fills_->Start(update, curriculum_.longest_scramble());
 }
 
@@ -170,7 +170,7 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
   const Stopwatch watch;
   record.lag_updates = target_.LagOf(record.update);
   record.target_age_updates = target_.AgeOf(record.update);
-  if (parts_.replay != nullptr && mode_ != Mode::kSyncMain) {
+  if (parts_.replay != nullptr && !LabelsWhenTraining(mode_)) {
     parts_.replay->Add(record.update, *rows);
     rows = &parts_.replay->Sample();
   }

@@ -52,7 +52,7 @@ Config ResolveAutos(Config config, const Device& device) {
   const std::int64_t cores = NumCores();
   config.device = device.torch().str();
   config.pipeline.policy_lag =
-      config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
+      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);

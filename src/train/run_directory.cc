@@ -64,6 +64,10 @@ fs::path CheckpointIn(const fs::path& path) {
   return fs::is_directory(path) ? path / "checkpoint.pt" : path;
 }
 
+bool IsImported(const fs::path& checkpoint) {
+  return fs::exists(checkpoint.parent_path() / kImportRecord);
+}
+
 void RunDirectory::Lock() {
   const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
@@ -125,7 +129,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
     throw InputError(
         fmt::format("{}: no such folder; expected the folder of a run", path.string()));
   RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) {
+  for (const fs::path& file :
+       {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
     RequireNoPipe(file);
   }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {

@@ -80,6 +80,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.generate.temperature = 0;
   config.generate.backup = Backup::kOneStep;
   config.network.head = Head::kQ;
+  config.network.stem_width = 0;  // contradicts input_layer linear
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
@@ -91,6 +92,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   EXPECT_NE(yaml, ToYaml(defaults));
 
   Config others;
+  others.network.stem_width = 8;
   others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
