@@ -73,16 +73,17 @@ target_link_libraries({name} PRIVATE Tandem::{components})
 
     def test_a_missing_library_or_libtorch_is_named(self):
         project = self.project("trains", PUZZLES, "torch")
-        library = self.prefix / "lib" / "libtandem_torch.so"
-        library = next(self.prefix.rglob("libtandem_torch.so"), library)
         if self.has_torch:
+            library = next(self.prefix.rglob("libtandem_torch.so"))
             result = subprocess.run(
                 ["env", "LIBTORCH=/nowhere", "cmake", "-S", project, "-B", project / "build",
                  f"-DCMAKE_PREFIX_PATH={self.prefix}"], capture_output=True, text=True)
             self.assertEqual(result.returncode, 1)
-            self.assertIn("/nowhere/lib/libtorch_cpu.so does not exist", result.stderr)
+            self.assertIn("/nowhere/lib/libtorch_cpu.so does not exist",
+                          " ".join(result.stderr.split()))
             library.unlink()
-        self.assertIn("this Tandem was built without LibTorch", self.configure(project, code=1))
+        self.assertIn("this Tandem was built without LibTorch",
+                      " ".join(self.configure(project, code=1).split()))
 
     def test_installed_headers_include_only_each_other_and_not_all_of_libtorch(self):
         include = self.prefix / "include"
