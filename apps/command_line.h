@@ -31,6 +31,7 @@ void AddTrain(CommandLine& line);
 void AddSolve(CommandLine& line);
 void AddEvaluate(CommandLine& line);
 void AddCompare(CommandLine& line);
+void AddReport(CommandLine& line);
 void AddGenerate(CommandLine& line);
 void AddShards(CommandLine& line);
 void AddMetrics(CommandLine& line);

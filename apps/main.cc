@@ -80,9 +80,10 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
 
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
-  for (const auto add : {AddTrain, AddSolve, AddEvaluate, AddCompare, AddMetrics, AddExport,
-                         AddImport, AddGenerate, AddShards, AddInit, AddConfig, AddDomains, AddShow,
-                         AddApply, AddPlay, AddConvert, AddCheckDomain, AddCompletion}) {
+  for (const auto add :
+       {AddTrain, AddSolve, AddEvaluate, AddReport, AddCompare, AddMetrics, AddExport, AddImport,
+        AddGenerate, AddShards, AddInit, AddConfig, AddDomains, AddShow, AddApply, AddPlay,
+        AddConvert, AddCheckDomain, AddCompletion}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

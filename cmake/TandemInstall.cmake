@@ -1,5 +1,6 @@
-# `cmake --install` installs the program with its libraries, and the headers and CMake package that
-# plug-ins need: find_package(Tandem COMPONENTS domain).
+# `cmake --install` installs the program with its libraries, and the headers and CMake package for
+# plug-ins, find_package(Tandem COMPONENTS domain), and for programs that embed training,
+# find_package(Tandem COMPONENTS torch).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -20,6 +21,18 @@ install(TARGETS ${installed} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
                              LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tandem ${TANDEM_INTERFACE_INCLUDE}/tandem
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# The headers for programs that embed training, and all headers of src/ that they include. They go
+# into a folder of their own, because only component `torch` has them. docs/design.md lists them.
+set(TANDEM_TORCH_HEADERS config/choices.h config/config.h config/load.h nn/network.h
+                         train/training.h)
+if(TARGET tandem_torch)
+  foreach(header ${TANDEM_TORCH_HEADERS})
+    cmake_path(GET header PARENT_PATH layer)
+    install(FILES ${PROJECT_SOURCE_DIR}/src/${header}
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem-torch/${layer})
+  endforeach()
+endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tandem)
 configure_package_config_file(

@@ -162,7 +162,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
-  LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  LogInfo(summary.bottleneck);
   if (const FillStats& fill = summary.last_fill; fill.longest_scramble && fill.searches_solved) {
     LogInfo(fmt::format(
         "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
@@ -181,7 +181,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
   } else {
     LogInfo(fmt::format("next: tandem solve --model {} --states FILE", out.string()));
   }
-  LogInfo(DescribeLearning(summary, config));
+  LogInfo(summary.learning);
 }
 
 constexpr double kTerminalInterval = 0.1;  // seconds
@@ -298,9 +298,7 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
 int TrainIn(const RunDirectory& directory, const Config& asked,
             const std::shared_ptr<Device>& device, const StopOnSignals& signals,
             const Stopwatch& began) {
-  Config config = ResolveAutos(asked, *device);
-  config = MeasureThreads(config, asked, device, signals.stop());
-  config = ResolveMaxUpdates(config, device, began, signals.stop());
+  const Config config = ReplaceAutos(asked, device, began, signals.stop());
   Announce(config, device->description(), directory.path());
   TrainRun run(config, device, directory, signals.stop(), began);
   return Run(run, directory, signals);

@@ -9,7 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -266,6 +269,77 @@ Json ToJson(const EvaluatedNetwork& network) {
     json["by_length"].push_back(std::move(length));
   }
   return json;
+}
+
+namespace {
+
+KnownLengthFigures KnownOf(const Json& json) {
+  KnownLengthFigures known{.states = json.at("with_optimal"),
+                           .optimal = json.at("optimal"),
+                           .mean_length = json.at("mean_optimal"),
+                           .estimates = {},
+                           .by_length = {}};
+  double sum = 0;  // of the estimates of all states
+  for (const Json& each : json.at("by_length")) {
+    LengthFigures length{.length = each.at("length"),
+                         .states = each.at("states"),
+                         .solved = each.at("solved"),
+                         .estimates = {}};
+    if (each.contains("mean_estimate")) {
+      length.estimates =
+          EstimateFigures{.mean = each.at("mean_estimate"), .error = each.at("value_error")};
+      sum += static_cast<double>(length.states) * length.estimates->mean;
+    }
+    known.by_length.push_back(length);
+  }
+  if (json.contains("value_error")) {
+    known.estimates =
+        EstimateFigures{.mean = Share(sum, known.states), .error = json.at("value_error")};
+  }
+  return known;
+}
+
+EvaluatedNetwork NetworkOf(const Json& json) {
+  EvaluatedNetwork network;
+  network.name = json.at("name");
+  if (!json.at("file").is_null()) network.file = json.at("file").get<std::string>();
+  network.iterations = json.at("iterations");
+  if (!json.at("examples").is_null()) network.examples = json.at("examples").get<std::int64_t>();
+  if (!json.at("trained_s").is_null()) network.trained_s = json.at("trained_s").get<double>();
+  EvaluationFigures& figures = network.figures;
+  figures.states = json.at("states");
+  figures.solved = json.at("solved");
+  if (!json.at("mean_length").is_null()) figures.mean_length = json.at("mean_length");
+  figures.nodes = json.at("nodes");
+  figures.seconds = json.at("seconds");
+  figures.slowest_s = json.at("slowest_s");
+  if (json.contains("with_best_known")) {
+    figures.best_known = BestKnownFigures{.states = json.at("with_best_known"),
+                                          .mean_ratio = json.at("mean_ratio_to_best_known")};
+  }
+  if (json.contains("with_optimal")) figures.known = KnownOf(json);
+  return network;
+}
+
+}  // namespace
+
+EvaluationFile ReadEvaluation(const std::filesystem::path& file) {
+  try {
+    const Json json = ParseJson<Json>(ReadFile(file));
+    EvaluationFile evaluation{
+        .states = json.at("states"), .search = json.at("search"), .networks = {}, .best = {}};
+    for (const Json& network : json.at("networks")) {
+      evaluation.networks.push_back(NetworkOf(network));
+      if (json.at("best") == evaluation.networks.back().name) {
+        evaluation.best = evaluation.networks.size() - 1;
+      }
+    }
+    return evaluation;
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format(
+        "{}: {}. Expected a file that `tandem evaluate --json` wrote; evaluate the run again.",
+        file.string(), error.what()));
+  }
 }
 
 }  // namespace tandem

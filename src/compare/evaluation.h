@@ -115,4 +115,16 @@ std::string ByLengthTable(const EvaluationFigures& figures);
 /// Returns the JSON object of a network. docs/evaluate.md lists its keys.
 nlohmann::ordered_json ToJson(const EvaluatedNetwork& network);
 
+/// `EvaluationFile` holds what `tandem evaluate --json` wrote.
+struct EvaluationFile {
+  std::string states;  ///< file of the states
+  std::string search;  ///< name of the search method
+  std::vector<EvaluatedNetwork> networks;
+  std::optional<std::size_t> best;  ///< index of the network that solves best
+};
+
+/// Reads a file that `tandem evaluate --json` wrote. Throws InputError that names the file and the
+/// missing entry.
+EvaluationFile ReadEvaluation(const std::filesystem::path& file);
+
 }  // namespace tandem

@@ -28,11 +28,13 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kDarkColours = {
      {kColours[2], "#2bbd92"}}};
 
 // Rules of CSS, which override the attributes of the shapes where the viewer prefers dark colours.
-std::string DarkRules() {
-  std::string rules = fmt::format("svg {{ fill: {}; }}\n", kDarkText);
+// `scope` comes before the selector of each shape.
+std::string DarkRules(std::string_view scope) {
+  std::string rules;
   for (const auto& [light, dark] : kDarkColours) {
-    rules += fmt::format("[stroke=\"{0}\"] {{ stroke: {1}; }} [fill=\"{0}\"] {{ fill: {1}; }}\n",
-                         light, dark);
+    rules +=
+        fmt::format("{0}[stroke=\"{1}\"] {{ stroke: {2}; }} {0}[fill=\"{1}\"] {{ fill: {2}; }}\n",
+                    scope, light, dark);
   }
   return rules;
 }
@@ -84,9 +86,31 @@ std::string Svg::Finish() const {
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" font-family=\"sans-serif\" fill=\"#222\">\n"
-      "<style>@media (prefers-color-scheme: dark) {{\n{3}}}</style>\n"
+      "<style>@media (prefers-color-scheme: dark) {{\nsvg {{ fill: {3}; }}\n{4}}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}</svg>\n",
-      width_, height_, body_, DarkRules());
+      width_, height_, body_, kDarkText, DarkRules(""));
+}
+
+std::string Svg::Element(std::string_view label) const {
+  return fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\" "
+      "aria-label=\"{2}\">\n{3}</svg>\n",
+      width_, height_, XmlEscaped(label), body_);
+}
+
+std::string Svg::Strip(std::string_view label) const {
+  return fmt::format(
+      "<svg class=\"chart strip\" viewBox=\"0 0 {0} {1}\" preserveAspectRatio=\"none\" "
+      "style=\"height: {1}px\" role=\"img\" aria-label=\"{2}\">\n{3}</svg>\n",
+      width_, height_, XmlEscaped(label), body_);
+}
+
+std::string ChartStyle() {
+  return fmt::format(
+      ".chart {{ display: block; width: 100%; height: auto; font-family: sans-serif; "
+      "fill: currentColor; }}\n"
+      "@media (prefers-color-scheme: dark) {{\n{}}}\n",
+      DarkRules(".chart "));
 }
 
 Axis::Axis(double least, double most, double first_pixel, double last_pixel)

@@ -40,12 +40,26 @@ class Svg {
            std::string_view tooltip = "");
   void Text(Point at, std::string_view text, Anchor anchor = Anchor::kStart, double size = 12);
 
+  /// Returns the picture as a file.
   std::string Finish() const;
+
+  /// Returns the picture as an <svg class="chart"> element for an HTML page that has ChartStyle().
+  /// It is transparent and as wide as the element around it. `label` describes it to screen
+  /// readers.
+  std::string Element(std::string_view label) const;
+
+  /// Returns the picture as an element that is stretched to the width of the element around it and
+  /// keeps its height. For pictures without text.
+  std::string Strip(std::string_view label) const;
 
  private:
   double width_, height_;
   std::string body_;
 };
+
+/// Returns the rules of CSS for the elements that Svg::Element returns. A viewer that prefers dark
+/// colours gets those of Svg::Finish.
+std::string ChartStyle();
 
 /// `Axis` maps a range of values to a range of pixels, and chooses round values for ticks.
 class Axis {

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <functional>
 #include <utility>
-
-#include "compare/figure.h"
 
 namespace tandem {
 namespace {
@@ -19,31 +17,7 @@ constexpr double kLeft = 60;
 constexpr double kTop = 64;
 constexpr double kColumnStep = kPanelWidth + 90;
 constexpr double kRowStep = kPanelHeight + 140;
-constexpr double kLegendHeight = 18;
 constexpr double kHeight = kTop + 2 * kRowStep + 10;
-constexpr std::size_t kMaxDots = 60;     // of a curve
-constexpr std::size_t kMaxPoints = 800;  // of a curve; a pixel shows no more
-constexpr const char* kReference = "#888888";
-
-enum class Weight {
-  kEvaluation,  // a thick line with dots
-  kTraining,    // a thin line
-  kConstant,    // a thin grey line
-};
-
-struct Series {
-  std::string name;
-  const char* colour = kColours[0];
-  Weight weight = Weight::kEvaluation;
-  std::vector<Point> points;
-  std::optional<Point> best;  // the point of the network that solves best
-};
-
-struct Content {
-  std::string name;
-  std::vector<Series> series;
-  std::optional<Range> up;  // of the vertical axis; nothing: the range of the values
-};
 
 // A unit of the horizontal axis.
 struct Unit {
@@ -75,15 +49,21 @@ class SeriesBuilder {
     most_ = most / unit_.scale;
   }
 
-  const Unit& unit() const { return unit_; }
-  double most() const { return most_; }
+  Chart ChartOf(std::string name, std::vector<Series> series,
+                std::optional<Range> up = std::nullopt) const {
+    return {.name = std::move(name),
+            .x_name = unit_.name,
+            .across = {.least = 0, .most = most_},
+            .series = std::move(series),
+            .up = up};
+  }
 
   // `y` returns nothing for a network without a value.
   Series OfNetworks(std::string name, const char* colour,
                     const std::function<std::optional<double>(const EvaluationFigures&)>& y) const {
     Series series{.name = std::move(name),
                   .colour = colour,
-                  .weight = Weight::kEvaluation,
+                  .stroke = Stroke::kEvaluation,
                   .points = {},
                   .best = {}};
     for (std::size_t i = 0; i < curve_.networks.size(); ++i) {
@@ -100,7 +80,7 @@ class SeriesBuilder {
                     const std::function<std::optional<double>(const UpdatePoint&)>& y) const {
     Series series{.name = std::move(name),
                   .colour = colour,
-                  .weight = Weight::kTraining,
+                  .stroke = Stroke::kTraining,
                   .points = {},
                   .best = {}};
     for (const UpdatePoint& point : curve_.training) {
@@ -113,7 +93,7 @@ class SeriesBuilder {
   Series Constant(std::string name, double value) const {
     return {.name = std::move(name),
             .colour = kReference,
-            .weight = Weight::kConstant,
+            .stroke = Stroke::kConstant,
             .points = {{0, value}, {most_, value}},
             .best = {}};
   }
@@ -135,140 +115,62 @@ class SeriesBuilder {
 using Figures = EvaluationFigures;
 using MaybeReal = std::optional<double>;
 
-Content SolveRates(const SeriesBuilder& builder) {
-  Content content{.name = "% of the states", .series = {}, .up = Range{.least = 0, .most = 100}};
-  content.series = {
-      builder.OfNetworks("solved by the search", kColours[0],
-                         [](const Figures& f) { return MaybeReal(100 * f.solve_rate()); }),
-      builder.OfNetworks("solved by a shortest solution", kColours[2],
-                         [](const Figures& f) -> MaybeReal {
-                           if (!f.known) return std::nullopt;
-                           return 100 * f.known->share_optimal();
-                         }),
-      builder.OfTraining("validation states solved by greedy descent", kColours[1],
-                         [](const UpdatePoint& p) -> MaybeReal {
-                           if (!p.solve_rate) return std::nullopt;
-                           return 100 * *p.solve_rate;
-                         })};
-  return content;
+Chart SolveRates(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "% of the states",
+      {builder.OfNetworks("solved by the search", kColours[0],
+                          [](const Figures& f) { return MaybeReal(100 * f.solve_rate()); }),
+       builder.OfNetworks("solved by a shortest solution", kColours[2],
+                          [](const Figures& f) -> MaybeReal {
+                            if (!f.known) return std::nullopt;
+                            return 100 * f.known->share_optimal();
+                          }),
+       builder.OfTraining("validation states solved by greedy descent", kColours[1],
+                          [](const UpdatePoint& p) -> MaybeReal {
+                            if (!p.solve_rate) return std::nullopt;
+                            return 100 * *p.solve_rate;
+                          })},
+      Range{.least = 0, .most = 100});
 }
 
-Content Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
-  Content content{.name = "moves", .series = {}, .up = {}};
-  content.series = {builder.OfNetworks("mean length of the solutions found", kColours[0],
-                                       [](const Figures& f) -> MaybeReal {
-                                         if (f.solved == 0) return std::nullopt;
-                                         return f.mean_length;
-                                       })};
+Chart Lengths(const SeriesBuilder& builder, const LearningCurve& curve) {
+  Chart chart =
+      builder.ChartOf("moves", {builder.OfNetworks("mean length of the solutions found",
+                                                   kColours[0], [](const Figures& f) -> MaybeReal {
+                                                     if (f.solved == 0) return std::nullopt;
+                                                     return f.mean_length;
+                                                   })});
+  if (curve.networks.empty()) return chart;
   const std::optional<KnownLengthFigures>& known = curve.networks.front().figures.known;
   if (known) {
-    content.series.push_back(
+    chart.series.push_back(
         builder.Constant("mean length of the shortest solutions", known->mean_length));
   }
-  return content;
+  return chart;
 }
 
-Content Errors(const SeriesBuilder& builder) {
-  Content content{.name = "error of the estimates (root mean square)", .series = {}, .up = {}};
-  content.series = {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
-                                       [](const Figures& f) -> MaybeReal {
-                                         if (!f.known || !f.known->estimates) return std::nullopt;
-                                         return f.known->estimates->error;
-                                       }),
-                    builder.OfTraining("validation, against optimal lengths", kColours[1],
-                                       [](const UpdatePoint& p) { return p.value_error; }),
-                    builder.OfTraining("validation, against walk lengths", kColours[1],
-                                       [](const UpdatePoint& p) { return p.walk_length_error; })};
-  return content;
+Chart Errors(const SeriesBuilder& builder) {
+  return builder.ChartOf(
+      "error of the estimates (root mean square)",
+      {builder.OfNetworks("of the states, against optimal lengths", kColours[0],
+                          [](const Figures& f) -> MaybeReal {
+                            if (!f.known || !f.known->estimates) return std::nullopt;
+                            return f.known->estimates->error;
+                          }),
+       builder.OfTraining("validation, against optimal lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.value_error; }),
+       builder.OfTraining("validation, against walk lengths", kColours[1],
+                          [](const UpdatePoint& p) { return p.walk_length_error; })});
 }
 
-Content Losses(const SeriesBuilder& builder) {
-  Content content{.name = "loss of training", .series = {}, .up = {}};
+Chart Losses(const SeriesBuilder& builder) {
   // The point before the first update has no loss.
-  content.series = {
-      builder.OfTraining("mean of each update", kColours[3], [](const UpdatePoint& p) -> MaybeReal {
-        if (p.iterations == 0) return std::nullopt;
-        return p.loss;
-      })};
-  return content;
-}
-
-// Returns at most kMaxPoints of the points, evenly spaced, with the last one.
-std::vector<Point> Thinned(const std::vector<Point>& points) {
-  const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
-  if (step <= 1) return points;
-  std::vector<Point> thin;
-  for (std::size_t i = 0; i < points.size(); i += step) thin.push_back(points[i]);
-  if ((points.size() - 1) % step != 0) thin.push_back(points.back());
-  return thin;
-}
-
-Range RangeOf(const Content& content) {
-  if (content.up) return *content.up;
-  Range range;
-  for (const Series& series : content.series) {
-    for (const Point& point : series.points) range.Add(point.y);
-  }
-  return range;
-}
-
-void DrawLineSample(Svg& svg, const Series& series, std::span<const Point> line) {
-  switch (series.weight) {
-    case Weight::kEvaluation:
-      svg.Polyline(line, series.colour, 2.5, 0.9);
-      return;
-    case Weight::kTraining:
-      svg.Polyline(line, series.colour, 1.2, 0.8);
-      return;
-    case Weight::kConstant:
-      svg.Polyline(line, series.colour, 1.5, 0.9, "6 5");
-      return;
-  }
-}
-
-void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
-  std::vector<Point> line;
-  for (const Point& point : Thinned(series.points)) {
-    line.push_back({to_x(point.x), to_y(point.y)});
-  }
-  if (series.best) {
-    constexpr double kDisc = 9;
-    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
-  }
-  DrawLineSample(svg, series, line);
-  // A line through a single point is invisible, so a point has a dot in any case.
-  if (series.weight == Weight::kConstant || line.size() > kMaxDots) return;
-  const double radius = series.weight == Weight::kEvaluation ? 3.5 : 2;
-  for (const Point& point : line) svg.Dot(point, series.colour, radius, 0.9);
-}
-
-void DrawLegend(Svg& svg, const Panel& panel, std::span<const Series> shown) {
-  double y = panel.bottom() + 54;
-  for (const Series& series : shown) {
-    const std::array line = {Point{panel.left, y - 4}, Point{panel.left + 32, y - 4}};
-    DrawLineSample(svg, series, line);
-    svg.Text({panel.left + 40, y}, series.name);
-    y += kLegendHeight;
-  }
-}
-
-void DrawPanel(Svg& svg, const Panel& panel, Content content, const SeriesBuilder& builder) {
-  std::erase_if(content.series, [](const Series& series) { return series.points.empty(); });
-  svg.Text({panel.left, panel.top - 10}, content.name);
-  if (content.series.empty()) {
-    svg.Text({panel.left + panel.width / 2, panel.top + panel.height / 2}, "not measured",
-             Anchor::kMiddle);
-    return;
-  }
-  constexpr double kMargin = 6;  // so that no line covers the edge
-  const Range up = RangeOf(content);
-  const Axis to_x(0, builder.most(), panel.left, panel.left + panel.width - kMargin);
-  const Axis to_y(up.least, up.most, panel.bottom() - kMargin, panel.top + kMargin);
-  DrawGrid(svg, panel, to_x, to_y);
-  svg.Text({panel.left + panel.width / 2, panel.bottom() + 34}, builder.unit().name,
-           Anchor::kMiddle);
-  for (const Series& series : content.series) DrawSeries(svg, series, to_x, to_y);
-  DrawLegend(svg, panel, content.series);
+  return builder.ChartOf("loss of training",
+                         {builder.OfTraining("mean of each update", kColours[3],
+                                             [](const UpdatePoint& p) -> MaybeReal {
+                                               if (p.iterations == 0) return std::nullopt;
+                                               return p.loss;
+                                             })});
 }
 
 std::string BestNote(const LearningCurve& curve) {
@@ -279,19 +181,22 @@ std::string BestNote(const LearningCurve& curve) {
 
 }  // namespace
 
-std::string LearningCurveFigure(const LearningCurve& curve) {
+std::vector<Chart> LearningCharts(const LearningCurve& curve) {
   const SeriesBuilder builder(curve);
+  return {SolveRates(builder), Lengths(builder, curve), Errors(builder), Losses(builder)};
+}
+
+std::string LearningCurveFigure(const LearningCurve& curve) {
   Svg svg(kWidth, kHeight);
   svg.Text({kWidth / 2, 26}, curve.title, Anchor::kMiddle, 16);
-  const std::array contents = {SolveRates(builder), Lengths(builder, curve), Errors(builder),
-                               Losses(builder)};
-  for (std::size_t i = 0; i < contents.size(); ++i) {
+  const std::vector<Chart> charts = LearningCharts(curve);
+  for (std::size_t i = 0; i < charts.size(); ++i) {
     const std::size_t row = i / 2;
     const Panel panel{.left = kLeft + static_cast<double>(i % 2) * kColumnStep,
                       .top = kTop + static_cast<double>(row) * kRowStep,
                       .width = kPanelWidth,
                       .height = kPanelHeight};
-    DrawPanel(svg, panel, contents[i], builder);
+    DrawChart(svg, panel, charts[i]);
   }
   svg.Text({kLeft, kHeight - 10}, BestNote(curve));
   return svg.Finish();

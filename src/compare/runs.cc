@@ -81,6 +81,14 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   read("solve_rate", point.solve_rate);
   read("walk_length_error", point.walk_length_error);
   read("value_error", point.value_error);
+  for (const char* key : {"walk_length_error_by_length", "value_error_by_length"}) {
+    const auto found = json.find(key);
+    if (found == json.end()) continue;
+    for (const auto& [length, error] : found->items()) {
+      point.error_by_length.emplace_back(std::stoll(length), error.get<double>());
+    }
+  }
+  std::ranges::sort(point.error_by_length);
   return point;
 }
 
@@ -190,28 +198,42 @@ std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
   return curve;
 }
 
-RunRecord ReadRun(const std::filesystem::path& folder) {
+namespace {
+
+// Reads the updates. If the run has finished, its last line is complete, and is read even if it has
+// no line break.
+RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
+  RequireNoPipe(metrics);
   RunRecord record;
-  const std::string summary = (folder / "summary.json").string();
-  const std::string metrics = (folder / "metrics.jsonl").string();
-  for (const std::string& file : {summary, metrics}) RequireNoPipe(file);
-  std::optional<double> final_solve_rate;
-  ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
-    ReadSummary(json, record);
-    const Json& validation = json.at("validation");
-    if (!validation.is_null()) final_solve_rate = validation.at("solve_rate").get<double>();
-  });
   std::istringstream lines(ReadFile(metrics));
-  std::string line;
-  while (std::getline(lines, line)) {
-    const std::string where = fmt::format("{}:{}", metrics, record.curve.size() + 1);
+  for (std::string line; std::getline(lines, line) && (finished || !lines.eof());) {
+    const std::string where = fmt::format("{}:{}", metrics.string(), record.curve.size() + 1);
     ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
   if (record.curve.empty()) {
-    throw InputError(metrics + ": no updates found; expected one line per update");
+    throw InputError(metrics.string() + ": no updates found; expected one line per update");
   }
   record.lag_updates /= static_cast<double>(record.curve.size());
-  if (final_solve_rate) record.curve.back().solve_rate = final_solve_rate;
+  return record;
+}
+
+}  // namespace
+
+RunRecord ReadUpdates(const std::filesystem::path& metrics) {
+  return ReadMetrics(metrics, /*finished=*/false);
+}
+
+RunRecord ReadRun(const std::filesystem::path& folder) {
+  const std::string summary = (folder / "summary.json").string();
+  RequireNoPipe(summary);
+  RunRecord record = ReadMetrics(folder / "metrics.jsonl", /*finished=*/true);
+  ReadFrom(JsonOf(ReadFile(summary), summary), summary, [&](const Json& json) {
+    ReadSummary(json, record);
+    const Json& validation = json.at("validation");
+    if (!validation.is_null()) {
+      record.curve.back().solve_rate = validation.at("solve_rate").get<double>();
+    }
+  });
   return record;
 }
 

@@ -55,6 +55,9 @@ struct UpdatePoint {
   std::int64_t examples = 0;  ///< examples of the run up to the end of the update
   std::optional<double> walk_length_error = std::nullopt;  ///< error against walks, if validated
   std::optional<double> value_error = std::nullopt;  ///< error against known lengths, if validated
+
+  /// Either error by length, sorted by length; empty if not validated.
+  std::vector<std::pair<std::int64_t, double>> error_by_length = {};
 };
 
 /// Reads the lines of a metrics.jsonl. Returns nothing if the file does not exist. Ignores a last
@@ -93,6 +96,12 @@ struct RunRecord {
   std::vector<UpdatePoint> curve;
   std::vector<Interval> fills, trainings;
 };
+
+/// Reads metrics.jsonl, also of a run that has not finished: ignores a last line without a line
+/// break, which a running program may still be writing. Members that summary.json gives keep their
+/// defaults. Throws InputError that names the file and the missing entry, or says that there is no
+/// update yet.
+RunRecord ReadUpdates(const std::filesystem::path& metrics);
 
 /// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing
 /// entry.

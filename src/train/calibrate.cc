@@ -15,6 +15,7 @@
 #include "config/training_phases.h"
 #include "config/update_plan.h"
 #include "train/memory_plan.h"
+#include "train/resume.h"
 #include "train/train_run.h"
 
 namespace tandem {
@@ -199,6 +200,12 @@ Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
       limit, elapsed, static_cast<double>(config.train.iterations_per_update) / rate);
   config.train.follows_clock = true;
   return config;
+}
+
+Config ReplaceAutos(const Config& requested, const std::shared_ptr<Device>& device,
+                    const Stopwatch& began, const StopSignal& stop) {
+  const Config config = MeasureThreads(ResolveAutos(requested, *device), requested, device, stop);
+  return ResolveMaxUpdates(config, device, began, stop);
 }
 
 }  // namespace tandem

@@ -42,4 +42,9 @@ Config MeasureThreads(Config config, const Config& requested, const std::shared_
 Config ResolveMaxUpdates(Config config, const std::shared_ptr<Device>& device,
                          const Stopwatch& began, const StopSignal& stop);
 
+/// Replaces every `auto`, as a new run does: ResolveAutos, MeasureThreads, ResolveMaxUpdates.
+/// Throws the same errors.
+Config ReplaceAutos(const Config& requested, const std::shared_ptr<Device>& device,
+                    const Stopwatch& began, const StopSignal& stop);
+
 }  // namespace tandem

@@ -218,6 +218,8 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"cold_start_s", RoundedSeconds(summary.time.cold_start_s)},
       {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
       {"train_critical_s", RoundedSeconds(summary.time.train_critical_s)},
+      {"bottleneck", summary.bottleneck},
+      {"learning", summary.learning},
       {"time", ToJson(summary.time.threads)}};
   if (!config.phases.empty()) json["phase"] = summary.phase;
   AddSearches(summary.last_fill, json);

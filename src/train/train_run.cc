@@ -508,6 +508,8 @@ RunSummary TrainRun::Finish() {
   if (tracer_) tracer_->Finish();
   summary.time = time_.Report();
   if (tracer_) summary.time.gpu = tracer_->gpu();
+  summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
+  summary.learning = DescribeLearning(summary, phase_config());
   summary.products = MeasureProducts();
   if (components_->shards != nullptr) {
     summary.data = ReportOf(*components_->shards, began_training_, Mark());

@@ -16,6 +16,11 @@ class Show(CliTest):
         self.assertNotIn("\x1b", out)
         self.assertEqual(self.run_tandem("show", "cube3")[0].splitlines()[-1], SOLVED)
 
+    def test_faces_of_a_megaminx_are_compact_pentagons(self):
+        lines = self.run_tandem("show", "permutation:megaminx")[0].splitlines()
+        self.assertEqual([line[:7].rstrip() for line in lines[:5]],
+                         [" F F F", " F   F", " F F F", "  F F", "   F"])
+
     def test_writes_an_svg(self):
         self.run_tandem("show", "npuzzle:3", "1 2 3 4 5 6 7 0 8", "--svg", "board.svg")
         root = xml.etree.ElementTree.parse(self.folder / "board.svg").getroot()

@@ -70,7 +70,7 @@ class Readme(CliTest):
             words = words + TRAIN_IN_SMALL
         elif words[1] == "compare":
             words = words + TRAIN_IN_SMALL + ["--set", "validation.states=20"]
-        elif words[1] in ("solve", "evaluate"):
+        elif words[1] in ("solve", "evaluate", "report"):
             words = words + SOLVE_IN_SMALL + ([] if "--limit" in words else ["--limit", "2"])
             allowed = (0, 1)  # a net of two updates need not solve a cube
         result = subprocess.run([str(TANDEM)] + words[1:], cwd=self.folder, capture_output=True,

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+
 namespace tandem {
 namespace {
 
@@ -167,6 +171,39 @@ TEST(EvaluationJson, HasEveryFigure) {
   EvaluatedNetwork elsewhere = Network("other/best.pt", {Solved(1, 1, 0)});
   EXPECT_TRUE(ToJson(elsewhere)["examples"].is_null());
   EXPECT_TRUE(ToJson(elsewhere)["trained_s"].is_null());
+}
+
+TEST(ReadEvaluation, ReturnsWhatEvaluateWrote) {
+  const TempFolder temp;
+  const std::filesystem::path file = temp.path() / "evaluation.json";
+  EvaluatedNetwork known = Network(
+      "last", {WithOptimal(Solved(4, 30, 0.5), 4, 6), WithOptimal(Solved(4, 50, 0.25), 2, 2)});
+  known.examples = 7000;
+  known.trained_s = 1.5;
+  EvaluatedNetwork unknown = Network("untrained", {Unsolved(1, 0)});
+  unknown.file.clear();
+  const nlohmann::ordered_json json = {{"states", "a.jsonl"},
+                                       {"search", "beam"},
+                                       {"networks", {ToJson(unknown), ToJson(known)}},
+                                       {"best", "last"}};
+  WriteFileAtomically(file, json.dump());
+  const EvaluationFile read = ReadEvaluation(file);
+  EXPECT_EQ(read.states, "a.jsonl");
+  EXPECT_EQ(read.search, "beam");
+  EXPECT_EQ(read.best, 1U);
+  ASSERT_EQ(read.networks.size(), 2U);
+  EXPECT_EQ(ToJson(read.networks[0]), ToJson(unknown));
+  EXPECT_EQ(ToJson(read.networks[1]), ToJson(known));
+  EXPECT_EQ(read.networks[1].figures.known->estimates->mean, 4);  // of 6 and 2
+}
+
+TEST(ReadEvaluation, ErrorNamesTheFileAndTheMissingEntry) {
+  const TempFolder temp;
+  const std::filesystem::path file = temp.path() / "evaluation.json";
+  WriteFileAtomically(file, "{\"states\": \"a\"}");
+  EXPECT_THAT([&] { ReadEvaluation(file); },
+              testing::ThrowsMessage<InputError>(
+                  testing::AllOf(HasSubstr("evaluation.json: "), HasSubstr("search"))));
 }
 
 }  // namespace

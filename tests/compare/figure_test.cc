@@ -39,6 +39,17 @@ TEST(Svg, GivesDarkViewersADarkBackgroundAndLighterCurves) {
   EXPECT_NE(text.find("[fill=\"#0072b2\"] { fill: #5b8def; }", rules), std::string::npos);
 }
 
+TEST(Svg, ElementIsTransparentAndItsStyleComesFromThePage) {
+  Svg svg(10, 20);
+  svg.Dot({1, 1}, kColours[0], 2, 1);
+  const std::string element = svg.Element("a < b");
+  EXPECT_TRUE(element.starts_with("<svg class=\"chart\" viewBox=\"0 0 10 20\""));
+  EXPECT_NE(element.find("aria-label=\"a &lt; b\""), std::string::npos);
+  EXPECT_EQ(element.find("<rect"), std::string::npos);
+  EXPECT_EQ(element.find("<style"), std::string::npos);
+  EXPECT_NE(ChartStyle().find(".chart [fill=\"#0072b2\"] { fill: #5b8def; }"), std::string::npos);
+}
+
 std::size_t Count(const std::string& text, const std::string& what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {

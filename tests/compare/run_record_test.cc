@@ -133,6 +133,20 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
       InputError);
 }
 
+TEST_F(RunRecordTest, UpdatesOfARunThatHasNotFinishedLeaveOutTheLineThatIsBeingWritten) {
+  json validated = Update(0);
+  validated["walk_length_error_by_length"] = {{"10", 3.5}, {"2", 1.5}};
+  WriteFileAtomically(temp_.path() / "metrics.jsonl",
+                      validated.dump() + "\n" + Update(1).dump() + "\n{\"iter");
+  const RunRecord run = ReadUpdates(temp_.path() / "metrics.jsonl");
+  ASSERT_EQ(run.curve.size(), 2U);
+  EXPECT_EQ(run.curve[1].examples, 6001);
+  EXPECT_EQ(run.trainings.size(), 2U);
+  using Errors = std::vector<std::pair<std::int64_t, double>>;
+  EXPECT_EQ(run.curve[0].error_by_length, (Errors{{2, 1.5}, {10, 3.5}}));  // by number, not by text
+  EXPECT_TRUE(run.curve[1].error_by_length.empty());
+}
+
 TEST(ReadCurve, SumsIterationsAndExamplesAndIgnoresALineThatIsBeingWritten) {
   const TempFolder temp;
   json validated = Update(1);

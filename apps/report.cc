@@ -1,0 +1,300 @@
+// tandem report RUN: one HTML page that shows a run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "apps/command_line.h"
+#include "apps/output.h"
+#include "apps/signals.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "compare/comparison.h"
+#include "compare/evaluation.h"
+#include "compare/learning_curve.h"
+#include "compare/report_page.h"
+#include "compare/run_timeline.h"
+#include "compare/runs.h"
+#include "config/fields.h"
+#include "tandem/error.h"
+#include "tandem/picture.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportArgs {
+  EvaluateArgs evaluate;    // `states` is empty unless --states is given
+  std::string out;          // "": report.html in the run's folder
+  bool no_puzzle = false;   // do not solve a puzzle
+  std::int64_t random = 0;  // steps of the scramble; 0: generate.max_scramble
+  std::uint64_t seed = 1;   // of the scramble
+};
+
+// Returns "Training waits." for "training waits".
+std::string Sentence(std::string text) {
+  if (text.empty()) return text;
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + ".";
+}
+
+// `RunFiles` holds what the files of a run's folder say.
+struct RunFiles {
+  fs::path folder;
+  Config config;
+  RunRecord updates;
+  nlohmann::json summary;  // null if the run has not finished
+};
+
+RunFiles ReadFiles(const std::string& run) {
+  const fs::path folder = run;
+  for (const char* file : {"config.yaml", "metrics.jsonl"}) {
+    if (fs::exists(folder / file)) continue;
+    throw InputError(fmt::format("{}: not found. Expected the folder of a run of `tandem train`.",
+                                 (folder / file).string()));
+  }
+  RunFiles files{.folder = folder,
+                 .config = LoadConfig(folder / "config.yaml"),
+                 .updates = ReadUpdates(folder / "metrics.jsonl"),
+                 .summary = nullptr};
+  const fs::path summary = folder / "summary.json";
+  if (!fs::exists(summary)) return files;
+  files.summary = ParseJsonOrDiscard(ReadFile(summary));
+  if (!files.summary.is_object()) {
+    throw InputError(
+        fmt::format("{}: not a JSON object. Expected the summary of a finished run; "
+                    "remove the file, or train again.",
+                    summary.string()));
+  }
+  return files;
+}
+
+// Returns the sentence under `key` of the summary; "" if it has none.
+std::string SentenceOf(const RunFiles& files, const char* key) {
+  return files.summary.is_object() ? Sentence(files.summary.value(key, "")) : "";
+}
+
+// Returns the sentence that names the bottleneck. Summaries that older programs wrote have none, so
+// it then comes from their measurements.
+std::string Bottleneck(const RunFiles& files) {
+  if (files.summary.is_null()) {
+    return "The run has not finished, so its bottleneck is not known yet.";
+  }
+  if (std::string sentence = SentenceOf(files, "bottleneck"); !sentence.empty()) return sentence;
+  const Busy busy = BusyOf(ReadRun(files.folder));
+  return Sentence(
+      fmt::format("the busiest side was {}: it worked in {:.0f} % of the time after the "
+                  "cold start",
+                  busy.side, 100 * busy.share));
+}
+
+std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) {
+  const UpdatePoint& last = files.updates.curve.back();
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"puzzle", files.config.domain.full_name()},
+      {"target", ValueText(files.config, "generate.target")},
+      {"mode", ValueText(files.config, "pipeline.mode")},
+      {"updates", WithThousands(std::ssize(files.updates.curve))},
+      {"examples", WithThousands(last.examples)},
+      {"time", HumanSeconds(last.seconds)},
+      {"final loss", fmt::format("{:.4g}", last.loss)}};
+  for (const UpdatePoint& point : files.updates.curve) {
+    if (!point.solve_rate) continue;
+    const std::string text = fmt::format("{:.1f} %", 100 * *point.solve_rate);
+    if (facts.back().first == "solved greedily") facts.pop_back();
+    facts.emplace_back("solved greedily", text);
+  }
+  if (const auto found = files.summary.find("parameters"); found != files.summary.end()) {
+    facts.emplace_back("parameters", WithThousands(found->get<long long>()));
+  }
+  return facts;
+}
+
+// Fills in what the evaluation in the run's folder, if there is one, says.
+void AddEvaluation(const RunFiles& files, LearningCurve& curve, ReportPage& page) {
+  const fs::path file = files.folder / "evaluation.json";
+  if (!fs::exists(file)) {
+    page.values = {ErrorChart(files.updates)};
+    page.values_note = fmt::format(
+        "From the last validation. With --states FILE, whose lines have `optimal`, the report "
+        "compares estimates with known lengths; it keeps the results in {}.",
+        file.string());
+    if (!page.values.front().has_points()) page.values_note = "Not measured. " + page.values_note;
+    return;
+  }
+  EvaluationFile evaluation = ReadEvaluation(file);
+  if (evaluation.networks.empty()) return;
+  const EvaluatedNetwork& shown = evaluation.networks[evaluation.best.value_or(0)];
+  page.values_note = fmt::format("{} of {}, network {}, search {}; from {}.",
+                                 Counted(shown.figures.states, "state"), evaluation.states,
+                                 shown.name, evaluation.search, file.string());
+  if (shown.figures.known) {
+    page.values = ValueCharts(*shown.figures.known);
+  } else {
+    page.values_note += " No state has `optimal`, so the lengths are not known.";
+  }
+  std::erase_if(evaluation.networks,
+                [](const EvaluatedNetwork& n) { return !n.examples || !n.trained_s; });
+  curve.networks = std::move(evaluation.networks);
+  curve.best = BestBySolving(curve.networks);
+}
+
+void AddTimeline(const RunFiles& files, ReportPage& page) {
+  constexpr std::size_t kUpdatesShown = 12;
+  page.busy = BusyChart(files.updates);
+  const fs::path trace = files.folder / "trace.json";
+  if (fs::exists(trace)) page.timeline = ReadTrace(trace);
+  if (!page.timeline.lanes.empty()) {
+    page.timeline_note =
+        "Each line is a thread of the traced updates, or a stream of a GPU; from " +
+        trace.string() + ".";
+    return;
+  }
+  page.timeline = TimelineOf(files.updates, kUpdatesShown);
+  page.timeline_note =
+      "The last updates. To see every thread, train with profile.trace set to true.";
+}
+
+std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,
+                    const Hint& hint) {
+  const std::string move = frame == 0 ? std::string("Start")
+                                      : fmt::format("Move {} of {}: {}", frame, actions.size(),
+                                                    domain.spec().action_names[actions[frame - 1]]);
+  if (hint.probability) return move;
+  return fmt::format("{}. Estimated cost to the goal: {:.2f}", move, hint.estimate);
+}
+
+std::vector<SolvedPuzzle::Frame> FramesOf(HintProvider& hints, std::vector<std::uint8_t> state,
+                                          const std::vector<Action>& actions) {
+  const Domain& domain = hints.domain();
+  std::vector<SolvedPuzzle::Frame> frames;
+  for (std::size_t i = 0; i <= actions.size(); ++i) {
+    if (i > 0) domain.Apply(Rows(std::span(state)), {&actions[i - 1], 1});
+    frames.push_back({.svg = ToSvg(domain.Draw(state)),
+                      .caption = Caption(domain, i, actions, hints.Ask(state))});
+  }
+  return frames;
+}
+
+// Solves a scramble with the run's last network. If the network cannot solve it, tries shorter
+// ones.
+void AddPuzzle(const ReportArgs& args, const Config& config, const StopSignal& stop,
+               ReportPage& page) {
+  constexpr int kAttempts = 6;
+  const std::unique_ptr<HintProvider> hints =
+      OpenHintProvider({.run = args.evaluate.run, .overrides = args.evaluate.overrides});
+  const Domain& domain = hints->domain();
+  std::int64_t steps = args.random > 0 ? args.random : config.generate.max_scramble;
+  for (int attempt = 0; attempt < kAttempts;
+       ++attempt, steps = std::max<std::int64_t>(1, steps / 2)) {
+    const std::vector<std::uint8_t> state =
+        RandomState(domain, steps, args.seed, static_cast<std::uint64_t>(attempt));
+    if (IsGoal(domain, state)) continue;
+    const SearchResult result = hints->Solve(state, stop);
+    if (!result.solved) {
+      page.puzzle_note = Sentence("not solved: " + hints->Failure(result));
+      continue;
+    }
+    page.puzzle = {.description = fmt::format("{}, after {} from a goal, solved in {} ({}).",
+                                              domain.spec().name, Counted(steps, "random step"),
+                                              Counted(std::ssize(result.actions), "move"),
+                                              HumanSeconds(result.seconds)),
+                   .frames = FramesOf(*hints, state, result.actions)};
+    return;
+  }
+}
+
+ReportPage PageOf(const RunFiles& files) {
+  ReportPage page;
+  page.title =
+      fmt::format("{}: {}", fs::absolute(files.folder / ".").parent_path().filename().string(),
+                  files.config.domain.full_name());
+  page.facts = FactsOf(files);
+  page.finding = SentenceOf(files, "learning");
+  page.bottleneck = Bottleneck(files);
+  LearningCurve curve;
+  curve.training = files.updates.curve;
+  AddEvaluation(files, curve, page);
+  page.learning = LearningCharts(curve);
+  AddTimeline(files, page);
+  return page;
+}
+
+int RunReport(const ReportArgs& args) {
+  RunFiles files = ReadFiles(args.evaluate.run);
+  const fs::path out = args.out.empty() ? files.folder / "report.html" : fs::path(args.out);
+  {
+    std::optional<AtomicFile> attempt;  // fails before the work if the page cannot be written
+    OpenOutput(attempt, out);
+  }
+  if (!args.evaluate.states.empty()) {
+    CheckIsNotStatesFile("--out", out, args.evaluate.states);
+    EvaluateArgs evaluate = args.evaluate;
+    evaluate.json = (files.folder / "evaluation.json").string();
+    if (const int code = RunEvaluate(evaluate); code != kDone) return code;
+  }
+  ReportPage page = PageOf(files);
+  if (args.no_puzzle) {
+    page.puzzle_note = "No puzzle was solved, because of --no-puzzle.";
+  } else {
+    const StopOnSignals signals;
+    try {
+      AddPuzzle(args, files.config, signals.stop(), page);
+    } catch (const Stopped&) {
+      LogWarning("stopped; no report was written");
+      return kSignalBase + signals.caught();
+    } catch (const Error& error) {
+      LogWarning(fmt::format("the report has no solved puzzle: {}", error.what()));
+      page.puzzle_note = Sentence(std::string("no puzzle was solved: ") + error.what());
+    }
+  }
+  WriteOutput(out, ReportHtml(page));
+  fmt::print("{}\n", out.string());
+  return kDone;
+}
+
+}  // namespace
+
+void AddReport(CommandLine& line) {
+  const auto args = std::make_shared<ReportArgs>();
+  CLI::App& report = AddCommand(line, "report", "Show a run as one HTML page",
+                                [args] { return RunReport(*args); });
+  report.add_option("run", args->evaluate.run, "Folder of a run of `tandem train`")
+      ->required()
+      ->type_name("RUN_DIR");
+  AddStatesOptions(report, args->evaluate.states, args->evaluate.limit);
+  report.get_option("--states")->required(false);
+  report.add_option("--out", args->out, "HTML file to write (default: RUN_DIR/report.html)")
+      ->type_name("FILE");
+  report
+      .add_option("--random", args->random,
+                  "Random steps of the puzzle to solve (default: generate.max_scramble)")
+      ->type_name("STEPS")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  report.add_option("--seed", args->seed, "Seed of the random steps")
+      ->type_name("N")
+      ->capture_default_str();
+  report.add_flag("--no-puzzle", args->no_puzzle,
+                  "Solve no puzzle, so that LibTorch is not needed");
+  AddSearchOptions(report, args->evaluate.overrides);
+  AddSetOption(report, args->evaluate.overrides, "Set a key of the run's config; may be repeated");
+  report.footer(
+      "The page shows the loss and the solve rate, estimates against known lengths, when "
+      "generation\n"
+      "and training overlapped, which side is the bottleneck, and a solution to step through. It\n"
+      "is one file that loads nothing, so it can be sent by mail.\n\n"
+      "With --states, the run's last network is evaluated as `tandem evaluate` does, and the\n"
+      "results are kept in RUN_DIR/evaluation.json. Later reports of the run show that file.\n\n"
+      "  tandem report runs/my-run\n"
+      "  tandem report runs/my-run --states data/cube3_ten.jsonl --out cube.html");
+}
+
+}  // namespace tandem

@@ -1,0 +1,119 @@
+#include "compare/chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace tandem {
+namespace {
+
+constexpr double kLegendHeight = 18;
+constexpr std::size_t kMaxDots = 60;     // of a curve
+constexpr std::size_t kMaxPoints = 800;  // of a curve; a pixel shows no more
+
+// Returns at most kMaxPoints of the points, evenly spaced, with the last one.
+std::vector<Point> Thinned(const std::vector<Point>& points) {
+  const std::size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
+  if (step <= 1) return points;
+  std::vector<Point> thin;
+  for (std::size_t i = 0; i < points.size(); i += step) thin.push_back(points[i]);
+  if ((points.size() - 1) % step != 0) thin.push_back(points.back());
+  return thin;
+}
+
+Range RangeOf(const Chart& chart) {
+  if (chart.up) return *chart.up;
+  Range range;
+  for (const Series& series : chart.series) {
+    for (const Point& point : series.points) range.Add(point.y);
+  }
+  return range;
+}
+
+void DrawLineSample(Svg& svg, const Series& series, std::span<const Point> line) {
+  switch (series.stroke) {
+    case Stroke::kEvaluation:
+      svg.Polyline(line, series.colour, 2.5, 0.9);
+      return;
+    case Stroke::kTraining:
+      svg.Polyline(line, series.colour, 1.2, 0.8);
+      return;
+    case Stroke::kConstant:
+      svg.Polyline(line, series.colour, 1.5, 0.9, "6 5");
+      return;
+  }
+}
+
+void DrawSeries(Svg& svg, const Series& series, const Axis& to_x, const Axis& to_y) {
+  std::vector<Point> line;
+  for (const Point& point : Thinned(series.points)) {
+    line.push_back({to_x(point.x), to_y(point.y)});
+  }
+  if (series.best) {
+    constexpr double kDisc = 9;
+    svg.Dot({to_x(series.best->x), to_y(series.best->y)}, series.colour, kDisc, 0.35);
+  }
+  DrawLineSample(svg, series, line);
+  // A line through a single point is invisible, so a point has a dot in any case.
+  if (series.stroke == Stroke::kConstant || line.size() > kMaxDots) return;
+  const double radius = series.stroke == Stroke::kEvaluation ? 3.5 : 2;
+  for (const Point& point : line) svg.Dot(point, series.colour, radius, 0.9);
+}
+
+void DrawLegend(Svg& svg, const Panel& panel, std::span<const Series> shown) {
+  double y = panel.bottom() + 54;
+  for (const Series& series : shown) {
+    const std::array line = {Point{panel.left, y - 4}, Point{panel.left + 32, y - 4}};
+    DrawLineSample(svg, series, line);
+    svg.Text({panel.left + 40, y}, series.name);
+    y += kLegendHeight;
+  }
+}
+
+Chart WithoutEmptySeries(Chart chart) {
+  std::erase_if(chart.series, [](const Series& series) { return series.points.empty(); });
+  return chart;
+}
+
+}  // namespace
+
+bool Chart::has_points() const {
+  return std::ranges::any_of(series, [](const Series& each) { return !each.points.empty(); });
+}
+
+void DrawChart(Svg& svg, const Panel& panel, const Chart& chart) {
+  const Chart shown = WithoutEmptySeries(chart);
+  svg.Text({panel.left, panel.top - 10}, shown.name);
+  if (shown.series.empty()) {
+    svg.Text({panel.left + panel.width / 2, panel.top + panel.height / 2}, "not measured",
+             Anchor::kMiddle);
+    return;
+  }
+  constexpr double kMargin = 6;  // so that no line covers the edge
+  const Range up = RangeOf(shown);
+  const Axis to_x(shown.across.least, shown.across.most, panel.left,
+                  panel.left + panel.width - kMargin);
+  const Axis to_y(up.least, up.most, panel.bottom() - kMargin, panel.top + kMargin);
+  DrawGrid(svg, panel, to_x, to_y);
+  svg.Text({panel.left + panel.width / 2, panel.bottom() + 34}, shown.x_name, Anchor::kMiddle);
+  for (const Series& series : shown.series) DrawSeries(svg, series, to_x, to_y);
+  DrawLegend(svg, panel, shown.series);
+}
+
+std::string ChartElement(const Chart& chart) {
+  constexpr double kWidth = 400;
+  constexpr double kBottom = 200;  // of the panel
+  constexpr double kLeft = 44;
+  constexpr double kTop = 26;
+  constexpr double kBelow = 44;  // the numbers and the name of the horizontal axis
+  const double legend =
+      kLegendHeight * static_cast<double>(WithoutEmptySeries(chart).series.size());
+  Svg svg(kWidth, kBottom + kBelow + legend);
+  DrawChart(svg,
+            {.left = kLeft, .top = kTop, .width = kWidth - kLeft - 8, .height = kBottom - kTop},
+            chart);
+  return svg.Element(chart.name);
+}
+
+}  // namespace tandem

@@ -1,0 +1,51 @@
+// Charts: curves of one quantity over another, with a grid, a legend and the names of the axes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/figure.h"
+
+namespace tandem {
+
+/// How a curve is drawn.
+enum class Stroke {
+  kEvaluation,  ///< a thick line with dots
+  kTraining,    ///< a thin line
+  kConstant,    ///< a dashed grey line, such as a reference
+};
+
+/// `Series` is one curve of a chart.
+struct Series {
+  std::string name;
+  const char* colour = kColours[0];
+  Stroke stroke = Stroke::kEvaluation;
+  std::vector<Point> points;
+  std::optional<Point> best = std::nullopt;  ///< point to mark with a pale disc
+};
+
+/// Colour of reference curves.
+inline constexpr const char* kReference = "#888888";
+
+/// `Chart` holds what a panel shows.
+struct Chart {
+  std::string name;    ///< of the vertical axis
+  std::string x_name;  ///< of the horizontal axis
+  Range across;        ///< of the horizontal axis
+  std::vector<Series> series;
+  std::optional<Range> up = std::nullopt;  ///< of the vertical axis; nothing: of the values
+
+  /// Whether a series has a point.
+  bool has_points() const;
+};
+
+/// Draws a chart in a panel, its name above it, and the horizontal axis and the legend below it. A
+/// chart without points says "not measured".
+void DrawChart(Svg& svg, const Panel& panel, const Chart& chart);
+
+/// Returns the chart as an <svg> element for an HTML page (Svg::Element). It is narrow enough for
+/// the screen of a phone.
+std::string ChartElement(const Chart& chart);
+
+}  // namespace tandem

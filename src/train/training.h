@@ -1,0 +1,62 @@
+// A training run inside another program.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/config.h"
+
+namespace tandem {
+
+/// `TrainingResult` says what a run has done.
+struct TrainingResult {
+  std::int64_t updates = 0;
+  std::int64_t examples = 0;
+  double seconds = 0;
+  double final_loss = 0;             ///< of the last update
+  std::optional<double> solve_rate;  ///< in 0..1, of the last validation, if there was one
+  std::string weights_sha256;
+};
+
+/// `Training` is a run of `tandem train` inside another program. It writes the same folder and
+/// gives the same weights. The header needs neither LibTorch nor other headers of src/train.
+///
+///     tandem::Config config = tandem::LoadConfig("cube.yaml");
+///     tandem::Training training(config, "runs/cube");
+///     while (training.RunUpdate()) {
+///     }
+///     std::cout << training.Finish().final_loss;
+///
+/// Call all methods except RequestStop from one thread. Errors are those of `tandem train`:
+/// InputError if the run cannot be made as asked, Error if it fails.
+class Training {
+ public:
+  /// Starts a run in `folder`, which must be new or empty. Replaces what is `auto` in the config,
+  /// which may take a few seconds.
+  Training(const Config& config, const std::filesystem::path& folder);
+
+  /// Joins all threads that the run started. Without Finish, the folder keeps the last checkpoint.
+  ~Training();
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  /// Runs the next update. Returns false once all updates are done, the time of train.max_seconds
+  /// is up, or a stop was requested.
+  bool RunUpdate();
+
+  /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
+  void RequestStop() noexcept;
+
+  /// Validates the network, and writes the last checkpoint and the summary. Call once, after
+  /// RunUpdate returned false.
+  TrainingResult Finish();
+
+ private:
+  struct Run;
+  std::unique_ptr<Run> run_;
+};
+
+}  // namespace tandem
