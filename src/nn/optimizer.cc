@@ -33,6 +33,21 @@ void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
   at::_foreach_mul_(gradients, scale);
 }
 
+// The memory of all tensors as one, if each begins where the previous one ends; else the tensors.
+// LibTorch's fused kernels hand out their work to threads once for each tensor, which takes longer
+// than the work on a small one.
+std::vector<at::Tensor> Joined(const std::vector<at::Tensor>& tensors) {
+  const at::Tensor& first = tensors.front();
+  std::int64_t end = first.storage_offset();
+  for (const at::Tensor& tensor : tensors) {
+    const bool follows = tensor.is_alias_of(first) && tensor.storage_offset() == end &&
+                         tensor.is_non_overlapping_and_dense();
+    if (!follows) return tensors;
+    end += tensor.numel();
+  }
+  return {first.detach().as_strided({end - first.storage_offset()}, {1}, first.storage_offset())};
+}
+
 // The numbers of the parameters that are matrices, without the first and the last.
 std::vector<std::size_t> HiddenMatrices(const std::vector<at::Tensor>& parameters) {
   std::vector<std::size_t> matrices;
@@ -99,6 +114,23 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
     }
   }
   adam_.steps = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+  JoinAdam();
+}
+
+// If the parameters follow each other in memory (MakeFusedStep), lets the means do so too.
+void Optimizer::JoinAdam() {
+  if (adam_.parameters.size() < 2 || Joined(adam_.parameters).size() > 1) return;
+  adam_.is_joined = true;
+  const at::Tensor& first = adam_.parameters.front();
+  for (std::vector<at::Tensor>* means : {&adam_.mean, &adam_.mean_square}) {
+    const at::Tensor flat =
+        at::zeros({Joined(adam_.parameters).front().numel()}, first.options().requires_grad(false));
+    for (std::size_t i = 0; i < means->size(); ++i) {
+      const at::Tensor& parameter = adam_.parameters[i];
+      (*means)[i] = flat.as_strided(parameter.sizes(), parameter.strides(),
+                                    parameter.storage_offset() - first.storage_offset());
+    }
+  }
 }
 
 void Optimizer::AddToAdam(std::size_t number) {
@@ -140,16 +172,29 @@ void Optimizer::Step(double learning_rate) {
 }
 
 void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const {
+  if (adam_.is_joined) {
+    if (const std::vector<at::Tensor> joined = Joined(gradients); joined.size() == 1) {
+      return StepAdam(Joined(adam_.parameters), joined, Joined(adam_.mean),
+                      Joined(adam_.mean_square), learning_rate);
+    }
+  }
+  StepAdam(adam_.parameters, gradients, adam_.mean, adam_.mean_square, learning_rate);
+}
+
+void Optimizer::StepAdam(const std::vector<at::Tensor>& parameters,
+                         const std::vector<at::Tensor>& gradients,
+                         const std::vector<at::Tensor>& mean,
+                         const std::vector<at::Tensor>& mean_square, double learning_rate) const {
   adam_.steps.add_(1);
-  const std::vector<at::Tensor> steps(adam_.parameters.size(), adam_.steps);
+  const std::vector<at::Tensor> steps(parameters.size(), adam_.steps);
   if (config_.name == OptimizerKind::kAdam) {
-    at::_fused_adam_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
-                     learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
-                     config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+    at::_fused_adam_(parameters, gradients, mean, mean_square, {}, steps, learning_rate,
+                     config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
+                     /*amsgrad=*/false, /*maximize=*/false);
   } else {
-    at::_fused_adamw_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
-                      learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
-                      config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+    at::_fused_adamw_(parameters, gradients, mean, mean_square, {}, steps, learning_rate,
+                      config_.beta1, config_.beta2, config_.weight_decay, config_.epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
   }
 }
 

@@ -47,7 +47,8 @@ class Optimizer {
   struct AdamGroup {
     std::vector<std::size_t> numbers;
     std::vector<at::Tensor> parameters, mean, mean_square;
-    at::Tensor steps;  // () float, on the device; the same for all parameters
+    bool is_joined = false;  // whether the tensors of each kind follow each other in memory
+    at::Tensor steps;        // () float, on the device; the same for all parameters
   };
   struct MomentumGroup {
     std::vector<std::size_t> numbers;
@@ -55,8 +56,12 @@ class Optimizer {
   };
 
   void AddToAdam(std::size_t number);
+  void JoinAdam();
   void AddToMomentum(std::size_t number);
   void StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const;
+  void StepAdam(const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& gradients,
+                const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square,
+                double learning_rate) const;
   void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) const;
   void StepMuon(const std::vector<at::Tensor>& gradients, double learning_rate);
 
