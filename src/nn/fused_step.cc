@@ -29,9 +29,14 @@ namespace {
 namespace blas = at::native::cpublas;
 
 constexpr std::int64_t kTileRows = 64;  // even, because bf16 products take pairs of rows
-constexpr std::int64_t kPanelColumns =
-    256;  // of a product's second operand, so that they stay cached
-constexpr std::int64_t kInner = 2048;
+
+// The second operand of a product has at most so many columns and rows, so that it stays cached.
+constexpr std::int64_t kMostColumns = 256;
+constexpr std::int64_t kMostInner = 2048;
+
+// Gradients that are transposed for the gradients of weights are stored for so many rows together.
+// If all rows of a batch were together, each tile would write to as many pages as there are units.
+constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
 
 template <class T>
 constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
@@ -60,9 +65,9 @@ void Block(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int6
 template <class T>
 void Product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda,
              const T* b, float* c, bool add) {
-  for (std::int64_t inner = 0; inner < k; inner += kInner) {
-    for (std::int64_t column = 0; column < n; column += kPanelColumns) {
-      Block(m, std::min(kPanelColumns, n - column), std::min(kInner, k - inner), a + inner, lda,
+  for (std::int64_t inner = 0; inner < k; inner += kMostInner) {
+    for (std::int64_t column = 0; column < n; column += kMostColumns) {
+      Block(m, std::min(kMostColumns, n - column), std::min(kMostInner, k - inner), a + inner, lda,
             b + inner * n + column * kRowsOfWords<T>, n, c + column, n, add || inner > 0);
     }
   }
@@ -156,7 +161,7 @@ class ResNetStep final : public FusedStep {
     LayerSums sums;
     std::vector<T> forward, backward;   // second operands of products: (in, width), (width, in)
     std::vector<std::uint32_t> inputs;  // the layer's input, as a second operand: (rows, in)
-    std::vector<std::uint32_t> product_gradients;  // transposed: (width, stride_)
+    std::vector<std::uint32_t> product_gradients;  // transposed: (groups, width, kStride)
   };
 
   // Some units of a hidden layer after the first.
@@ -173,6 +178,10 @@ class ResNetStep final : public FusedStep {
     std::vector<T> product_gradient, packed;
     std::vector<std::uint32_t> words;
   };
+
+  // Words from one row of product_gradients to the next. A power of two would map the same column
+  // of all rows to few lines of the cache.
+  static constexpr std::int64_t kStride = kGroupRows / kRowsOfWords<T> + 16;
 
   // Rows whose gradients are added to those of earlier parts of the batch.
   struct Part {
@@ -237,7 +246,6 @@ class ResNetStep final : public FusedStep {
   std::int64_t sums_size_ = 0;
 
   std::int64_t capacity_ = 0;       // rows
-  std::int64_t stride_ = 0;         // words from one row of product_gradients to the next
   std::vector<T> first_gradients_;  // of the first layer's product: (rows, width)
   std::vector<float> sums_;         // (tiles, sums_size_)
   std::vector<double> losses_;      // of each tile
@@ -298,12 +306,11 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   if (rows > capacity_) {
     capacity_ = rows;
-    // A multiple of 4 KiB from row to row would map them all to the same lines of the cache.
-    stride_ = (CeilDivide(rows, kTileRows) * kTileRows) / kRowsOfWords<T> + 16;
+    const std::int64_t groups = CeilDivide(rows, kGroupRows);
     const std::int64_t word_rows = CeilDivide(rows, kRowsOfWords<T>);
     for (std::size_t i = 1; i < layers_.size(); ++i) {
       layers_[i].inputs.resize(size(word_rows * layers_[i].in));
-      layers_[i].product_gradients.resize(size(stride_ * layers_[i].shape.width));
+      layers_[i].product_gradients.resize(size(groups * layers_[i].shape.width * kStride));
     }
     first_gradients_.resize(size(rows * layers_.front().shape.width));
     const std::int64_t tiles = CeilDivide(rows, kTileRows);
@@ -554,20 +561,27 @@ void ResNetStep<T>::KeepGradient(std::size_t number, std::int64_t first, std::in
   }
   RunPass(TransposeWords{.rows = CeilDivide(rows, kRowsOfWords<T>),
                          .columns = width,
-                         .to_stride = stride_,
+                         .to_stride = kStride,
                          .from = words,
-                         .to = layer.product_gradients.data() + first / kRowsOfWords<T>});
+                         .to = layer.product_gradients.data() +
+                               first / kGroupRows * width * kStride +
+                               first % kGroupRows / kRowsOfWords<T>});
 }
 
 template <class T>
 void ResNetStep<T>::SetWeightGradient(const Part& part, const Slice& slice) {
   const Layer& layer = layers_[slice.layer];
-  const std::int64_t rows = CeilDivide(part.rows, kRowsOfWords<T>) * kRowsOfWords<T>;
-  const auto* gradients =
-      reinterpret_cast<const T*>(layer.product_gradients.data() + slice.first * stride_);
-  Product(slice.count, layer.in, rows, gradients, stride_ * kRowsOfWords<T>,
-          reinterpret_cast<const T*>(layer.inputs.data()),
-          layer.weight_gradient + slice.first * layer.in, part.add);
+  const std::int64_t width = layer.shape.width;
+  const std::int64_t all = CeilDivide(part.rows, kRowsOfWords<T>) * kRowsOfWords<T>;
+  for (std::int64_t first = 0; first < all; first += kGroupRows) {
+    const std::uint32_t* gradients =
+        layer.product_gradients.data() + (first / kGroupRows * width + slice.first) * kStride;
+    const std::uint32_t* inputs = layer.inputs.data() + first / kRowsOfWords<T> * layer.in;
+    Product(slice.count, layer.in, std::min(kGroupRows, all - first),
+            reinterpret_cast<const T*>(gradients), kStride * kRowsOfWords<T>,
+            reinterpret_cast<const T*>(inputs), layer.weight_gradient + slice.first * layer.in,
+            part.add || first > 0);
+  }
 }
 
 template <class T>
