@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-// More than a group of rows, not a multiple of the rows of a tile, and odd, so that the last pair of
+// More rows than a group, not a multiple of a tile's, and odd, so that the last pair has one row.
 constexpr std::int64_t kRows = 733;
 constexpr InputLayout kInput{.positions = 6, .depth = 4};
 constexpr std::int64_t kOutputs = 3;
