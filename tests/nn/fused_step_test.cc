@@ -7,16 +7,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "nn/optimizer.h"
+#include "nn/tensor_file.h"
 #include "nn/threads.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
-// More rows than a group, not a multiple of a tile's, and odd, so that the last pair has one row.
-constexpr std::int64_t kRows = 733;
+// More rows than a group, not a multiple of a tile, and odd, so that the last pair has one row. A
+// multiple of 3, the number of parts.
+constexpr std::int64_t kRows = 735;
 constexpr InputLayout kInput{.positions = 6, .depth = 4};
 constexpr std::int64_t kOutputs = 3;
 
@@ -156,6 +160,22 @@ TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
     EXPECT_EQ(moved[i].first, expected[i].first);
     EXPECT_TRUE(moved[i].second.equal(expected[i].second)) << moved[i].first;
   }
+}
+
+TEST_F(FusedGradients, MovedParametersAreSavedAsBefore) {
+  const TempFolder folder;
+  const auto save = [&](const std::string& name, const ResNetFC& net) {
+    WriteTensorFile(folder.path() / name, ToTensorDict(StateDictOf(net)));
+    return std::filesystem::file_size(folder.path() / name);
+  };
+  ResNetFC net(spec_, /*seed=*/1);
+  const auto size = save("before", net);
+  const auto step = MakeFusedStep(net, {});
+  EXPECT_EQ(save("moved", net), size);
+  ResNetFC read(spec_, /*seed=*/2);
+  MakeFusedStep(read, {});
+  LoadStateDict(ReadTensorFile(folder.path() / "moved"), StateDictOf(read), "moved");
+  EXPECT_EQ(WeightsSha256(StateDictOf(read)), WeightsSha256(StateDictOf(net)));
 }
 
 TEST_F(FusedGradients, EveryOptimizerTakesTheStepOfAutograd) {
