@@ -10,6 +10,7 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -240,6 +241,9 @@ void FusedTrainingStep(benchmark::State& state) {
       .layers = {.width = state.range(1), .blocks = 2, .norm = static_cast<Norm>(state.range(2))}};
   const bool bf16 = state.range(3) != 0;
   const auto device = OpenDevice("cpu");
+  const std::string why =
+      WhyNotFused(spec.layers, bf16 ? Precision::kBf16 : Precision::kFp32, device->torch());
+  if (!why.empty()) return state.SkipWithError(why.c_str());
   Trained autograd(spec, bf16, FirstLayer::kProduct, *device);
   Trained fused(spec, bf16, FirstLayer::kProduct, *device, TrainStep::kFused);
   Compare(state, autograd, fused, RandomRows(input, kBatch));
