@@ -109,12 +109,9 @@ void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
                              const NetworkConfig& network) {
   const NetworkSpec spec = NetworkFor(network, domain_->spec());
   nets_.push_back(std::make_unique<InferenceNet>(spec, config_.inference, *device_));
-  ResNetFC net(spec, /*seed=*/0);
-  const Checkpoint file(checkpoint);
-  file.LoadModel(net, domain_->spec().identity());
-  nets_.back()->Load(net);
-  if (nets_.size() == 1) iterations_ = file.iterations();
-  if (file.iterations() == 0) {
+  const std::int64_t iterations = LoadInto(*nets_.back(), checkpoint, spec);
+  if (nets_.size() == 1) iterations_ = iterations;
+  if (iterations == 0 && !IsImported(checkpoint)) {
     LogWarning(
         fmt::format("{}: this network was not trained: its run stopped before the first iteration",
                     checkpoint.string()));
@@ -122,12 +119,16 @@ void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
 }
 
 void LoadedModel::Load(const std::filesystem::path& checkpoint) {
-  const std::unique_ptr<Network> net =
-      MakeNetwork(NetworkFor(config_.network, domain_->spec()), /*seed=*/0);
+  iterations_ = LoadInto(*nets_.front(), checkpoint, NetworkFor(config_.network, domain_->spec()));
+}
+
+std::int64_t LoadedModel::LoadInto(InferenceNet& net, const std::filesystem::path& checkpoint,
+                                   const NetworkSpec& spec) const {
+  const std::unique_ptr<Network> loaded = MakeNetwork(spec, /*seed=*/0);
   const Checkpoint file(checkpoint);
-  file.LoadModel(*net, domain_->spec().identity());
-  iterations_ = file.iterations();
-  nets_.front()->Load(*net);
+  file.LoadModel(*loaded, domain_->spec().identity());
+  net.Load(*loaded);
+  return file.iterations();
 }
 
 void LoadedModel::LoadInitial() {

@@ -54,6 +54,9 @@ class LoadedModel {
  private:
   void AddNetworksOf(const RunDirectory& run, const NetworkConfig& network, const ModelArgs& args);
   void AddNetwork(const std::filesystem::path& checkpoint, const NetworkConfig& network);
+  // Loads a checkpoint into `net`, which has this spec. Returns the iterations it was trained for.
+  std::int64_t LoadInto(InferenceNet& net, const std::filesystem::path& checkpoint,
+                        const NetworkSpec& spec) const;
   void CheckMatches(const std::string& run, const Config& config, const std::string& first) const;
 
   Config config_;
