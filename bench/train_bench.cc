@@ -10,6 +10,7 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -163,19 +164,21 @@ class Evaluated {
 // A network that is trained.
 class Trained {
  public:
-  Trained(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device)
+  Trained(const NetworkSpec& spec, bool bf16, FirstLayer first_layer, Device& device,
+          TrainStep step = TrainStep::kAutograd)
       : net_(MakeNetwork(spec, 1)),
         unused_(device, {}, {}, nullptr),
-        trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, first_layer)) {}
+        trainer_(*net_, nullptr, unused_, device, ConfigFor(bf16, first_layer, step)) {}
 
   void Run(const at::Tensor& rows) {
     trainer_.Step({.inputs = rows, .targets = at::zeros({rows.size(0), 1})}, 1e-3);
   }
 
  private:
-  static Config ConfigFor(bool bf16, FirstLayer first_layer) {
+  static Config ConfigFor(bool bf16, FirstLayer first_layer, TrainStep step) {
     Config config = TrainingConfigFor(bf16);
     config.train.first_layer = first_layer;
+    config.train.step = step;
     return config;
   }
 
@@ -227,6 +230,31 @@ BENCHMARK(GatheredFirstLayer<Evaluated>)
 BENCHMARK(GatheredFirstLayer<Trained>)
     ->ArgNames({"input", "width", "blocks", "bf16"})
     ->ArgsProduct({{0, 1, 2}, {256, 1024}, {0, 2}, {0, 1}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// First: gradients by autograd. Second: by the fused step.
+void FusedTrainingStep(benchmark::State& state) {
+  const InputLayout input = kInputs[state.range(0)];
+  const NetworkSpec spec{
+      .input = input,
+      .layers = {.width = state.range(1), .blocks = 2, .norm = static_cast<Norm>(state.range(2))}};
+  const bool bf16 = state.range(3) != 0;
+  const auto device = OpenDevice("cpu");
+  const std::string why =
+      WhyNotFused(spec.layers, bf16 ? Precision::kBf16 : Precision::kFp32, device->torch());
+  if (!why.empty()) return state.SkipWithError(why.c_str());
+  Trained autograd(spec, bf16, FirstLayer::kProduct, *device);
+  Trained fused(spec, bf16, FirstLayer::kProduct, *device, TrainStep::kFused);
+  Compare(state, autograd, fused, RandomRows(input, kBatch));
+}
+BENCHMARK(FusedTrainingStep)
+    ->ArgNames({"input", "width", "norm", "bf16"})
+    ->ArgsProduct({{0, 1, 2},
+                   {256, 1024},
+                   {static_cast<std::int64_t>(Norm::kNone),
+                    static_cast<std::int64_t>(Norm::kLayer)},
+                   {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -266,6 +266,17 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
      "inference), otherwise product"},
 });
 
+/// train.step
+enum class TrainStep { kAutograd, kFused, kAuto };
+inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
+    {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
+    {TrainStep::kFused, "fused",
+     "tile by tile through the whole network and back: faster, for resnet_fc on a CPU without "
+     "batch "
+     "normalisation"},
+    {TrainStep::kAuto, "auto", "fused where it is supported, otherwise autograd"},
+});
+
 /// search.method
 enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy, kBidirectionalBeam };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({

@@ -149,6 +149,7 @@ struct TrainingConfig {
   AutoInt threads;
   Precision precision = Precision::kAuto;
   FirstLayer first_layer = FirstLayer::kProduct;
+  TrainStep step = TrainStep::kAutograd;
 
   bool averages() const { return ema_decay > 0; }
   bool saves_average() const { return averages() && ema_use != EmaUse::kTarget; }

@@ -322,6 +322,10 @@ std::vector<Field> FieldsOf(Config& c) {
                 "How training computes the first layer of resnet_fc. The choices differ by "
                 "rounding.",
                 c.train.first_layer, kFirstLayers),
+      ChoiceKey("train.step",
+                "How training computes gradients. The choices differ by rounding. fused always "
+                "gathers the first layer.",
+                c.train.step, kTrainSteps),
 
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "

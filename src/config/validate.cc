@@ -303,6 +303,16 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
          "train.first_layer", "network.kind",
          "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
+  reject(c.train.step == TrainStep::kFused && c.network.kind != kResNetFc, "train.step",
+         "network.kind",
+         "the fused step computes networks of kind resnet_fc only. Set train.step to autograd or "
+         "auto.");
+  reject(
+      c.train.step == TrainStep::kFused && c.network.norm == Norm::kBatch, "train.step",
+      "network.norm",
+      "batch normalisation needs all rows of a batch between two layers, and the fused step "
+      "takes a few rows at a time through all layers. Set network.norm to layer, rms or none, or "
+      "train.step to autograd or auto.");
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");

@@ -33,6 +33,22 @@ void ClipToNorm(const std::vector<at::Tensor>& gradients, double most) {
   at::_foreach_mul_(gradients, scale);
 }
 
+// The memory of all tensors as one, if each begins where the previous one ends; else the tensors.
+// LibTorch's fused kernels hand out their work to threads once for each tensor, which takes longer
+// than the work on a small one.
+std::vector<at::Tensor> Joined(const std::vector<at::Tensor>& tensors) {
+  if (tensors.size() < 2) return tensors;
+  const at::Tensor& first = tensors.front();
+  std::int64_t end = first.storage_offset();
+  for (const at::Tensor& tensor : tensors) {
+    const bool follows = tensor.is_alias_of(first) && tensor.storage_offset() == end &&
+                         tensor.is_non_overlapping_and_dense();
+    if (!follows) return tensors;
+    end += tensor.numel();
+  }
+  return {first.detach().as_strided({end - first.storage_offset()}, {1}, first.storage_offset())};
+}
+
 // The numbers of the parameters that are matrices, without the first and the last.
 std::vector<std::size_t> HiddenMatrices(const std::vector<at::Tensor>& parameters) {
   std::vector<std::size_t> matrices;
@@ -94,7 +110,23 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
         break;
     }
   }
+  for (Group& group : adam_) JoinMeans(group);
   steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+}
+
+// If the parameters follow each other in memory (MakeFusedStep), lets their means do so too.
+void Optimizer::JoinMeans(Group& group) {
+  const std::vector<at::Tensor> joined = Joined(group.parameters);
+  if (joined.size() == group.parameters.size()) return;
+  const at::Tensor& first = group.parameters.front();
+  for (std::vector<at::Tensor>* means : {&group.mean, &group.mean_square}) {
+    const at::Tensor flat = at::zeros_like(joined.front());
+    for (std::size_t i = 0; i < means->size(); ++i) {
+      const at::Tensor& parameter = group.parameters[i];
+      (*means)[i] = flat.as_strided(parameter.sizes(), parameter.strides(),
+                                    parameter.storage_offset() - first.storage_offset());
+    }
+  }
 }
 
 Optimizer::Factors Optimizer::FactorsOf(std::size_t number) const {
@@ -154,17 +186,28 @@ void Optimizer::Step(double learning_rate) {
 
 void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
                          double learning_rate) const {
-  const std::vector<at::Tensor> steps(group.parameters.size(), steps_);
   const double rate = learning_rate * group.factors.learning_rate;
   const double decay = config_.weight_decay * group.factors.weight_decay;
-  if (config_.name == OptimizerKind::kAdam) {
-    at::_fused_adam_(group.parameters, gradients, group.mean, group.mean_square, {}, steps, rate,
-                     config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
-                     /*maximize=*/false);
+  const auto step =
+      [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
+          const std::vector<at::Tensor>& mean, const std::vector<at::Tensor>& mean_square) {
+        const std::vector<at::Tensor> steps(parameters.size(), steps_);
+        if (config_.name == OptimizerKind::kAdam) {
+          at::_fused_adam_(parameters, of_parameters, mean, mean_square, {}, steps, rate,
+                           config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
+                           /*maximize=*/false);
+        } else {
+          at::_fused_adamw_(parameters, of_parameters, mean, mean_square, {}, steps, rate,
+                            config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
+                            /*maximize=*/false);
+        }
+      };
+  const std::vector<at::Tensor> parameters = Joined(group.parameters);
+  const std::vector<at::Tensor> of_parameters = Joined(gradients);
+  if (parameters.size() == of_parameters.size()) {
+    step(parameters, of_parameters, Joined(group.mean), Joined(group.mean_square));
   } else {
-    at::_fused_adamw_(group.parameters, gradients, group.mean, group.mean_square, {}, steps, rate,
-                      config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
-                      /*maximize=*/false);
+    step(group.parameters, gradients, group.mean, group.mean_square);
   }
 }
 

@@ -71,6 +71,7 @@ class Optimizer {
 
   Factors FactorsOf(std::size_t number) const;
   void AddTo(std::vector<Group>& groups, std::size_t number) const;
+  static void JoinMeans(Group& group);
   void StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
                 double learning_rate) const;
   void StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,

@@ -185,7 +185,12 @@ TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::Any
 
 TensorDict ToTensorDict(const StateDict& state) {
   TensorDict dict = MakeTensorDict();
-  for (const auto& [name, tensor] : state) dict.insert(name, tensor.detach().cpu());
+  for (const auto& [name, tensor] : state) {
+    // A file holds the whole storage of each tensor, so one that shares it with others is copied.
+    const at::Tensor own = tensor.detach().cpu();
+    const bool shares = own.storage().nbytes() != own.nbytes();
+    dict.insert(name, shares ? own.clone(at::MemoryFormat::Contiguous) : own);
+  }
   return dict;
 }
 

@@ -179,9 +179,12 @@ void Planner::PlanNetworks() {
   const NetworkSpec spec = NetworkFor(config_.network, spec_);
   const NetworkCost network = CostOf(spec);
   plan_.parameters = network.parameters;
-  plan_.network = plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
-                                      (num_inference_nets() + copied_target) *
-                                          CopiedBytesPerParameter(spec, config_.inference));
+  if (config_.train.step == TrainStep::kFused) {
+    plan_.network += plan_.parameters * 4;  // weights in the order of products (FusedStep)
+  }
+  plan_.network += plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
+                                       (num_inference_nets() + copied_target) *
+                                           CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
       network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
   plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *

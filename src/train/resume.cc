@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "nn/device.h"
+#include "nn/fused_step.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
@@ -58,6 +59,10 @@ Config ResolveAutos(Config config, const Device& device) {
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.train.precision = Resolved(config.train.precision, device);
   config.inference.precision = Resolved(config.inference.precision, device);
+  if (config.train.step == TrainStep::kAuto) {
+    const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
+    config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
+  }
   return config;
 }
 

@@ -43,6 +43,15 @@ at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
   return errors + at::softplus(-2 * errors) - std::numbers::ln2;
 }
 
+std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config,
+                                    c10::Device device) {
+  if (config.step == TrainStep::kAutograd) return nullptr;
+  const std::string why = WhyNotFused(net.spec().layers, config.precision, device);
+  if (why.empty()) return MakeFusedStep(dynamic_cast<ResNetFC&>(net), config);
+  if (config.step == TrainStep::kAuto) return nullptr;
+  throw InputError(fmt::format("`train.step: fused`: {}. Set train.step to autograd or auto", why));
+}
+
 }  // namespace
 
 // The training on the rows of one update.
@@ -128,6 +137,7 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       one_hot_(net.spec().input,
                config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
                device.torch()),
+      fused_(MakeStep(net, config.train, device.torch())),
       optimizer_(net.parameters(), config.optimizer) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
@@ -154,6 +164,16 @@ std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBu
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
+  const at::Tensor loss = fused_ != nullptr
+                              ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
+                              : SetGradientsByAutograd(batch);
+  optimizer_.Step(learning_rate);
+  ++num_steps_;
+  return loss;
+}
+
+// Returns the mean loss of the batch.
+at::Tensor TorchTrainer::SetGradientsByAutograd(const Batch& batch) {
   at::Tensor mean;
   for (std::int64_t part = 0; part < config_.accumulation_steps; ++part) {
     at::Tensor loss = LossOfPart(batch, part);
@@ -162,8 +182,6 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
     mean = part == 0 ? loss.detach() : mean + loss.detach();
     loss.reset();  // frees the autograd graph before the next part's forward pass
   }
-  optimizer_.Step(learning_rate);
-  ++num_steps_;
   return mean;
 }
 

@@ -10,6 +10,7 @@
 #include "config/training_phases.h"
 #include "data/loader.h"
 #include "nn/device.h"
+#include "nn/fused_step.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
@@ -28,7 +29,8 @@ class TorchTrainer final : public Trainer {
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
-  /// matrix products are wrong on this machine (CheckProducts).
+  /// matrix products are wrong on this machine (CheckProducts), or if `train.step: fused` does not
+  /// support the network or the device. Moves the parameters of `net` (MakeFusedStep).
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config);
 
@@ -59,6 +61,7 @@ class TorchTrainer final : public Trainer {
   class Pass;
 
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
+  at::Tensor SetGradientsByAutograd(const Batch& batch);
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
   at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,
@@ -76,6 +79,7 @@ class TorchTrainer final : public Trainer {
   std::unique_ptr<Stream> stream_;
   OneHot one_hot_;
   std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
+  std::unique_ptr<FusedStep> fused_;  // null if autograd computes gradients; before optimizer_
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

@@ -378,6 +378,16 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   }
 }
 
+TEST(Validate, FusedStepNeedsResNetFcWithoutBatchNormalisation) {
+  EXPECT_EQ(ErrorOf({"train.step=fused"}), "");
+  ExpectContradiction({"train.step=fused", "network.norm=batch"}, "train.step", "network.norm",
+                      "all rows of a batch");
+  const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
+  ExpectContradiction(With(board, {"train.step=fused"}), "train.step", "network.kind",
+                      "resnet_fc only");
+  EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
+}
+
 TEST(Validate, InverseNeedsBeamSearch) {
   for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
     ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",

@@ -208,6 +208,9 @@ INSTANTIATE_TEST_SUITE_P(
                                  "pipeline.refresh_margin=0"},
         std::vector<std::string>{"generate.target=value_iteration", "train.first_layer=gather",
                                  "inference.first_layer=gather"},
+        std::vector<std::string>{"train.step=auto", "network.norm=layer", "train.ema_decay=0.9"},
+        std::vector<std::string>{"train.step=auto", "network.norm=rms", "train.precision=fp32",
+                                 "optimizer.name=muon"},
         std::vector<std::string>{"generate.target=value_iteration", "domain.name=npuzzle",
                                  "domain.size=3", "network.kind=resnet_2d", "network.channels=4",
                                  "train.ema_decay=0.9"}));

@@ -73,6 +73,25 @@ TEST_P(Target, AsyncEqualsSequentialWithLagOne) {
             !GetParam().needs_network);
 }
 
+TEST(TrainRun, WeightsOfFusedStepsDoNotDependOnModeOrThreads) {
+  const std::shared_ptr<Device> cpu = OpenDevice("cpu");
+  for (const char* precision : {"train.precision=fp32", "train.precision=bf16"}) {
+    if (MakeConfig({"train.step=auto", precision}, *cpu).train.step != TrainStep::kFused) {
+      GTEST_SKIP() << "this CPU has no fused step";
+    }
+    const auto weights = [&](std::vector<std::string> sets) {
+      sets.insert(sets.end(), {"train.step=fused", precision, "generate.target=value_iteration",
+                               "inference.precision=fp32", "inference.threads=1"});
+      return RunToTheEnd(sets).weights_sha256;
+    };
+    const std::string async = weights({"pipeline.mode=async"});
+    EXPECT_EQ(async, weights({"pipeline.mode=sequential", "pipeline.policy_lag=1"}));
+    EXPECT_EQ(async, weights({"train.threads=1"}));
+    EXPECT_EQ(async, weights({"train.threads=3"}));
+    EXPECT_NE(async, weights({"seed=2"}));
+  }
+}
+
 TEST_P(Target, WeightsDoNotDependOnWorkersOrPrefetch) {
   const std::string one = Weights({"generate.workers=1"});
   EXPECT_EQ(one, Weights({"generate.workers=2"}));

@@ -245,6 +245,80 @@ TEST(TorchTrainer, PartsOfAWeightedBatchGiveTheLossOfTheWholeBatch) {
   EXPECT_NEAR(loss_with(1), loss_with(2), 1e-5);
 }
 
+// Compares the losses of five steps, which show the gradients too.
+class FusedTrainer : public testing::TestWithParam<std::int64_t> {
+ protected:
+  FusedTrainer() { config_.train.accumulation_steps = GetParam(); }
+
+  void SetUp() override {
+    const std::string why =
+        WhyNotFused(config_.network, config_.train.precision, c10::Device(c10::kCPU));
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  std::vector<float> Losses(TrainStep step, const Batch& batch) const {
+    Config config = config_;
+    config.train.step = step;
+    Parts parts(config);
+    std::vector<float> losses;
+    for (int i = 0; i < 5; ++i) losses.push_back(parts.trainer.Step(batch, 0.1).item<float>());
+    return losses;
+  }
+
+  void ExpectSameLosses(const Batch& batch, const std::string& what) const {
+    const std::vector<float> autograd = Losses(TrainStep::kAutograd, batch);
+    const std::vector<float> fused = Losses(TrainStep::kFused, batch);
+    for (std::size_t i = 0; i < autograd.size(); ++i) {
+      EXPECT_NEAR(fused[i], autograd[i], 1e-4) << what << ", step " << i;
+    }
+    EXPECT_LT(fused.back(), fused.front() - 1e-3) << what;
+  }
+
+  Config config_ = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.1, .epsilon = 1});
+};
+
+TEST_P(FusedTrainer, LearnsCostsWithEveryLossAsAutogradDoes) {
+  config_.network.head = Head::kQ;
+  for (const Choice<Loss>& loss : kLosses) {
+    config_.train.loss = loss.value;
+    ExpectSameLosses(TwoRows({1, 2, 3, 4}), std::string(loss.name));
+    ExpectSameLosses(TwoRows({1, 2, 3, 4}, {1, 0, 2, 1}), std::string(loss.name) + ", weighted");
+  }
+}
+
+TEST_P(FusedTrainer, LearnsAPolicyAsAutogradDoes) {
+  config_.network.head = Head::kPolicy;
+  ExpectSameLosses(TwoRows({0.25F, 0.75F, 0, 1}), "policy");
+}
+
+TEST_P(FusedTrainer, LearnsAValueAndAPolicyAsAutogradDoes) {
+  config_.network.head = Head::kVp;
+  config_.train.policy_weight = 0.5;
+  Batch batch = TwoRows({0, 0, 0, 0});
+  batch.targets = at::tensor({3.0F, 1.0F, 0.0F, 1.0F, 0.5F, 0.5F}).view({2, 3});
+  ExpectSameLosses(batch, "value and policy");
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, FusedTrainer, testing::Values(1, 2));
+
+TEST(TorchTrainer, FusedStepNamesWhatItDoesNotSupport) {
+  Config config = SmallConfig();
+  config.network.norm = Norm::kBatch;
+  config.train.step = TrainStep::kAuto;
+  EXPECT_NO_THROW(Parts{config});
+  config.train.step = TrainStep::kFused;
+  EXPECT_THROW(
+      {
+        try {
+          const Parts parts(config);
+        } catch (const InputError& error) {
+          EXPECT_NE(std::string(error.what()).find("batch normalisation"), std::string::npos);
+          throw;
+        }
+      },
+      InputError);
+}
+
 TEST(TorchTrainer, PolicyLearnsTheDistributionByCrossEntropy) {
   Config config = SmallConfig({.name = OptimizerKind::kAdam, .learning_rate = 0.05});
   config.network.head = Head::kPolicy;

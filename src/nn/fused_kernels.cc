@@ -1,0 +1,336 @@
+#include "nn/fused_kernels.h"
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+// The passes are plain loops. Each is inlined into one function per instruction set, for which the
+// compiler vectorises it. Sums need `omp simd`, which lets the compiler change their order.
+#define TANDEM_INLINE [[gnu::always_inline]] inline
+
+namespace tandem {
+namespace {
+
+constexpr float kEpsilon = 1e-5F;  // Dense::kEpsilon
+
+TANDEM_INLINE float Widen(float x) { return x; }
+TANDEM_INLINE float Widen(Bf16 x) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
+}
+
+// Rounds to nearest, ties to even. The NaNs that arithmetic makes stay NaNs.
+TANDEM_INLINE void Narrow(float x, float& to) { to = x; }
+TANDEM_INLINE void Narrow(float x, Bf16& to) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  to = static_cast<Bf16>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
+}
+
+// ReLU (slope 0) and leaky ReLU.
+struct PiecewiseLinear {
+  float slope;
+  TANDEM_INLINE float operator()(float x) const { return x > 0 ? x : slope * x; }
+  TANDEM_INLINE float Derivative(float x) const { return x > 0 ? 1 : slope; }
+};
+
+// exp(x) for x up to 88, with a relative error below 1e-6. 2^n is made from its bits, and 2^f for
+// -1/2 <= f <= 1/2 is a Taylor polynomial. std::exp would not be vectorised.
+TANDEM_INLINE float Exp(float x) {
+  constexpr float kLog2E = 1.44269504F;
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float clamped = x < -87 ? -87 : (x > 88 ? 88 : x);
+  const float rounded = clamped * kLog2E + kRound;
+  const float n = rounded - kRound;
+  float f = clamped - n * 0.693359375F;  // ln 2 in two parts, so that the difference is exact
+  f = f + n * 2.12194440e-4F;
+  float p = 1.0F / 720;
+  p = p * f + 1.0F / 120;
+  p = p * f + 1.0F / 24;
+  p = p * f + 1.0F / 6;
+  p = p * f + 0.5F;
+  p = p * f + 1;
+  p = p * f + 1;
+  const auto bits = std::bit_cast<std::int32_t>(rounded) - std::bit_cast<std::int32_t>(kRound);
+  return p * std::bit_cast<float>((bits + 127) << 23);
+}
+
+struct Silu {
+  TANDEM_INLINE static float Sigmoid(float x) { return 1 / (1 + Exp(-x)); }
+  TANDEM_INLINE float operator()(float x) const { return x * Sigmoid(x); }
+  TANDEM_INLINE float Derivative(float x) const {
+    const float s = Sigmoid(x);
+    return s * (1 + x * (1 - s));
+  }
+};
+
+// A row of the residual connection, or zeros.
+template <class T, bool kSkip>
+struct Skip {
+  const T* __restrict row;
+  TANDEM_INLINE float operator[](std::int64_t c) const { return kSkip ? Widen(row[c]) : 0; }
+};
+
+template <class T, class Function, bool kSkip>
+TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
+  const std::int64_t width = p.layer.width;
+  const float* __restrict bias = p.layer.bias;
+  const float* __restrict scale = p.layer.scale;
+  const float* __restrict shift = p.layer.shift;
+  const auto n = static_cast<float>(width);
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    float* __restrict z = p.z + r * width;
+    T* __restrict out = p.out + r * width;
+    const Skip<T, kSkip> skip{kSkip ? p.skip + r * width : nullptr};
+    float mean = 0;
+    float inverse = 1;
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t c = 0; c < width; ++c) {
+      z[c] += bias[c];
+      sum += z[c];
+    }
+    if (p.layer.norm == Norm::kLayer) mean = sum / n;
+    if (p.layer.norm != Norm::kNone) {
+      float squares = 0;
+#pragma omp simd reduction(+ : squares)
+      for (std::int64_t c = 0; c < width; ++c) squares += (z[c] - mean) * (z[c] - mean);
+      inverse = 1 / std::sqrt(squares / n + kEpsilon);
+    }
+    p.inverse_deviation[r] = inverse;
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      z[c] = (z[c] - mean) * inverse;
+      Narrow(function(z[c] * scale[c] + shift[c] + skip[c]), out[c]);
+    }
+  }
+}
+
+// With n the normalised values, h the gradient of n, and <> the mean over a row, the gradient of
+// the product is (h - <h> - n <h n>) / deviation for layer normalisation, the same without <h> for
+// RMSNorm, and h without a normalisation.
+template <class T, class Function, bool kSkip>
+TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const Function function) {
+  const std::int64_t width = p.layer.width;
+  const float* __restrict scale = p.layer.scale;
+  const float* __restrict shift = p.layer.shift;
+  float* __restrict bias_sums = p.bias_sums;
+  float* __restrict scale_sums = p.scale_sums;
+  float* __restrict shift_sums = p.shift_sums;
+  const auto n = static_cast<float>(width);
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const float* __restrict z = p.z + r * width;
+    float* __restrict gradient = p.gradient + r * width;
+    T* __restrict out = p.product_gradient + r * width;
+    const Skip<T, kSkip> skip{kSkip ? p.skip + r * width : nullptr};
+    float sum = 0;
+    float products = 0;
+#pragma omp simd reduction(+ : sum, products)
+    for (std::int64_t c = 0; c < width; ++c) {
+      const float g = gradient[c] * function.Derivative(z[c] * scale[c] + shift[c] + skip[c]);
+      gradient[c] = g;
+      shift_sums[c] += g;
+      scale_sums[c] += g * z[c];
+      sum += g * scale[c];
+      products += g * scale[c] * z[c];
+    }
+    const float mean = p.layer.norm == Norm::kLayer ? sum / n : 0;
+    const float slope = p.layer.norm == Norm::kNone ? 0 : products / n;
+    const float inverse = p.inverse_deviation[r];
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      const float d = (gradient[c] * scale[c] - mean - z[c] * slope) * inverse;
+      bias_sums[c] += d;
+      Narrow(d, out[c]);
+    }
+  }
+}
+
+template <class T>
+TANDEM_INLINE void Run(const ActivateRows<T>& p) {
+  if (p.layer.activation == Activation::kSilu) {
+    p.skip != nullptr ? Forward<T, Silu, true>(p, {}) : Forward<T, Silu, false>(p, {});
+    return;
+  }
+  const PiecewiseLinear linear{p.layer.activation == Activation::kRelu ? 0 : 0.01F};
+  p.skip != nullptr ? Forward<T, PiecewiseLinear, true>(p, linear)
+                    : Forward<T, PiecewiseLinear, false>(p, linear);
+}
+
+template <class T>
+TANDEM_INLINE void Run(const ActivateRowsBackward<T>& p) {
+  if (p.layer.activation == Activation::kSilu) {
+    p.skip != nullptr ? Backward<T, Silu, true>(p, {}) : Backward<T, Silu, false>(p, {});
+    return;
+  }
+  const PiecewiseLinear linear{p.layer.activation == Activation::kRelu ? 0 : 0.01F};
+  p.skip != nullptr ? Backward<T, PiecewiseLinear, true>(p, linear)
+                    : Backward<T, PiecewiseLinear, false>(p, linear);
+}
+
+// Adds four rows at a time, so that sums are read and written a quarter as often.
+template <class T>
+TANDEM_INLINE void Run(const GatherRows<T>& p) {
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const std::uint8_t* bytes = p.bytes + r * p.positions;
+    float* __restrict to = p.sums + r * p.width;
+    for (std::int64_t c = 0; c < p.width; ++c) to[c] = 0;
+    std::int64_t i = 0;
+    for (; i + 4 <= p.positions; i += 4) {
+      const T* __restrict a = p.matrix + (i * p.depth + bytes[i]) * p.width;
+      const T* __restrict b = p.matrix + ((i + 1) * p.depth + bytes[i + 1]) * p.width;
+      const T* __restrict c = p.matrix + ((i + 2) * p.depth + bytes[i + 2]) * p.width;
+      const T* __restrict d = p.matrix + ((i + 3) * p.depth + bytes[i + 3]) * p.width;
+#pragma omp simd
+      for (std::int64_t k = 0; k < p.width; ++k) {
+        to[k] += (Widen(a[k]) + Widen(b[k])) + (Widen(c[k]) + Widen(d[k]));
+      }
+    }
+    for (; i < p.positions; ++i) {
+      const T* __restrict row = p.matrix + (i * p.depth + bytes[i]) * p.width;
+#pragma omp simd
+      for (std::int64_t k = 0; k < p.width; ++k) to[k] += Widen(row[k]);
+    }
+  }
+}
+
+template <class T>
+TANDEM_INLINE void Run(const ScatterRows<T>& p) {
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const T* __restrict from = p.gradient + r * p.width;
+    float* __restrict to = p.into + p.bytes[r * p.positions + p.position] * p.width;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) to[c] += Widen(from[c]);
+  }
+}
+
+template <class T>
+TANDEM_INLINE void Run(const OutputRows<T>& p) {
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const T* __restrict x = p.x + r * p.width;
+    for (std::int64_t o = 0; o < p.outputs; ++o) {
+      const float* __restrict weight = p.weight + o * p.width;
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t c = 0; c < p.width; ++c) sum += Widen(x[c]) * weight[c];
+      p.y[r * p.outputs + o] = sum + p.bias[o];
+    }
+  }
+}
+
+template <class T>
+TANDEM_INLINE void Run(const OutputRowsBackward<T>& p) {
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const T* __restrict x = p.x + r * p.width;
+    float* __restrict gradient = p.x_gradient + r * p.width;
+    for (std::int64_t c = 0; c < p.width; ++c) gradient[c] = 0;
+    for (std::int64_t o = 0; o < p.outputs; ++o) {
+      const float g = p.y_gradient[r * p.outputs + o];
+      const float* __restrict weight = p.weight + o * p.width;
+      float* __restrict sums = p.weight_sums + o * p.width;
+      p.bias_sums[o] += g;
+#pragma omp simd
+      for (std::int64_t c = 0; c < p.width; ++c) {
+        gradient[c] += g * weight[c];
+        sums[c] += g * Widen(x[c]);
+      }
+    }
+  }
+}
+
+TANDEM_INLINE void Run(const PairRows& p) {
+  for (std::int64_t r = 0; r < p.rows; r += 2) {
+    const Bf16* __restrict first = p.from + r * p.width;
+    const Bf16* __restrict second = first + p.width;
+    std::uint32_t* __restrict to = p.to + r / 2 * p.width;
+    if (r + 1 < p.rows) {
+#pragma omp simd
+      for (std::int64_t c = 0; c < p.width; ++c) {
+        to[c] = static_cast<std::uint32_t>(first[c]) | static_cast<std::uint32_t>(second[c]) << 16;
+      }
+    } else {
+      for (std::int64_t c = 0; c < p.width; ++c) to[c] = static_cast<std::uint32_t>(first[c]);
+    }
+  }
+}
+
+// Blocks of 16 x 16 words: each touches 16 cache lines of either matrix.
+TANDEM_INLINE void Run(const TransposeWords& p) {
+  constexpr std::int64_t kBlock = 16;
+  for (std::int64_t row = 0; row < p.rows; row += kBlock) {
+    const std::int64_t rows = p.rows - row < kBlock ? p.rows - row : kBlock;
+    for (std::int64_t column = 0; column < p.columns; column += kBlock) {
+      const std::int64_t columns = p.columns - column < kBlock ? p.columns - column : kBlock;
+      const std::uint32_t* __restrict from = p.from + row * p.columns + column;
+      std::uint32_t* __restrict to = p.to + column * p.to_stride + row;
+      if (rows == kBlock && columns == kBlock) {
+        for (std::int64_t c = 0; c < kBlock; ++c) {
+#pragma omp simd
+          for (std::int64_t r = 0; r < kBlock; ++r)
+            to[c * p.to_stride + r] = from[r * p.columns + c];
+        }
+      } else {
+        for (std::int64_t c = 0; c < columns; ++c) {
+          for (std::int64_t r = 0; r < rows; ++r) to[c * p.to_stride + r] = from[r * p.columns + c];
+        }
+      }
+    }
+  }
+}
+
+TANDEM_INLINE void Run(const RoundToBf16& p) {
+  const float* __restrict from = p.from;
+  Bf16* __restrict to = p.to;
+#pragma omp simd
+  for (std::int64_t i = 0; i < p.count; ++i) Narrow(from[i], to[i]);
+}
+
+#if defined(__x86_64__)
+// Without the last setting, GCC uses half of a register of AVX-512.
+template <class Pass>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512"))) void
+RunAvx512(const Pass& pass) {
+  Run(pass);
+}
+
+template <class Pass>
+__attribute__((target("avx2,fma"))) void RunAvx2(const Pass& pass) {
+  Run(pass);
+}
+
+enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
+
+InstructionSet BestInstructionSet() {
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return InstructionSet::kAvx512;
+  }
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBaseline;
+}
+#endif
+
+}  // namespace
+
+template <class Pass>
+void RunPass(const Pass& pass) {
+#if defined(__x86_64__)
+  static const InstructionSet best = BestInstructionSet();
+  if (best == InstructionSet::kAvx512) return RunAvx512(pass);
+  if (best == InstructionSet::kAvx2) return RunAvx2(pass);
+#endif
+  Run(pass);
+}
+
+#define TANDEM_PASSES_OF(T)                              \
+  template void RunPass(const GatherRows<T>&);           \
+  template void RunPass(const ScatterRows<T>&);          \
+  template void RunPass(const ActivateRows<T>&);         \
+  template void RunPass(const ActivateRowsBackward<T>&); \
+  template void RunPass(const OutputRows<T>&);           \
+  template void RunPass(const OutputRowsBackward<T>&)
+TANDEM_PASSES_OF(float);
+TANDEM_PASSES_OF(Bf16);
+template void RunPass(const PairRows&);
+template void RunPass(const TransposeWords&);
+template void RunPass(const RoundToBf16&);
+
+}  // namespace tandem

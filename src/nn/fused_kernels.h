@@ -1,0 +1,115 @@
+// The passes over activations of a fused training step (fused_step.h), each in versions for several
+// instruction sets. The code does not need LibTorch.
+#pragma once
+
+#include <cstdint>
+
+#include "config/choices.h"
+
+namespace tandem {
+
+/// Bf16 is a number in bf16: the upper half of a float.
+enum class Bf16 : std::uint16_t {};
+
+/// HiddenLayer is what the passes need to know about a hidden layer. Without a normalisation,
+/// `scale` is 1 and `shift` 0 for each unit.
+struct HiddenLayer {
+  std::int64_t width;
+  Norm norm;  ///< not kBatch
+  Activation activation;
+  const float *bias, *scale, *shift;  ///< (width)
+};
+
+/// Sums the rows of `matrix` (positions * depth, width) that belong to the features that are 1.
+/// Feature depth * p + v is 1 if byte p of the row is v.
+template <class T>
+struct GatherRows {
+  std::int64_t rows, positions, depth, width;
+  const std::uint8_t* bytes;  ///< (rows, positions)
+  const T* matrix;
+  float* sums;  ///< (rows, width)
+};
+
+/// Adds each row of `gradient` (rows, width) to the row of `into` (depth, width) that byte
+/// `position` of `bytes` selects, in the order of the rows.
+template <class T>
+struct ScatterRows {
+  std::int64_t rows, positions, position, width;
+  const std::uint8_t* bytes;  ///< (rows, positions)
+  const T* gradient;
+  float* into;
+};
+
+/// The bias, the normalisation, the residual connection and the activation of a hidden layer.
+template <class T>
+struct ActivateRows {
+  HiddenLayer layer;
+  std::int64_t rows;
+  float* z;       ///< (rows, width): on input the product; on output the normalised values
+  const T* skip;  ///< (rows, width), added before the activation; null for none
+  float* inverse_deviation;  ///< (rows), by which the normalisation multiplied
+  T* out;                    ///< (rows, width)
+};
+
+/// The backward pass of ActivateRows, with its `z` and `inverse_deviation`.
+template <class T>
+struct ActivateRowsBackward {
+  HiddenLayer layer;
+  std::int64_t rows;
+  const float* z;
+  const T* skip;
+  const float* inverse_deviation;
+  float* gradient;  ///< (rows, width): on input of the output; on output of the activation's input,
+                    ///< which is also the gradient of `skip`
+  T* product_gradient;                         ///< (rows, width): the gradient of the product
+  float *bias_sums, *scale_sums, *shift_sums;  ///< (width): the parameters' gradients are added
+};
+
+/// The output layer.
+template <class T>
+struct OutputRows {
+  std::int64_t rows, width, outputs;
+  const T* x;  ///< (rows, width)
+  const float *weight, *bias;
+  float* y;  ///< (rows, outputs)
+};
+
+/// The backward pass of OutputRows.
+template <class T>
+struct OutputRowsBackward {
+  std::int64_t rows, width, outputs;
+  const T* x;
+  const float *weight, *y_gradient;
+  float* x_gradient;               ///< (rows, width)
+  float *weight_sums, *bias_sums;  ///< the parameters' gradients are added
+};
+
+/// Joins the rows of each pair of rows into a row of pairs, which is a row of 32-bit words. The
+/// partner of a last odd row is 0. oneDNN's bf16 products take their second operand in this order.
+struct PairRows {
+  std::int64_t rows, width;
+  const Bf16* from;
+  std::uint32_t* to;  ///< ((rows + 1) / 2, width)
+};
+
+/// to[column * to_stride + row] = from[row * columns + column], for 32-bit words.
+struct TransposeWords {
+  std::int64_t rows, columns, to_stride;
+  const std::uint32_t* from;
+  std::uint32_t* to;
+};
+
+/// Rounds `count` floats to bf16.
+struct RoundToBf16 {
+  std::int64_t count;
+  const float* from;
+  Bf16* to;
+};
+
+/// Runs a pass on the calling thread, in the version for the best instruction set of this machine.
+/// T is float or Bf16. The results depend on the instruction set, because sums over a row are split
+/// among the lanes of a vector register.
+template <class Pass>
+void RunPass(const Pass& pass);
+
+}  // namespace tandem

@@ -1,0 +1,667 @@
+#include "nn/fused_step.h"
+
+#include <ATen/native/CPUBlas.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/timeline.h"
+#include "nn/fused_kernels.h"
+#include "nn/fused_loss.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace blas = at::native::cpublas;
+
+constexpr std::int64_t kTileRows = 64;  // even, because bf16 products take pairs of rows
+
+// The second operand of a product has at most so many columns and rows, so that it stays cached.
+constexpr std::int64_t kMostColumns = 256;
+constexpr std::int64_t kMostInner = 2048;
+
+// Gradients that are transposed for the gradients of weights are stored for so many rows together.
+// If all rows of a batch were together, each tile would write to as many pages as there are units.
+constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
+
+template <class T>
+constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
+
+// How many rows of the second operand of a product share a row of 32-bit words.
+template <class T>
+constexpr std::int64_t kRowsOfWords = kIsBf16<T> ? 2 : 1;
+
+std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// oneDNN's product of small blocks: c (m, n) = a (m, k) b (k, n), or += if `add`. In bf16, rows of
+// b are joined in pairs (PairRows). All have the given numbers of elements from one row to the
+// next.
+template <class T>
+void Block(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b,
+           std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
+  if constexpr (kIsBf16<T>) {
+    blas::brgemm(m, n, k, lda, ldb, ldc, add, reinterpret_cast<const at::BFloat16*>(a),
+                 reinterpret_cast<const at::BFloat16*>(b), c, /*is_vnni=*/true);
+  } else {
+    blas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, /*is_vnni=*/false);
+  }
+}
+
+// A product whose second operand may exceed the caches.
+template <class T>
+void Product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda,
+             const T* b, float* c, bool add) {
+  for (std::int64_t inner = 0; inner < k; inner += kMostInner) {
+    for (std::int64_t column = 0; column < n; column += kMostColumns) {
+      Block(m, std::min(kMostColumns, n - column), std::min(kMostInner, k - inner), a + inner, lda,
+            b + inner * n + column * kRowsOfWords<T>, n, c + column, n, add || inner > 0);
+    }
+  }
+}
+
+// The parameters of a network, or their gradients, in one block of memory. The weights of the first
+// layer are stored by feature, so that they can be gathered.
+std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters) {
+  std::vector<at::Tensor> views;
+  std::int64_t begin = 0;
+  for (const at::Tensor& parameter : parameters) {
+    const at::Tensor part = flat.narrow(0, begin, parameter.numel());
+    const bool by_feature = views.empty();
+    views.push_back(by_feature ? part.view({parameter.size(1), parameter.size(0)}).t()
+                               : part.view(parameter.sizes()));
+    begin += parameter.numel();
+  }
+  return views;
+}
+
+// The gradients of the parameters of a layer that are sums over rows, added up by one tile.
+struct LayerSums {
+  std::int64_t bias = 0, scale = 0, shift = 0;  // where they begin
+};
+
+template <class T>
+std::uint32_t* Words(T* numbers) {
+  return reinterpret_cast<std::uint32_t*>(numbers);
+}
+template <class T>
+const std::uint32_t* Words(const T* numbers) {
+  return reinterpret_cast<const std::uint32_t*>(numbers);
+}
+
+template <class T>
+class ResNetStep final : public FusedStep {
+ public:
+  ResNetStep(ResNetFC& net, const TrainingConfig& config)
+      : net_(net),
+        parameters_(net.parameters()),
+        input_(net.spec().input),
+        outputs_(net.spec().outputs),
+        parts_(config.accumulation_steps),
+        loss_(net.spec().layers.head, config) {
+    const c10::NoGradGuard no_grad;
+    flat_ = at::empty({net.NumParameters()});
+    flat_gradients_ = at::zeros({net.NumParameters()});
+    const std::vector<at::Tensor> views = ViewsOf(flat_, parameters_);
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      views[i].copy_(parameters_[i]);
+      parameters_[i].set_data(views[i]);
+    }
+    gradients_ = ViewsOf(flat_gradients_, parameters_);
+    AddLayers();
+  }
+
+  at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
+                          const at::Tensor& weights) override {
+    const Span span(Phase::kBackward);
+    const c10::NoGradGuard no_grad;
+    CheckBytes(inputs);
+    const std::int64_t rows = inputs.size(0) / parts_;
+    Reserve(rows);
+    Part part{.rows = rows,
+              .cost_scale = 1 / CostWeightOf(rows * parts_, weights),
+              .row_scale = 1 / static_cast<double>(rows * parts_)};
+    double loss = 0;
+    for (std::int64_t i = 0; i < parts_; ++i) {
+      const std::int64_t first = i * rows;
+      part.bytes = inputs.const_data_ptr<std::uint8_t>() + first * input_.positions;
+      part.targets = targets.const_data_ptr<float>() + first * outputs_;
+      part.weights =
+          weights.defined() ? weights.const_data_ptr<float>() + first * outputs_ : nullptr;
+      part.add = i > 0;
+      loss += Run(part);
+    }
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      parameters_[i].mutable_grad() = gradients_[i];
+    }
+    return at::scalar_tensor(loss, at::TensorOptions().dtype(at::kFloat));
+  }
+
+ private:
+  struct Layer {
+    HiddenLayer shape;
+    std::int64_t in;
+    bool adds_skip = false;  // the second layer of a block adds the block's input
+    const float* weight;     // (width, in); the first layer's are (in, width)
+    float* weight_gradient;  // in the same order
+    float *bias_gradient, *scale_gradient = nullptr, *shift_gradient = nullptr;
+    LayerSums sums;
+    std::vector<T> forward, backward;   // second operands of products: (in, width), (width, in)
+    std::vector<std::uint32_t> inputs;  // the layer's input, as a second operand: (rows, in)
+    std::vector<std::uint32_t> product_gradients;  // transposed: (groups, width, kStride)
+  };
+
+  // Some units of a hidden layer after the first.
+  struct Slice {
+    std::size_t layer;
+    std::int64_t first, count;
+  };
+
+  // The memory of a thread for one tile.
+  struct Tile {
+    std::vector<std::vector<float>> z, inverse_deviation;
+    std::vector<std::vector<T>> x;
+    std::vector<float> gradients[2], y, y_gradient;
+    std::vector<T> product_gradient, packed;
+    std::vector<std::uint32_t> words;
+  };
+
+  // Words from one row of product_gradients to the next. A power of two would map the same column
+  // of all rows to few lines of the cache.
+  static constexpr std::int64_t kStride = kGroupRows / kRowsOfWords<T> + 16;
+
+  // Rows whose gradients are added to those of earlier parts of the batch.
+  struct Part {
+    std::int64_t rows;
+    const std::uint8_t* bytes;
+    const float *targets, *weights;
+    double cost_scale, row_scale;
+    bool add;
+  };
+
+  void AddLayers();
+  void Reserve(std::int64_t rows);
+  void CheckBytes(const at::Tensor& inputs) const;
+  double CostWeightOf(std::int64_t rows, const at::Tensor& weights) const;
+
+  double Run(const Part& part);
+  void PackWeights(const Slice& slice, Tile& tile);
+  void PackFirstWeights(std::int64_t position);
+  void RunTile(const Part& part, std::int64_t number, Tile& tile);
+  void Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile);
+  void Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile);
+  void KeepInput(std::size_t layer, std::int64_t first, std::int64_t rows, const Tile& tile);
+  void KeepGradient(std::size_t layer, std::int64_t first, std::int64_t rows, Tile& tile);
+  void SetWeightGradient(const Part& part, const Slice& slice);
+  void SetFirstGradient(const Part& part, std::int64_t position);
+  void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
+  void SetSums(const Part& part, std::size_t layer) const;
+
+  std::int64_t last_width() const { return layers_.back().shape.width; }
+  // In fp32, the weights of these two products are in the right order already.
+  const T* first_matrix() const {
+    if constexpr (kIsBf16<T>)
+      return layers_.front().forward.data();
+    else
+      return layers_.front().weight;
+  }
+  static const T* backward_operand(const Layer& layer) {
+    if constexpr (kIsBf16<T>)
+      return layer.backward.data();
+    else
+      return layer.weight;
+  }
+  const T* skip_of(std::size_t layer, const Tile& tile) const {
+    return layers_[layer].adds_skip ? tile.x[layer - 2].data() : nullptr;
+  }
+
+  ResNetFC& net_;
+  std::vector<at::Tensor> parameters_;
+  const InputLayout input_;
+  const std::int64_t outputs_;
+  const std::int64_t parts_;
+  const RowLoss loss_;
+  at::Tensor flat_, flat_gradients_;
+  std::vector<at::Tensor> gradients_;
+  std::vector<float> ones_, zeros_;  // the scale and shift of layers without
+
+  std::vector<Layer> layers_;  // the hidden layers
+  std::vector<Slice> slices_;
+  const float *output_weight_ = nullptr, *output_bias_ = nullptr;
+  float *output_weight_gradient_ = nullptr, *output_bias_gradient_ = nullptr;
+  std::int64_t output_sums_ = 0;  // where the sums of the output layer begin
+  std::int64_t sums_size_ = 0;
+
+  std::int64_t capacity_ = 0;       // rows
+  std::vector<T> first_gradients_;  // of the first layer's product: (rows, width)
+  std::vector<float> sums_;         // (tiles, sums_size_)
+  std::vector<double> losses_;      // of each tile
+  std::vector<Tile> tiles_;         // of each thread
+};
+
+template <class T>
+void ResNetStep<T>::AddLayers() {
+  std::size_t next = 0;  // parameters are in the order weight, bias, norm_weight, norm_bias
+  const auto take = [&] {
+    const std::size_t i = next++;
+    return std::pair(parameters_.at(i).template const_data_ptr<float>(),
+                     gradients_[i].template mutable_data_ptr<float>());
+  };
+  const NetworkConfig& config = net_.spec().layers;
+  const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
+  const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
+  const std::int64_t widest = std::ranges::max(shapes, {}, &LayerShape::out).out;
+  ones_.assign(static_cast<std::size_t>(widest), 1);
+  zeros_.assign(static_cast<std::size_t>(widest), 0);
+  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+    const LayerShape& shape = shapes[i];
+    Layer layer{.shape = {.width = shape.out,
+                          .norm = shape.norm,
+                          .activation = config.activation,
+                          .scale = ones_.data(),
+                          .shift = zeros_.data()},
+                .in = shape.in,
+                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1};
+    std::tie(layer.weight, layer.weight_gradient) = take();
+    std::tie(layer.shape.bias, layer.bias_gradient) = take();
+    if (shape.norm != Norm::kNone) {
+      std::tie(layer.shape.scale, layer.scale_gradient) = take();
+    }
+    if (shape.norm == Norm::kLayer) {
+      std::tie(layer.shape.shift, layer.shift_gradient) = take();
+    }
+    layer.sums = {
+        .bias = sums_size_, .scale = sums_size_ + shape.out, .shift = sums_size_ + 2 * shape.out};
+    sums_size_ += 3 * shape.out;
+    if (kIsBf16<T> || i > 0) layer.forward.resize(static_cast<std::size_t>(shape.in * shape.out));
+    if (kIsBf16<T>) layer.backward.resize(i > 0 ? layer.forward.size() : 0);
+    for (std::int64_t first = 0; i > 0 && first < shape.out; first += kTileRows) {
+      slices_.push_back(
+          {.layer = i, .first = first, .count = std::min(kTileRows, shape.out - first)});
+    }
+    layers_.push_back(std::move(layer));
+  }
+  std::tie(output_weight_, output_weight_gradient_) = take();
+  std::tie(output_bias_, output_bias_gradient_) = take();
+  output_sums_ = sums_size_;
+  sums_size_ += outputs_ * (last_width() + 1);
+}
+
+// Makes room for `rows` rows and for the current number of threads.
+template <class T>
+void ResNetStep<T>::Reserve(std::int64_t rows) {
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  if (rows > capacity_) {
+    capacity_ = rows;
+    const std::int64_t groups = CeilDivide(rows, kGroupRows);
+    const std::int64_t word_rows = CeilDivide(rows, kRowsOfWords<T>);
+    for (std::size_t i = 1; i < layers_.size(); ++i) {
+      layers_[i].inputs.resize(size(word_rows * layers_[i].in));
+      layers_[i].product_gradients.resize(size(groups * layers_[i].shape.width * kStride));
+    }
+    first_gradients_.resize(size(rows * layers_.front().shape.width));
+    const std::int64_t tiles = CeilDivide(rows, kTileRows);
+    sums_.resize(size(tiles * sums_size_));
+    losses_.resize(size(tiles));
+  }
+  const auto threads = static_cast<std::size_t>(omp_get_max_threads());
+  for (std::size_t i = tiles_.size(); i < threads; ++i) {
+    Tile tile;
+    std::int64_t widest = 0;
+    for (const Layer& layer : layers_) {
+      widest = std::max({widest, layer.shape.width, &layer == &layers_.front() ? 0 : layer.in});
+      tile.z.emplace_back(size(kTileRows * layer.shape.width));
+      tile.x.emplace_back(size(kTileRows * layer.shape.width));
+      tile.inverse_deviation.emplace_back(size(kTileRows));
+    }
+    for (auto& gradient : tile.gradients) gradient.resize(size(kTileRows * widest));
+    tile.product_gradient.resize(size(kTileRows * widest));
+    tile.packed.resize(size(kTileRows * widest));
+    tile.words.resize(size(kTileRows * widest));
+    tile.y.resize(size(kTileRows * outputs_));
+    tile.y_gradient.resize(size(kTileRows * outputs_));
+    tiles_.push_back(std::move(tile));
+  }
+}
+
+template <class T>
+void ResNetStep<T>::CheckBytes(const at::Tensor& inputs) const {
+  const auto* bytes = inputs.const_data_ptr<std::uint8_t>();
+  const std::uint8_t most =
+      std::reduce(bytes, bytes + inputs.numel(), std::uint8_t{0},
+                  [](std::uint8_t a, std::uint8_t b) { return std::max(a, b); });
+  if (most < input_.depth) return;
+  throw Error(
+      fmt::format("training step: the input has a byte {}; expected values below {}. The "
+                  "puzzle's EncodeInput or the shards are wrong",
+                  most, input_.depth));
+}
+
+// The sum of the weights of all costs.
+template <class T>
+double ResNetStep<T>::CostWeightOf(std::int64_t rows, const at::Tensor& weights) const {
+  if (!weights.defined()) {
+    return static_cast<double>(std::max<std::int64_t>(1, rows * loss_.CostsOf(outputs_)));
+  }
+  const auto* values = weights.const_data_ptr<float>();
+  const double sum = std::accumulate(values, values + weights.numel(), 0.0);
+  return std::max<double>(sum, std::numeric_limits<float>::min());
+}
+
+// All loops hand out their pieces in any order, but no two pieces write to the same numbers.
+template <class T>
+double ResNetStep<T>::Run(const Part& part) {
+  const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
+  const auto slices = static_cast<std::int64_t>(slices_.size());
+  const auto layers = static_cast<std::int64_t>(layers_.size());
+  const std::int64_t positions = input_.positions;
+#pragma omp parallel
+  {
+    Tile& tile = tiles_[static_cast<std::size_t>(omp_get_thread_num())];
+    if (!part.add) {
+#pragma omp for schedule(dynamic)
+      for (std::int64_t i = 0; i < slices + positions; ++i) {
+        if (i < slices) {
+          PackWeights(slices_[static_cast<std::size_t>(i)], tile);
+        } else {
+          PackFirstWeights(i - slices);
+        }
+      }
+    }
+#pragma omp for schedule(dynamic)
+    for (std::int64_t i = 0; i < tiles; ++i) RunTile(part, i, tile);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t i = 0; i < slices + positions + layers; ++i) {
+      if (i < slices) {
+        SetWeightGradient(part, slices_[static_cast<std::size_t>(i)]);
+      } else if (i < slices + positions) {
+        SetFirstGradient(part, i - slices);
+      } else {
+        SetSums(part, static_cast<std::size_t>(i - slices - positions));
+      }
+    }
+    blas::brgemm_release(kIsBf16<T>);
+  }
+  return std::accumulate(losses_.begin(), losses_.begin() + tiles, 0.0);
+}
+
+// Puts the weights of some units of a layer into the order in which products take them.
+template <class T>
+void ResNetStep<T>::PackWeights(const Slice& slice, Tile& tile) {
+  Layer& layer = layers_[slice.layer];
+  const float* weight = layer.weight + slice.first * layer.in;
+  if constexpr (kIsBf16<T>) {
+    T* rounded = tile.packed.data();
+    RunPass(RoundToBf16{.count = slice.count * layer.in, .from = weight, .to = rounded});
+    RunPass(PairRows{.rows = slice.count,
+                     .width = layer.in,
+                     .from = rounded,
+                     .to = Words(layer.backward.data() + slice.first * layer.in)});
+    RunPass(TransposeWords{.rows = slice.count,
+                           .columns = layer.in / 2,
+                           .to_stride = layer.shape.width,
+                           .from = Words(rounded),
+                           .to = Words(layer.forward.data()) + slice.first});
+  } else {
+    RunPass(TransposeWords{.rows = slice.count,
+                           .columns = layer.in,
+                           .to_stride = layer.shape.width,
+                           .from = Words(weight),
+                           .to = Words(layer.forward.data()) + slice.first});
+  }
+}
+
+template <class T>
+void ResNetStep<T>::PackFirstWeights(std::int64_t position) {
+  if constexpr (kIsBf16<T>) {
+    Layer& layer = layers_.front();
+    const std::int64_t count = input_.depth * layer.shape.width;
+    RunPass(RoundToBf16{.count = count,
+                        .from = layer.weight + position * count,
+                        .to = layer.forward.data() + position * count});
+  }
+}
+
+template <class T>
+void ResNetStep<T>::RunTile(const Part& part, std::int64_t number, Tile& tile) {
+  const std::int64_t first = number * kTileRows;
+  const std::int64_t rows = std::min(kTileRows, part.rows - first);
+  float* sums = sums_.data() + number * sums_size_;
+  std::fill_n(sums, sums_size_, 0.0F);
+  Forward(part, first, rows, tile);
+  const T* hidden = tile.x.back().data();
+  RunPass(OutputRows<T>{.rows = rows,
+                        .width = last_width(),
+                        .outputs = outputs_,
+                        .x = hidden,
+                        .weight = output_weight_,
+                        .bias = output_bias_,
+                        .y = tile.y.data()});
+  const std::int64_t first_output = first * outputs_;
+  losses_[static_cast<std::size_t>(number)] =
+      loss_({.rows = rows,
+             .outputs = outputs_,
+             .y = tile.y.data(),
+             .targets = part.targets + first_output,
+             .weights = part.weights != nullptr ? part.weights + first_output : nullptr,
+             .cost_scale = part.cost_scale,
+             .row_scale = part.row_scale,
+             .gradient = tile.y_gradient.data()});
+  RunPass(OutputRowsBackward<T>{.rows = rows,
+                                .width = last_width(),
+                                .outputs = outputs_,
+                                .x = hidden,
+                                .weight = output_weight_,
+                                .y_gradient = tile.y_gradient.data(),
+                                .x_gradient = tile.gradients[0].data(),
+                                .weight_sums = sums + output_sums_,
+                                .bias_sums = sums + output_sums_ + outputs_ * last_width()});
+  Backward(first, rows, sums, tile);
+}
+
+template <class T>
+void ResNetStep<T>::Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    float* z = tile.z[i].data();
+    if (i == 0) {
+      RunPass(GatherRows<T>{.rows = rows,
+                            .positions = input_.positions,
+                            .depth = input_.depth,
+                            .width = layer.shape.width,
+                            .bytes = part.bytes + first * input_.positions,
+                            .matrix = first_matrix(),
+                            .sums = z});
+    } else {
+      KeepInput(i, first, rows, tile);
+      Product(rows, layer.shape.width, layer.in, tile.x[i - 1].data(), layer.in,
+              layer.forward.data(), z, /*add=*/false);
+    }
+    RunPass(ActivateRows<T>{.layer = layer.shape,
+                            .rows = rows,
+                            .z = z,
+                            .skip = skip_of(i, tile),
+                            .inverse_deviation = tile.inverse_deviation[i].data(),
+                            .out = tile.x[i].data()});
+  }
+}
+
+// tile.gradients[current] holds the gradient of a layer's output. The pass over the second layer of
+// a block leaves the gradient of the block's input along the residual connection there, so the
+// product of the block's first layer is added to it.
+template <class T>
+void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile) {
+  std::size_t current = 0;
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    const Layer& layer = layers_[i];
+    const std::int64_t width = layer.shape.width;
+    T* product_gradient =
+        i == 0 ? first_gradients_.data() + first * width : tile.product_gradient.data();
+    RunPass(ActivateRowsBackward<T>{.layer = layer.shape,
+                                    .rows = rows,
+                                    .z = tile.z[i].data(),
+                                    .skip = skip_of(i, tile),
+                                    .inverse_deviation = tile.inverse_deviation[i].data(),
+                                    .gradient = tile.gradients[current].data(),
+                                    .product_gradient = product_gradient,
+                                    .bias_sums = sums + layer.sums.bias,
+                                    .scale_sums = sums + layer.sums.scale,
+                                    .shift_sums = sums + layer.sums.shift});
+    if (i == 0) return;
+    KeepGradient(i, first, rows, tile);
+    const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].adds_skip;
+    current = 1 - current;
+    Product(rows, layer.in, width, product_gradient, width, backward_operand(layer),
+            tile.gradients[current].data(), /*add=*/begins_block);
+  }
+}
+
+// Keeps the input of a layer for the gradient of its weights.
+template <class T>
+void ResNetStep<T>::KeepInput(std::size_t number, std::int64_t first, std::int64_t rows,
+                              const Tile& tile) {
+  Layer& layer = layers_[number];
+  const std::vector<T>& x = tile.x[number - 1];
+  std::uint32_t* to = layer.inputs.data() + first / kRowsOfWords<T> * layer.in;
+  if constexpr (kIsBf16<T>) {
+    RunPass(PairRows{.rows = rows, .width = layer.in, .from = x.data(), .to = to});
+  } else {
+    std::memcpy(to, x.data(), static_cast<std::size_t>(rows * layer.in) * sizeof(float));
+  }
+}
+
+// Keeps the gradient of a layer's product for the gradient of its weights.
+template <class T>
+void ResNetStep<T>::KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows,
+                                 Tile& tile) {
+  Layer& layer = layers_[number];
+  const std::int64_t width = layer.shape.width;
+  const std::uint32_t* words = nullptr;
+  if constexpr (kIsBf16<T>) {
+    RunPass(PairRows{.rows = rows,
+                     .width = width,
+                     .from = tile.product_gradient.data(),
+                     .to = tile.words.data()});
+    words = tile.words.data();
+  } else {
+    words = Words(tile.product_gradient.data());
+  }
+  RunPass(TransposeWords{.rows = CeilDivide(rows, kRowsOfWords<T>),
+                         .columns = width,
+                         .to_stride = kStride,
+                         .from = words,
+                         .to = layer.product_gradients.data() +
+                               first / kGroupRows * width * kStride +
+                               first % kGroupRows / kRowsOfWords<T>});
+}
+
+template <class T>
+void ResNetStep<T>::SetWeightGradient(const Part& part, const Slice& slice) {
+  const Layer& layer = layers_[slice.layer];
+  const std::int64_t width = layer.shape.width;
+  const std::int64_t all = CeilDivide(part.rows, kRowsOfWords<T>) * kRowsOfWords<T>;
+  for (std::int64_t first = 0; first < all; first += kGroupRows) {
+    const std::uint32_t* gradients =
+        layer.product_gradients.data() + (first / kGroupRows * width + slice.first) * kStride;
+    const std::uint32_t* inputs = layer.inputs.data() + first / kRowsOfWords<T> * layer.in;
+    Product(slice.count, layer.in, std::min(kGroupRows, all - first),
+            reinterpret_cast<const T*>(gradients), kStride * kRowsOfWords<T>,
+            reinterpret_cast<const T*>(inputs), layer.weight_gradient + slice.first * layer.in,
+            part.add || first > 0);
+  }
+}
+
+template <class T>
+void ResNetStep<T>::SetFirstGradient(const Part& part, std::int64_t position) {
+  const Layer& layer = layers_.front();
+  const std::int64_t count = input_.depth * layer.shape.width;
+  float* into = layer.weight_gradient + position * count;
+  if (!part.add) std::fill_n(into, count, 0.0F);
+  RunPass(ScatterRows<T>{.rows = part.rows,
+                         .positions = input_.positions,
+                         .position = position,
+                         .width = layer.shape.width,
+                         .bytes = part.bytes,
+                         .gradient = first_gradients_.data(),
+                         .into = into});
+}
+
+// Adds up what the tiles have in `count` places, tile by tile.
+template <class T>
+void ResNetStep<T>::AddSums(const Part& part, std::int64_t begin, std::int64_t count,
+                            float* into) const {
+  if (into == nullptr) return;
+  if (!part.add) std::fill_n(into, count, 0.0F);
+  const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    const float* from = sums_.data() + tile * sums_size_ + begin;
+    for (std::int64_t i = 0; i < count; ++i) into[i] += from[i];
+  }
+}
+
+template <class T>
+void ResNetStep<T>::SetSums(const Part& part, std::size_t number) const {
+  const Layer& layer = layers_[number];
+  const std::int64_t width = layer.shape.width;
+  AddSums(part, layer.sums.bias, width, layer.bias_gradient);
+  AddSums(part, layer.sums.scale, width, layer.scale_gradient);
+  AddSums(part, layer.sums.shift, width, layer.shift_gradient);
+  if (number > 0) return;
+  const std::int64_t weights = outputs_ * last_width();
+  AddSums(part, output_sums_, weights, output_weight_gradient_);
+  AddSums(part, output_sums_ + weights, outputs_, output_bias_gradient_);
+}
+
+// Whether oneDNN has products of small blocks in this type for this machine.
+template <class T>
+bool HasBlocks() {
+  constexpr std::int64_t kSize = 16;
+  const std::vector<T> a(kSize * kSize), b(kSize * kSize);
+  std::vector<float> c(kSize * kSize, 1);
+  try {
+    Block(kSize, kSize, kSize, a.data(), kSize, b.data(), kSize, c.data(), kSize, /*add=*/false);
+    blas::brgemm_release(kIsBf16<T>);
+  } catch (const c10::Error&) {
+    return false;
+  }
+  return std::ranges::count(c, 0.0F) == std::ssize(c);
+}
+
+}  // namespace
+
+std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {
+  if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
+  if (!device.is_cpu()) return "it runs on CPUs only";
+  if (network.norm == Norm::kBatch) {
+    return "batch normalisation needs all rows of a batch between two layers";
+  }
+  const bool bf16 = precision == Precision::kBf16;
+  if (bf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
+    return "in bf16 it needs even network.width and network.stem_width";
+  }
+  if (bf16 ? !HasBlocks<Bf16>() : !HasBlocks<float>()) {
+    return fmt::format("LibTorch has no {} products of small blocks for this CPU",
+                       bf16 ? "bf16" : "fp32");
+  }
+  return "";
+}
+
+std::unique_ptr<FusedStep> MakeFusedStep(ResNetFC& net, const TrainingConfig& config) {
+  if (config.precision == Precision::kBf16) return std::make_unique<ResNetStep<Bf16>>(net, config);
+  return std::make_unique<ResNetStep<float>>(net, config);
+}
+
+}  // namespace tandem
