@@ -191,6 +191,7 @@ struct ValidationConfig {
 struct CheckpointConfig {
   std::int64_t every_updates = 100;
   double every_seconds = 600;
+  std::int64_t keep = 1;
   std::int64_t keep_every = 0;
 };
 

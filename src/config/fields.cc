@@ -412,6 +412,13 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest number of seconds of work that a killed run may lose. If the next update might "
        "exceed it, the run writes a checkpoint first. 0: no limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
+      {"checkpoint.keep",
+       "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "
+       "keeps "
+       "the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
+       "--resume "
+       "uses the newest one that is not. With replay, each takes a replay file too.",
+       IntField{&c.checkpoint.keep, 1, 1000}},
       {"checkpoint.keep_every",
        "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "
        "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "

@@ -102,8 +102,19 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
     file.Read(0, bytes);
     return bytes;
   } catch (const Error& error) {
-    throw InputError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+    throw DamagedFile(fmt::format("cannot read {}: {}", path.string(), error.what()));
   }
+}
+
+// The bytes of all tensors in a dictionary. The rest of its file is small.
+std::int64_t BytesOf(const TensorDict& dict) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : dict) {
+    const c10::IValue& value = entry.value();
+    if (value.isTensor()) bytes += static_cast<std::int64_t>(value.toTensor().nbytes());
+    if (value.isGenericDict()) bytes += BytesOf(value.toGenericDict());
+  }
+  return bytes;
 }
 
 at::ScalarType ScalarTypeOf(StoredType type) {
@@ -169,13 +180,13 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) 
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
   constexpr std::string_view kZip = "PK\x03\x04";  // torch.save writes a zip archive
   const auto fail = [&](std::string_view why) {
-    return InputError(fmt::format("{}: damaged tensor file: {}", path.string(), why));
+    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
   };
   try {
     const std::vector<std::byte> content = ContentOf(path);
     const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
     if (!text.starts_with(kZip)) {
-      throw InputError(fmt::format(
+      throw DamagedFile(fmt::format(
           "{}: not a tensor file; expected a zip archive as torch.save writes it", path.string()));
     }
     return ToTensorDict(ReadTensorArchive(content));

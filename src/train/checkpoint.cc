@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
 
@@ -276,7 +277,7 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network, const StateDict& average) const {
   const Entries state = RunStateIn(content_, file_);
   if (Sha256Of(state.dict()) != state.Text(kSha256)) {
-    throw InputError(fmt::format(
+    throw DamagedFile(fmt::format(
         "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
         "run; network.init_from can take the weights of best.pt.",
         file_));

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
@@ -118,6 +119,11 @@ void CheckScheduleStays(const Config& before, const Config& requested,
 
 }  // namespace
 
+void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
+  LogWarning(fmt::format("{} The run continues from {}, and repeats the updates since then.",
+                         error.what(), next.string()));
+}
+
 void CheckMayChange(const std::vector<Override>& overrides) {
   for (const Override& override : overrides) {
     if (!MayChange(override.key)) {
@@ -130,7 +136,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides) {
-  const std::string file = directory.checkpoint().string();
+  const std::string& file = checkpoint.file();
   // A run that was killed right after its first checkpoint leaves an empty config.yaml.
   const bool written = !std::filesystem::is_empty(directory.config());
   const auto load = [&](const std::vector<Override>& with) {

@@ -71,6 +71,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (!directory_) return;
   if (from != nullptr) {
+    saved_next_ = so_far_.updates;
     DropLaterFiles();
   } else {
     SaveCheckpoint();
@@ -410,10 +411,14 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
+  if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
+    directory_->SetCheckpointAside(*saved_next_);
+  }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
                   config_.train.saves_average() ? current.average : current.model, &resume);
   since_saved_ = Stopwatch();
-  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
+  saved_next_ = next;
+  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
 }
 
 TrainingMark TrainRun::Mark() const {

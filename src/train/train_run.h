@@ -157,6 +157,7 @@ class TrainRun final : private ProgressListener {
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
   Stopwatch since_saved_;                   // time since the last checkpoint
+  std::optional<std::int64_t> saved_next_;  // update with which the last checkpoint continues
   TrainingMark began_training_;             // when the current components were built
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
