@@ -190,6 +190,11 @@ class Timeline {
   /// The phase that the calling thread is in; kUnnamed if it is not attached to a track.
   static Phase CurrentPhase();
 
+  /// The phase that the calling thread was in when the exception that it handles was thrown or
+  /// arrived: that of its innermost Span. Call it before the handler begins a Span. kUnnamed if the
+  /// exception left no Span, or the thread is not attached to a track.
+  static Phase FailedPhase();
+
   /// Adds a track that is in `phase` from the timeline's start on.
   Track& AddMainTrack(std::string name, Phase phase);
 
@@ -280,6 +285,7 @@ class Span {
   Recorded recorded_;
   Phase phase_ = Phase::kUnnamed;
   Phase outer_ = Phase::kUnnamed;
+  int exceptions_ = 0;  // being thrown when the span began
 };
 
 /// Section records a scope that consists of several phases, such as an update. It does not change

@@ -136,6 +136,7 @@ struct TrainingConfig {
   double huber_delta = 1;
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
+  OnInvalid on_invalid = OnInvalid::kStop;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;

@@ -281,6 +281,8 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
+      ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
+                c.train.on_invalid, kOnInvalids),
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -129,6 +130,7 @@ class Reader {
 
 void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next,
                  std::int64_t since) {
+  FaultPoint(Fault::kWriteReplay);
   const std::int64_t updates = next - FirstNeeded(replay, next, since);
   RequireSpace(path,
                updates * static_cast<std::int64_t>(replay.rows() * replay.schema().row_bytes()));

@@ -136,6 +136,10 @@ void Optimizer::Step(double learning_rate) {
       StepSgd(selected, learning_rate);
     }
   }
+  ClearGradients();
+}
+
+void Optimizer::ClearGradients() {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 

@@ -1,9 +1,12 @@
 #include "train/generator_thread.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
 #include "base/timeline.h"
+#include "data/examples.h"
 
 namespace tandem {
 
@@ -52,6 +55,9 @@ void GeneratorThread::Fill(std::int64_t update) {
   try {
     const ScopedTimer timer(stats.seconds);
     generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, slot.rows(), stop_);
+    if (HasTargets(generator_.schema())) {
+      CheckTargets(slot.rows(), fmt::format("the rows of update {}", update));
+    }
   } catch (...) {
     // Close with the real reason before the unpublished slot closes the pair with a general one.
     buffers_.Close(std::current_exception());

@@ -1,9 +1,12 @@
 #include "train/modes.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
 #include "base/timeline.h"
+#include "data/examples.h"
 
 namespace tandem {
 namespace {
@@ -133,6 +136,7 @@ const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
   do {
     parts_.queue->Serve();
   } while (labelling.Step());
+  CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
   record.label_s = watch.Seconds();
   return *labelled_;
 }

@@ -28,7 +28,8 @@ namespace tandem {
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
   std::int64_t examples = 0;    ///< rows trained on
-  double loss = 0;              ///< mean over the iterations
+  std::int64_t skipped = 0;     ///< iterations whose step train.on_invalid left out
+  double loss = 0;              ///< mean over the iterations that were not skipped
   double learning_rate = 0;     ///< in the last iteration
   Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< total time of the training
@@ -48,7 +49,8 @@ class TrainPass {
   virtual std::int64_t iterations_of_run() const = 0;
 
   /// Ends the training and returns what it did, without the times. Waits until the network has its
-  /// new weights. Throws Error that names the update if the mean loss is not finite.
+  /// new weights. Throws Error that names the iteration if a loss or a weight is not finite, or if
+  /// all steps of the update were skipped.
   virtual TrainStats Finish() = 0;
 };
 

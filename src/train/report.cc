@@ -117,6 +117,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
+  if (config.train.on_invalid == OnInvalid::kSkip) line["skipped"] = train.skipped;
   if (!config.phases.empty()) line["phase"] = counters.phase;
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
@@ -193,6 +194,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"generate_critical_s", RoundedSeconds(summary.time.generate_critical_s)},
       {"train_critical_s", RoundedSeconds(summary.time.train_critical_s)},
       {"time", ToJson(summary.time.threads)}};
+  if (config.train.on_invalid == OnInvalid::kSkip) json["skipped"] = summary.skipped;
   if (!config.phases.empty()) json["phase"] = summary.phase;
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);

@@ -66,10 +66,10 @@ namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
-    {"train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.", "checkpoint.", "search.", "profile.", "device", "data.path",
-     "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch", "memory.",
-     "replay.map_to"});
+    {"train.max_updates", "train.max_seconds", "train.on_invalid", "train.threads",
+     "generate.workers", "inference.threads", "prefetch.", "checkpoint.", "search.", "profile.",
+     "device", "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch",
+     "data.gpu_prefetch", "memory.", "replay.map_to"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange,
@@ -120,8 +120,9 @@ void CheckScheduleStays(const Config& before, const Config& requested,
 }  // namespace
 
 void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
-  LogWarning(fmt::format("{} The run continues from {}, and repeats the updates since then.",
-                         error.what(), next.string()));
+  LogWarning(error.what());
+  LogWarning(fmt::format("continuing from {} instead; the updates since then are repeated",
+                         next.string()));
 }
 
 void CheckMayChange(const std::vector<Override>& overrides) {

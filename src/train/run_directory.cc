@@ -17,6 +17,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -323,6 +324,7 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
 }
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
+  FaultPoint(Fault::kWriteMetrics);
   std::ofstream out(metrics(), std::ios::app);
   out << DumpJson(line) + "\n" << std::flush;
   if (!out) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -17,6 +18,7 @@
 #include "nn/tensor_file.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
+#include "train/failure.h"
 #include "train/resume.h"
 
 namespace tandem {
@@ -176,14 +178,14 @@ bool TrainRun::RunUpdate() {
 }
 
 // Runs `work`. If it throws, saves the state before the current update, or the current state if no
-// update has begun.
+// update has begun, and adds the update and the stage to the message.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
   } catch (...) {
-    if (!unfinished_) KeepState();
+    const Phase phase = Timeline::FailedPhase();  // before the spans of saving
     SaveUnfinished();
-    throw;
+    ThrowWithStage(so_far_.updates, phase);
   }
 }
 
@@ -270,11 +272,17 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
+  so_far_.skipped += train.skipped;
   trained_rows_ += train.examples;
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
+  if (train.skipped > 0) {
+    LogWarning(fmt::format(
+        "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
+        record.update, train.skipped, train.iterations));
+  }
 
   if (whole) ValidateIfDue();
   if (directory_) {
@@ -326,6 +334,7 @@ void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kValidation);
+  FaultPoint(Fault::kValidate);
   ValidationReport report;
   try {
     report = components_->validator->Validate(components_->trainer.saved_net(), requests_);
@@ -394,11 +403,13 @@ void TrainRun::SaveCheckpoint() {
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
-  if (!unfinished_) return;
   try {
-    Save(*unfinished_, *unfinished_);
+    if (!unfinished_) KeepState();
+    if (unfinished_) Save(*unfinished_, *unfinished_);
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("cannot save the state before the update: {}", error.what()));
+    LogWarning(fmt::format(
+        "cannot save the state before the update: {} The last checkpoint stays as it is.",
+        error.what()));
   }
 }
 
@@ -411,6 +422,7 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
+  FaultPoint(Fault::kCheckpoint);
   if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
     directory_->SetCheckpointAside(*saved_next_);
   }

@@ -312,14 +312,14 @@ TEST(TorchTrainer, APassCanEndEarly) {
   EXPECT_EQ(stats.examples, 12);
 }
 
-TEST(TorchTrainer, ErrorNamesTheUpdateWhoseLossIsNotFinite) {
+TEST(TorchTrainer, ErrorNamesTheIterationWhoseLossIsNotFinite) {
   Parts parts;
   const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
   try {
     parts.Train(3, rows);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("update 3: the loss is "), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("iteration 15: the loss is "), std::string::npos);
   }
 }
 
