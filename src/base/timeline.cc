@@ -120,6 +120,11 @@ PhaseTimes Track::Times() const {
   return times;
 }
 
+ThreadActivity Track::Activity() const {
+  const std::lock_guard lock(mutex_);
+  return {.name = name_, .phase = phase_, .seconds = Seconds(Clock::now() - since_)};
+}
+
 std::vector<TraceEvent> Track::Events() const {
   const std::lock_guard lock(mutex_);
   return {events_.begin(), events_.end()};
@@ -215,6 +220,13 @@ std::vector<Timeline::TrackEvents> Timeline::Events() const {
   const std::lock_guard lock(mutex_);
   std::vector<TrackEvents> all;
   for (const auto& track : tracks_) all.push_back({track->name(), track->Events()});
+  return all;
+}
+
+std::vector<ThreadActivity> Timeline::Activity() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ThreadActivity> all;
+  for (const auto& track : tracks_) all.push_back(track->Activity());
   return all;
 }
 

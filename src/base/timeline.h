@@ -106,6 +106,13 @@ struct PhaseTimes {
   PhaseTimes& operator-=(const PhaseTimes& other);
 };
 
+/// ThreadActivity says what a thread does now.
+struct ThreadActivity {
+  std::string name;
+  Phase phase = Phase::kIdle;
+  double seconds = 0;  ///< since it came into this phase
+};
+
 class Timeline;
 
 /// Track accounts for the time of one thread, which is always in exactly one phase. Changing the
@@ -122,6 +129,7 @@ class Track {
   bool is_worker() const { return is_worker_; }
 
   PhaseTimes Times() const;
+  ThreadActivity Activity() const;
 
   /// The events recorded on this track so far, in order (Timeline::Record).
   std::vector<TraceEvent> Events() const;
@@ -209,6 +217,9 @@ class Timeline {
   /// The times and the recorded events of all tracks, in the order in which they were added.
   std::vector<TrackTimes> Times() const;
   std::vector<TrackEvents> Events() const;
+
+  /// What the threads of all tracks do now.
+  std::vector<ThreadActivity> Activity() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
   /// `listener`, if any, must outlive all threads that use this timeline.

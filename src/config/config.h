@@ -137,6 +137,8 @@ struct TrainingConfig {
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
   OnInvalid on_invalid = OnInvalid::kStop;
+  double watchdog_seconds = 0;
+  OnStall on_stall = OnStall::kReport;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;

@@ -283,6 +283,12 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
       ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
                 c.train.on_invalid, kOnInvalids),
+      {"train.watchdog_seconds",
+       "Report a run in which a thread works on one thing for this many seconds, or all threads "
+       "wait "
+       "for so long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
+       RealField{&c.train.watchdog_seconds, 0, 1e9}},
+      ChoiceKey("train.on_stall", "What to do then.", c.train.on_stall, kOnStalls),
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",

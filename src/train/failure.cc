@@ -31,7 +31,7 @@ std::string_view StageOf(Phase phase) {
     case Phase::kWaitForWorkers:
     case Phase::kWaitForInference:
     case Phase::kWaitForFreeSlot:
-      return "labelling rows";
+      return "evaluating states";
     case Phase::kShuffle:
     case Phase::kGather:
     case Phase::kHostToDevice:

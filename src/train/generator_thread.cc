@@ -11,13 +11,19 @@
 namespace tandem {
 
 GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
-                                 const StopSignal& stop)
+                                 const StopSignal& stop, Interrupter* interrupter)
     : generator_(generator),
       rows_(rows),
       queue_(queue),
       stop_(&stop),
       buffers_(generator.schema(), static_cast<std::size_t>(rows)),
-      thread_(kGeneratorThread) {}
+      thread_(kGeneratorThread) {
+  if (interrupter == nullptr) return;
+  registration_.emplace(*interrupter, [this](const std::exception_ptr& reason) {
+    buffers_.Close(reason);
+    if (queue_ != nullptr) queue_->Close(reason);
+  });
+}
 
 GeneratorThread::~GeneratorThread() {
   stop_.Request();

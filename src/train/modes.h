@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
@@ -168,7 +169,8 @@ struct PipelineParts {
   Generator* generator = nullptr;   ///< null if all rows come from shards
   ReplayBuffer* replay = nullptr;   ///< null without replay
   InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of this pipeline only
-  BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
+  BellmanTargets* bellman = nullptr;   ///< sync_main: labels states with the target network
+  Interrupter* interrupter = nullptr;  ///< ends the waits for buffers; null: nothing does
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.

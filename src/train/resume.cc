@@ -65,11 +65,26 @@ Config ResolveAutos(Config config, const Device& device) {
 namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
-constexpr auto kMayChange = std::to_array<std::string_view>(
-    {"train.max_updates", "train.max_seconds", "train.on_invalid", "train.threads",
-     "generate.workers", "inference.threads", "prefetch.", "checkpoint.", "search.", "profile.",
-     "device", "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch",
-     "data.gpu_prefetch", "memory.", "replay.map_to"});
+constexpr auto kMayChange = std::to_array<std::string_view>({"train.max_updates",
+                                                             "train.max_seconds",
+                                                             "train.on_invalid",
+                                                             "train.on_stall",
+                                                             "train.watchdog_seconds",
+                                                             "train.threads",
+                                                             "generate.workers",
+                                                             "inference.threads",
+                                                             "prefetch.",
+                                                             "checkpoint.",
+                                                             "search.",
+                                                             "profile.",
+                                                             "device",
+                                                             "data.path",
+                                                             "data.on_damage",
+                                                             "data.reading",
+                                                             "data.cpu_prefetch",
+                                                             "data.gpu_prefetch",
+                                                             "memory.",
+                                                             "replay.map_to"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange,

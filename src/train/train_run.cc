@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -71,6 +73,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
+  if (config_.train.watchdog_seconds > 0) Watch();
   if (!directory_) return;
   if (from != nullptr) {
     saved_next_ = so_far_.updates;
@@ -83,6 +86,30 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
 }
 
 TrainRun::~TrainRun() = default;
+
+// With train.on_stall: stop, a run that is stuck is stopped as by a signal, and the waits for
+// buffers end with an error. The main thread then saves the state. A thread that does not return
+// from what it does cannot be ended, so the process ends without it.
+void TrainRun::Watch() {
+  const bool stops = config_.train.on_stall == OnStall::kStop;
+  Watchdog::Actions actions;
+  actions.on_stall = [this, stops](const std::string& description) {
+    LogWarning(description);
+    if (!stops) return;
+    interrupter_.Interrupt(std::make_exception_ptr(
+        Error("the run made no progress for train.watchdog_seconds; see the threads above")));
+    requests_.Request();  // last, so that the error is the reason and not the stop
+  };
+  if (stops) {
+    actions.on_no_recovery = [] {
+      LogWarning(
+          "the run does not end, because a thread does not return; the process ends now. `tandem "
+          "train --resume` continues from the last checkpoint.");
+      std::_Exit(EXIT_FAILURE);
+    };
+  }
+  watchdog_.emplace(time_.timeline(), config_.train.watchdog_seconds, std::move(actions));
+}
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
@@ -99,7 +126,7 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_, static_cast<ProgressListener&>(*this), stop_, from, ended);
+      device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended);
   if (from != nullptr && components_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates,
                so_far_.phase_began);

@@ -193,7 +193,6 @@ std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBu
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
-  FaultPoint(Fault::kTrainStep);
   const bool skips = config_.on_invalid == OnInvalid::kSkip;
   std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
   if (skips) {
@@ -228,6 +227,7 @@ bool TorchTrainer::GradientsAreFinite() const {
 // The contribution of part `part` to the mean loss of the batch.
 at::Tensor TorchTrainer::LossOfPart(const Batch& batch, std::int64_t part) {
   const Span span(Phase::kForward);
+  FaultPoint(Fault::kTrainStep);
   const std::int64_t parts = config_.accumulation_steps;
   if (parts == 1) return LossOf(batch);
   const std::int64_t rows = batch.targets.size(0) / parts;
