@@ -195,8 +195,12 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   const auto schema = content_.find("schema");
   if (schema == content_.end() || !schema->value().isInt() ||
       schema->value().toInt() != kCheckpointSchema) {
+    const bool has_number = schema != content_.end() && schema->value().isInt();
     throw InputError(
-        fmt::format("{}: expected a checkpoint of schema {}", file_, kCheckpointSchema));
+        fmt::format("{}: {}, expected a checkpoint of schema {}", file_,
+                    has_number ? fmt::format("a checkpoint of schema {}", schema->value().toInt())
+                               : "not a checkpoint",
+                    kCheckpointSchema));
   }
   iterations_ = Entries(content_, file_).Count("iterations");
 }

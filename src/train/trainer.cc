@@ -113,6 +113,7 @@ class TorchTrainer::Pass final : public TrainPass {
       batches_.reset();  // waits if a batch is being gathered
     }
     if (stats_.iterations == 0) return stats_;
+    const Span span(Phase::kWaitForDevice);
     const std::int64_t used = stats_.iterations - stats_.skipped;
     if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
       Fail(iterations_of_run() - 1, "in all iterations of the update a loss or gradient");
