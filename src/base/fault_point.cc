@@ -42,12 +42,13 @@ void ArmFault(std::string_view spec) {
   if (spec.empty()) return;
   const std::size_t kind_at = spec.find(':');
   const std::string_view name = spec.substr(0, kind_at);
-  const std::string_view rest = kind_at == spec.npos ? "" : spec.substr(kind_at + 1);
+  const std::string_view rest = kind_at == std::string_view::npos ? "" : spec.substr(kind_at + 1);
   const std::size_t count_at = rest.find(':');
   const auto* const found = std::ranges::find(kFaultNames, name);
   const auto* const kind = std::ranges::find(kKinds, rest.substr(0, count_at));
-  const auto count = count_at == rest.npos ? std::optional<std::int64_t>(1)
-                                           : ParseNumber<std::int64_t>(rest.substr(count_at + 1));
+  const auto count = count_at == std::string_view::npos
+                         ? std::optional<std::int64_t>(1)
+                         : ParseNumber<std::int64_t>(rest.substr(count_at + 1));
   if (found == kFaultNames.end() || kind == kKinds.end() || !count || *count < 1) {
     throw InputError(fmt::format(
         "cannot inject the failure `{}`; expected NAME:KIND or NAME:KIND:N with N of at least 1. "
@@ -59,6 +60,8 @@ void ArmFault(std::string_view spec) {
   g_remaining = *count;
   internal::fault_is_armed = true;
 }
+
+std::atomic<bool> internal::fault_is_armed{false};
 
 void internal::FailIfDue(Fault fault) {
   if (fault != g_fault || --g_remaining != 0) return;

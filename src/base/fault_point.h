@@ -44,7 +44,7 @@ static_assert(!kFaultNames.back().empty(), "a fault has no name");
 void ArmFault(std::string_view spec);
 
 namespace internal {
-inline std::atomic<bool> fault_is_armed{false};
+extern std::atomic<bool> fault_is_armed;
 void FailIfDue(Fault fault);
 }  // namespace internal
 

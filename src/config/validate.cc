@@ -282,6 +282,12 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the target value_iteration or capped_value_iteration.");
 }
 
+void CheckWatchdog(const Config& c, const Reject& reject) {
+  reject(c.train.on_stall == OnStall::kStop && c.train.watchdog_seconds == 0, "train.on_stall",
+         "train.watchdog_seconds",
+         "nothing watches the run. Set train.watchdog_seconds to a time above 0.");
+}
+
 // Checks the keys that not every kind of network supports.
 void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
@@ -358,8 +364,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   };
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
-        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckMuon,
-        CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckWatchdog, CheckNetworkKind,
+        CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

@@ -137,7 +137,10 @@ const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
   do {
     parts_.queue->Serve();
   } while (labelling.Step());
-  CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
+  {
+    const Span span(Phase::kBackUp);
+    CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
+  }
   record.label_s = watch.Seconds();
   return *labelled_;
 }

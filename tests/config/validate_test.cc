@@ -358,6 +358,12 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   }
 }
 
+TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
+  ExpectContradiction({"train.on_stall=stop"}, "train.on_stall", "train.watchdog_seconds",
+                      "nothing watches the run");
+  EXPECT_EQ(ErrorOf({"train.on_stall=stop", "train.watchdog_seconds=60"}), "");
+}
+
 TEST(Validate, InverseNeedsBeamSearch) {
   for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
     ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",
