@@ -20,6 +20,22 @@ CLI::App& AddCommand(CommandLine& line, const std::string& name, const std::stri
   return command;
 }
 
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> OptionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 void AddKeyOption(CLI::App& command, std::vector<Override>& overrides, const std::string& option,
                   const std::string& key, const std::string& help) {
   command

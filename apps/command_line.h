@@ -33,6 +33,8 @@ void AddEvaluate(CommandLine& line);
 void AddCompare(CommandLine& line);
 void AddGenerate(CommandLine& line);
 void AddShards(CommandLine& line);
+void AddMetrics(CommandLine& line);
+void AddInit(CommandLine& line);
 void AddConfig(CommandLine& line);
 void AddDomains(CommandLine& line);
 void AddShow(CommandLine& line);
@@ -40,6 +42,15 @@ void AddApply(CommandLine& line);
 void AddPlay(CommandLine& line);
 void AddConvert(CommandLine& line);
 void AddCheckDomain(CommandLine& line);
+void AddExport(CommandLine& line);
+void AddImport(CommandLine& line);
+void AddCompletion(CommandLine& line);
+
+/// Returns the names of all subcommands.
+std::vector<std::string> CommandsOf(const CLI::App& app);
+
+/// Returns the names of the options of the program or of a subcommand: "--help" and so on.
+std::vector<std::string> OptionsOf(const CLI::App& app);
 
 inline constexpr const char* kExitCodes =
     "Exit codes: 0 done; 1 failed; 2 wrong usage or input; 130, 143 or 129 stopped by a signal.";

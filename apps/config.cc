@@ -1,11 +1,19 @@
 // tandem config --reference, tandem config CONFIG
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "config/fields.h"
 #include "config/load.h"
+#include "config/training_phases.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -14,8 +22,53 @@ namespace {
 struct ConfigArgs {
   std::string file;
   bool reference = false;  // print the reference; `file` is then empty
+  bool json = false;
   std::vector<Override> overrides;
 };
+
+using Json = nlohmann::ordered_json;
+
+// Returns a number, a switch or null as such, and anything else as text.
+Json TypedValue(const std::string& text) {
+  if (text == "null") return nullptr;
+  if (text == "false" || text == "true") return text == "true";
+  if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
+  if (const auto number = ParseNumber<double>(text)) return *number;
+  return text;
+}
+
+Json JsonOf(Config config) {
+  Json json = Json::object();
+  for (const Field& field : FieldsOf(config)) {
+    (field.section().empty() ? json : json[field.section()])[field.name()] =
+        TypedValue(FieldText(field));
+  }
+  json["phases"] = Json::array();
+  for (const PhaseConfig& phase : config.phases) {
+    Json settings = Json::object();
+    for (const auto& [key, text] : phase.settings) settings[key] = TypedValue(text);
+    json["phases"].push_back({{"from", phase.from}, {"settings", std::move(settings)}});
+  }
+  return json;
+}
+
+Json JsonOfReference() {
+  Config defaults;
+  Json keys = Json::array();
+  for (const Field& field : FieldsOf(defaults)) {
+    keys.push_back({{"key", field.key},
+                    {"default", TypedValue(FieldText(field))},
+                    {"meaning", field.meaning},
+                    {"expected", Expected(field)},
+                    {"try_first", field.try_first}});
+  }
+  keys.push_back({{"key", "phases"},
+                  {"default", Json::array()},
+                  {"meaning", fmt::format("{} {}.", kPhasesMeaning, kPhaseKeys)},
+                  {"expected", "a list"},
+                  {"try_first", false}});
+  return keys;
+}
 
 int RunConfig(const ConfigArgs& args) {
   if (args.reference && !(args.file.empty() && args.overrides.empty())) {
@@ -26,10 +79,11 @@ int RunConfig(const ConfigArgs& args) {
         "config: expected a config to check and print in full, or --reference to list every key");
   }
   if (args.reference) {
-    fmt::print("{}", ConfigReference());
-  } else {
-    fmt::print("{}", ToYaml(LoadConfig(args.file, args.overrides)));
+    fmt::print("{}", args.json ? DumpJson(JsonOfReference(), 2) + "\n" : ConfigReference());
+    return kDone;
   }
+  const Config config = LoadConfig(args.file, args.overrides);
+  fmt::print("{}", args.json ? DumpJson(JsonOf(config), 2) + "\n" : ToYaml(config));
   return kDone;
 }
 
@@ -43,6 +97,8 @@ void AddConfig(CommandLine& line) {
   config.add_option("config", args->file, "YAML config to check")->type_name("CONFIG");
   config.add_flag("--reference", args->reference,
                   "Print every key with its default, meaning and accepted values");
+  config.add_flag("--json", args->json,
+                  "Print JSON: an object of sections or, with --reference, an array of keys");
   AddSetOption(config, args->overrides);
   config.footer(
       "The output is itself a config, with every key.\n\n"

@@ -6,12 +6,15 @@
 #include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/json.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "tandem/check_domain.h"
 #include "tandem/registry.h"
 
@@ -26,10 +29,17 @@ struct DomainsArgs {
 struct ShowArgs {
   StartArgs start;
   std::string svg;  // file to write; "": none
+  bool json = false;
 };
 
 struct ApplyArgs {
   std::string domain, state, moves;
+  bool json = false;
+};
+
+struct CheckArgs {
+  std::string domain;
+  bool json = false;
 };
 
 std::string BareName(const DomainSpec& spec) { return spec.name.substr(0, spec.name.find(':')); }
@@ -133,11 +143,25 @@ int RunDomains(const DomainsArgs& args) {
   return kDone;
 }
 
+// Prints a state as an object: the puzzle, the state in its notation, and whether it is solved.
+void PrintStateAsJson(const Domain& domain, const std::vector<std::uint8_t>& state) {
+  std::uint8_t is_goal = 0;
+  domain.IsGoal({state.data(), 1, state.size()}, {&is_goal, 1});
+  const nlohmann::ordered_json json = {{"domain", domain.spec().name},
+                                       {"state", domain.FormatState(state)},
+                                       {"solved", is_goal != 0}};
+  fmt::print("{}\n", DumpJson(json, 2));
+}
+
 int RunShow(const ShowArgs& args) {
   const auto domain = MakeDomain(args.start.domain);
   const std::vector<std::uint8_t> state = StartState(*domain, args.start);
   const Picture picture = domain->Draw(state);
   if (!args.svg.empty()) WriteOutput(args.svg, ToSvg(picture));
+  if (args.json) {
+    PrintStateAsJson(*domain, state);
+    return kDone;
+  }
   fmt::print("{}\n{}\n", ToTerminal(picture, UseColour(STDOUT_FILENO)), domain->FormatState(state));
   return kDone;
 }
@@ -146,28 +170,58 @@ int RunApply(const ApplyArgs& args) {
   const auto domain = MakeDomain(args.domain);
   std::vector<std::uint8_t> state = ReadState(*domain, args.state);
   MakeMoves(*domain, args.moves, state);
-  fmt::print("{}\n", domain->FormatState(state));
+  if (args.json) {
+    PrintStateAsJson(*domain, state);
+  } else {
+    fmt::print("{}\n", domain->FormatState(state));
+  }
   return kDone;
 }
 
-int RunCheckDomain(const std::string& name) {
-  const auto domain = MakeDomain(name);
-  const std::vector<DomainCheck> checks = CheckDomain(*domain);
-  std::size_t broken = 0;
+bool IsKept(const DomainCheck& check) { return check.broken.empty(); }
+
+void PrintChecks(const std::string& name, const std::vector<DomainCheck>& checks,
+                 const std::optional<DomainRates>& rates) {
   for (const DomainCheck& check : checks) {
-    fmt::print("{}  {}\n", check.broken.empty() ? "ok   " : "WRONG", check.promise);
-    if (check.broken.empty()) continue;
-    fmt::print("       {}\n", check.broken);
-    ++broken;
+    fmt::print("{}  {}\n", IsKept(check) ? "ok   " : "WRONG", check.promise);
+    if (!IsKept(check)) fmt::print("       {}\n", check.broken);
   }
-  if (broken == 0) {
-    const DomainRates rates = MeasureDomain(*domain);
+  if (rates) {
     fmt::print("{:.1f} million actions per second on one core, {:.1f} million children expanded\n",
-               rates.applied / 1e6, rates.expanded / 1e6);
+               rates->applied / 1e6, rates->expanded / 1e6);
   }
-  fmt::print("{}: {} of {} promises kept\n", domain->spec().name, checks.size() - broken,
+  fmt::print("{}: {} of {} promises kept\n", name, std::ranges::count_if(checks, IsKept),
              checks.size());
-  return broken == 0 ? kDone : kFailed;
+}
+
+nlohmann::ordered_json JsonOf(const std::string& name, const std::vector<DomainCheck>& checks,
+                              const std::optional<DomainRates>& rates) {
+  nlohmann::ordered_json json = {{"domain", name}};
+  for (const DomainCheck& check : checks) {
+    nlohmann::ordered_json promise = {{"promise", check.promise}, {"kept", IsKept(check)}};
+    if (!IsKept(check)) promise["broken"] = check.broken;
+    json["promises"].push_back(std::move(promise));
+  }
+  if (rates) {
+    json["actions_per_s"] = RoundedReal(rates->applied);
+    json["children_per_s"] = RoundedReal(rates->expanded);
+  }
+  return json;
+}
+
+int RunCheckDomain(const CheckArgs& args) {
+  const auto domain = MakeDomain(args.domain);
+  const std::string& name = domain->spec().name;
+  const std::vector<DomainCheck> checks = CheckDomain(*domain);
+  const bool all_kept = std::ranges::all_of(checks, IsKept);
+  std::optional<DomainRates> rates;
+  if (all_kept) rates = MeasureDomain(*domain);
+  if (args.json) {
+    fmt::print("{}\n", DumpJson(JsonOf(name, checks, rates), 2));
+  } else {
+    PrintChecks(name, checks, rates);
+  }
+  return all_kept ? kDone : kFailed;
 }
 
 }  // namespace
@@ -187,6 +241,8 @@ void AddShow(CommandLine& line) {
                               [args] { return RunShow(*args); });
   AddStartOptions(show, args->start);
   show.add_option("--svg", args->svg, "Also write the picture to FILE")->type_name("FILE");
+  show.add_flag("--json", args->json,
+                "Print JSON instead of a picture: the state, and whether it is solved");
   show.footer(
       "The last line of the output is the state alone; some puzzles' states take several lines.\n\n"
       "  tandem show cube3 --scramble \"R U R' U'\" --svg cube.svg\n"
@@ -204,17 +260,19 @@ void AddApply(CommandLine& line) {
   apply.add_option("--moves", args->moves, "Moves, separated by spaces")
       ->required()
       ->type_name("MOVES");
+  apply.add_flag("--json", args->json, "Print JSON: the state, and whether it is solved");
   apply.footer(
       "Prints only the state. A move that does not apply leaves the state unchanged.\n\n"
       "  tandem apply npuzzle:3 --state \"1 2 3 4 5 6 7 8 0\" --moves \"D R\"");
 }
 
 void AddCheckDomain(CommandLine& line) {
-  const auto args = std::make_shared<std::string>();
+  const auto args = std::make_shared<CheckArgs>();
   CLI::App& check = AddCommand(line, "check-domain",
                                "Check that a puzzle keeps the promises of the Domain interface",
                                [args] { return RunCheckDomain(*args); });
-  AddDomainOption(check, *args);
+  AddDomainOption(check, args->domain);
+  check.add_flag("--json", args->json, "Print JSON");
   check.footer(
       "A broken promise is reported with a state and an action that show it.\n"
       "Exit codes: 0 every promise kept; 1 some broken.\n\n"

@@ -132,6 +132,12 @@ int RunGenerate(const GenerateArgs& args) {
                                  args.process.rank, args.process.world_size));
   }
   Config config = LoadConfig(args.config, args.overrides);
+  if (config.generate.curriculum) {
+    throw InputError(fmt::format(
+        "{}: `generate.curriculum: true` makes scrambles longer from update to update, and a set "
+        "of examples has no updates. Add --set generate.curriculum=false.",
+        args.config));
+  }
   if (!NeedsNetwork(config.generate.target)) {
     config.generate.workers = config.generate.workers.value_or(NumCores());
     return WriteShards(args, {.config = config});

@@ -41,22 +41,6 @@ void ReplaceClosedStreams() {
 
 bool IsOption(std::string_view word) { return word.starts_with('-'); }
 
-std::vector<std::string> CommandsOf(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
-}
-
-std::vector<std::string> OptionsOf(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
 std::string UnknownWord(std::string_view word, const CLI::App& of, const std::string& kind) {
   const std::vector<std::string> known = kind == "command" ? CommandsOf(of) : OptionsOf(of);
   const std::string_view nearest = Nearest(word.substr(0, word.find('=')), known);
@@ -97,9 +81,9 @@ std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
 
 // Adds the subcommands, in the order in which --help lists them, and their common option.
 void AddCommands(CommandLine& line) {
-  for (const auto add :
-       {AddTrain, AddSolve, AddEvaluate, AddCompare, AddGenerate, AddShards, AddConfig, AddDomains,
-        AddShow, AddApply, AddPlay, AddConvert, AddCheckDomain}) {
+  for (const auto add : {AddTrain, AddSolve, AddEvaluate, AddCompare, AddMetrics, AddExport,
+                         AddImport, AddGenerate, AddShards, AddInit, AddConfig, AddDomains, AddShow,
+                         AddApply, AddPlay, AddConvert, AddCheckDomain, AddCompletion}) {
     add(line);
   }
   for (CLI::App* command : line.app.get_subcommands([](const CLI::App*) { return true; })) {

@@ -104,6 +104,14 @@ int RunEvaluate(const EvaluateArgs& args) {
   return Find<decltype(tandem_run_evaluate)>("tandem_run_evaluate")(args);
 }
 
+int RunExport(const ExportArgs& args) {
+  return Find<decltype(tandem_run_export)>("tandem_run_export")(args);
+}
+
+int RunImport(const ImportArgs& args) {
+  return Find<decltype(tandem_run_import)>("tandem_run_import")(args);
+}
+
 int WithLabellingNetwork(const Config& config, const std::function<int(const Labelling&)>& work) {
   return Find<decltype(tandem_with_labelling_network)>("tandem_with_labelling_network")(config,
                                                                                         work);

@@ -57,10 +57,27 @@ struct EvaluateArgs {
   bool over_examples = false;  ///< the figure's horizontal axis: examples instead of seconds
 };
 
-/// Run `tandem train`, `tandem solve` and `tandem evaluate`. Return the exit code.
+struct ExportArgs {
+  std::string run;
+  std::string checkpoint = "last";  ///< "last", "best" or a file
+  std::string format;               ///< pytorch, safetensors or deepxube
+  std::string out;
+};
+
+struct ImportArgs {
+  std::string file;
+  std::string config;  ///< "": the defaults
+  std::string out;     ///< folder to make
+  std::vector<Override> overrides;
+};
+
+/// Run `tandem train`, `tandem solve`, `tandem evaluate`, `tandem export` and `tandem import`.
+/// Return the exit code.
 int RunTrain(const TrainArgs& args);
 int RunSolve(const SolveArgs& args);
 int RunEvaluate(const EvaluateArgs& args);
+int RunExport(const ExportArgs& args);
+int RunImport(const ImportArgs& args);
 
 /// `Labelling` says how the rows of `tandem generate` get their labels.
 struct Labelling {
@@ -100,6 +117,8 @@ extern "C" {
 int tandem_run_train(const TrainArgs& args);
 int tandem_run_solve(const SolveArgs& args);
 int tandem_run_evaluate(const EvaluateArgs& args);
+int tandem_run_export(const ExportArgs& args);
+int tandem_run_import(const ImportArgs& args);
 int tandem_with_labelling_network(const Config& config,
                                   const std::function<int(const Labelling&)>& work);
 HintProvider* tandem_open_hint_provider(const ModelArgs& args);  // the caller owns it

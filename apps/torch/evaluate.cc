@@ -99,7 +99,9 @@ void LocateInTraining(std::vector<EvaluatedNetwork>& networks, const RunDirector
 }
 
 // Returns the points of metrics.jsonl and, before them, the validation of the untrained network.
+// Returns none for an imported network.
 std::vector<UpdatePoint> TrainingOf(const RunDirectory& run, const Config& config) {
+  if (IsImported(run.checkpoint())) return {};
   std::vector<UpdatePoint> curve = ReadCurve(run.metrics());
   const std::optional<ValidationResult> start = Checkpoint(run.checkpoint()).Counters().at_start;
   if (!start) return curve;

@@ -111,7 +111,7 @@ void LoadedModel::AddNetwork(const std::filesystem::path& checkpoint,
   nets_.push_back(std::make_unique<InferenceNet>(spec, config_.inference, *device_));
   const std::int64_t iterations = LoadInto(*nets_.back(), checkpoint, spec);
   if (nets_.size() == 1) iterations_ = iterations;
-  if (iterations == 0) {
+  if (iterations == 0 && !IsImported(checkpoint)) {
     LogWarning(
         fmt::format("{}: this network was not trained: its run stopped before the first iteration",
                     checkpoint.string()));

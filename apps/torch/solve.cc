@@ -72,8 +72,8 @@ std::string Memory(const std::vector<SolveResult>& results) {
 std::string NotSolved(const std::vector<SolveResult>& results) {
   std::string reasons;
   std::size_t unsolved = 0;
-  for (const Ended why : {Ended::kNodeLimit, Ended::kTimeLimit, Ended::kLengthLimit,
-                          Ended::kCostLimit, Ended::kExhausted}) {
+  for (const Ended why : {Ended::kNodeLimit, Ended::kMemoryLimit, Ended::kTimeLimit,
+                          Ended::kLengthLimit, Ended::kCostLimit, Ended::kExhausted}) {
     const auto count = std::ranges::count_if(results, [&](const SolveResult& result) {
       return result.line.error.empty() && !result.search.solved && result.search.ended == why;
     });

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "apps/output.h"
@@ -99,7 +100,7 @@ void Announce(const Config& c, const std::string& device, const fs::path& out) {
                       value("generate.target"),
                       searches ? fmt::format(" by {} search", value("generate.search")) : "",
                       value("pipeline.mode")));
-  if (c.pipeline.mode == Mode::kSyncMain) {
+  if (LabelsWhenTraining(c.pipeline.mode)) {
     LogInfo("  repeats   not bit for bit: in sync_main the weights depend on timing");
   }
   LogInfo(fmt::format(
@@ -163,6 +164,12 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
   LogInfo(DescribeBottleneck(summary.time, config, NumCores()));
+  if (const FillStats& fill = summary.last_fill; fill.longest_scramble && fill.searches_solved) {
+    LogInfo(fmt::format(
+        "curriculum: scrambles have up to {} of {} actions; the searches of the last update solve "
+        "{:.0f} %",
+        *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
+  }
   if (summary.validation) {
     LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
                         100 * summary.validation->solve_rate,
@@ -180,6 +187,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
 
 constexpr double kTerminalInterval = 0.1;  // seconds
 constexpr double kPlainInterval = 10;
+constexpr int kNarrowestBar = 5;
 constexpr int kWidestBar = 30;
 
 // Returns the share of the run that is done, by iterations or by time, whichever is larger.
@@ -190,16 +198,34 @@ double DoneShare(const Progress& progress) {
   return std::clamp(std::max(by_iterations, by_time), 1e-9, 1.0);
 }
 
-std::string DescribeProgress(const Progress& progress) {
+std::string DescribeCurriculum(const Progress& progress) {
+  if (!progress.longest_scramble || !progress.searches_solved) return "";
+  return fmt::format("  scrambles up to {}, searches solve {:.0f} %", *progress.longest_scramble,
+                     100 * *progress.searches_solved);
+}
+
+// `unit` is the name of the rate: short on a terminal, where a line of 100 columns has room for the
+// rest and a bar.
+std::string DescribeProgress(const Progress& progress, std::string_view unit) {
   const double done = DoneShare(progress);
   const double rate = static_cast<double>(progress.examples) / progress.seconds;
   return fmt::format(
-      "{:3.0f} %{}  {} examples/s  loss {}{}  {} left", 100 * done,
+      "{:3.0f} %{}  {} {}  loss {}{}{}  {} left", 100 * done,
       progress.phase > 0 ? fmt::format("  phase {}", progress.phase) : "",
-      WithThousands(static_cast<long long>(rate)),
-      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...",
+      WithThousands(static_cast<long long>(rate)), unit,
+      progress.loss ? fmt::format("{:.3f}", *progress.loss) : "...", DescribeCurriculum(progress),
       progress.solve_rate ? fmt::format("  solved {:.1f} %", 100 * *progress.solve_rate) : "",
       HumanSeconds(progress.seconds * (1 - done) / done));
+}
+
+// Returns how busy the two sides were in the last update: "  gen 12 %  train 98 %". If both are
+// below 100 %, they waited for each other or for cores.
+std::string DescribeBusyShares(const Progress& progress, const Config& config) {
+  if (!progress.busy) return "";
+  const std::string generating =
+      config.live_rows_of(0) > 0 ? fmt::format("  gen {:.0f} %", 100 * progress.busy->generating)
+                                 : "";
+  return fmt::format("{}  train {:.0f} %", generating, 100 * progress.busy->training);
 }
 
 // `ProgressDisplay` writes the progress of a run to standard error: a bar on a terminal, a line
@@ -234,14 +260,19 @@ class ProgressDisplay final : public TrainObserver {
 
  private:
   void Show(const Progress& progress) const {
-    const std::string text = DescribeProgress(progress);
+    std::string text = DescribeProgress(progress, terminal_ ? "ex/s" : "examples/s");
+    const std::string busy = DescribeBusyShares(progress, config_);
     if (!terminal_) {
-      std::fputs((text + "\n").c_str(), stderr);
+      std::fputs((text + busy + "\n").c_str(), stderr);
       return;
     }
     // Leave the last column free, because terminals wrap after it.
     const int columns = TerminalWidth(STDERR_FILENO) - 1;
-    const int width = std::clamp(columns - static_cast<int>(text.size()) - 3, 0, kWidestBar);
+    const auto width_beside = [&](const std::string& words) {
+      return columns - static_cast<int>(words.size()) - 3;
+    };
+    if (width_beside(text + busy) >= kNarrowestBar) text += busy;
+    const int width = std::clamp(width_beside(text), 0, kWidestBar);
     const int filled = static_cast<int>(width * DoneShare(progress));
     const std::string line =
         fmt::format("[{}{}] {}", std::string(filled, '#'), std::string(width - filled, '-'), text);

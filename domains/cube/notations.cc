@@ -23,13 +23,6 @@ constexpr std::array<std::uint8_t, 6> kOurFace = {0, 3, 4, 1, 5, 2};    // by th
 
 using Numbers = std::array<std::uint8_t, kStickers>;
 
-// The position of our sticker in their order.
-std::size_t TheirPosition(std::size_t sticker) {
-  const std::size_t row = sticker % kPerFace / 3;
-  const std::size_t column = sticker % 3;
-  return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
-}
-
 // Identifies the stickers of a cube. A sticker's colour alone does not, but its colour and the
 // colours of its piece do.
 class StickerFinder {
@@ -103,6 +96,14 @@ std::array<std::uint8_t, kStickers> ReadState(const Domain& cube3, std::string_v
 }
 
 }  // namespace
+
+std::size_t TheirPosition(std::size_t sticker) {
+  const std::size_t row = sticker % kPerFace / 3;
+  const std::size_t column = sticker % 3;
+  return kPerFace * kTheirFace[sticker / kPerFace] + 3 * column + (2 - row);
+}
+
+std::size_t TheirColour(std::size_t colour) { return kTheirFace[colour]; }
 
 std::string Rewrite(std::string_view state, Notation from, Notation to) {
   static const std::unique_ptr<const Domain> cube3 = MakeDomain("cube3");

@@ -38,6 +38,12 @@ inline constexpr auto kModes = std::to_array<Choice<Mode>>({
      "trained on"},
 });
 
+/// Returns whether rows stay unlabelled until they are trained on.
+constexpr bool LabelsWhenTraining(Mode mode) { return mode == Mode::kSyncMain; }
+
+/// Returns what pipeline.policy_lag is for `auto`.
+constexpr int DefaultLag(Mode mode) { return mode == Mode::kAsync ? 1 : 0; }
+
 /// pipeline.refresh
 enum class Refresh { kLoss, kEvery, kSolveRate };
 inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
@@ -183,6 +189,13 @@ inline constexpr auto kActivations = std::to_array<Choice<Activation>>({
     {Activation::kRelu, "relu"},
     {Activation::kLeakyRelu, "leaky_relu", "x, or 0.01 x if x is negative"},
     {Activation::kSilu, "silu", "x times its logistic sigmoid"},
+});
+
+/// network.input_layer
+enum class InputLayer { kHidden, kLinear };
+inline constexpr auto kInputLayers = std::to_array<Choice<InputLayer>>({
+    {InputLayer::kHidden, "hidden", "normalised and activated, as every hidden layer"},
+    {InputLayer::kLinear, "linear", "neither, as in the networks of DeepXube"},
 });
 
 /// optimizer.name

@@ -19,7 +19,8 @@ namespace tandem {
 /// Largest number of rows in a batch.
 inline constexpr std::int64_t kMostBatchSize = 1 << 24;
 
-/// A whole number, or nothing if the config says `auto`. The run then chooses one before update 0.
+/// A whole number, or nothing if the config says `auto`. Tandem then chooses one: a run before
+/// update 0, and a search by its method.
 using AutoInt = std::optional<std::int64_t>;
 
 struct DomainConfig {
@@ -49,7 +50,7 @@ struct GenerateConfig {
   double search_weight = 0.6;
   double temperature = 0;
   std::int64_t search_beam_width = 16;
-  bool balance_steps = false;
+  bool curriculum = false;
   Backup backup = Backup::kOneStep;
   bool hindsight = false;
   double ball_radius = 0;
@@ -101,6 +102,7 @@ struct NetworkConfig {
   std::int64_t channels = 32;
   Norm norm = Norm::kLayer;
   Activation activation = Activation::kRelu;
+  InputLayer input_layer = InputLayer::kHidden;
   std::string init_from;
 };
 
@@ -117,7 +119,13 @@ struct OptimizerConfig {
   std::int64_t warmup_iterations = 0;
   double max_grad_norm = 0;
   double weight_decay = 0.0;
+  double first_layer_lr_factor = 1;
+  double output_layer_lr_factor = 1;
+  double first_layer_weight_decay_factor = 1;
+  double output_layer_weight_decay_factor = 1;
+  double bias_weight_decay_factor = 1;
   double momentum = 0.95;
+  bool nesterov = false;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -172,12 +180,18 @@ struct SearchConfig {
   double policy_weight = 0;
   std::int64_t batch = 1000;
   std::int64_t instances = 1;
-  std::int64_t max_nodes = 10'000'000;
+  AutoInt max_nodes;
+  double max_gib = 0;
   double max_seconds = 0;
   double ball_radius = 0;
   double improve_seconds = 0;
   double at_most = 0;
   UseInverse inverse = UseInverse::kNo;
+
+  static constexpr std::int64_t kAStarNodes = 10'000'000;  ///< `max_nodes: auto` with A*
+
+  /// Returns the memory limit in bytes. 0: no limit.
+  std::int64_t max_bytes() const { return std::llround(max_gib * 1024 * 1024 * 1024); }
 };
 
 struct ValidationConfig {
@@ -196,6 +210,10 @@ struct CheckpointConfig {
   double every_seconds = 600;
   std::int64_t keep = 1;
   std::int64_t keep_every = 0;
+};
+
+struct ReportConfig {
+  bool tensorboard = true;
 };
 
 struct ProfileConfig {
@@ -233,6 +251,7 @@ struct Config {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
   MemoryConfig memory;
+  ReportConfig report;
   ProfileConfig profile;
   std::string device = "auto";
   std::int64_t seed = 1;

@@ -131,10 +131,12 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of states that a step of a beam search expands when it generates examples, as "
        "search.beam_width is for solving.",
        IntField{&c.generate.search_beam_width, 1, 1 << 20}},
-      {"generate.balance_steps",
-       "true: random walks of all lengths give equally many rows. false: searches from long walks "
-       "give more rows, because they take longer to reach a goal.",
-       Switch(c.generate.balance_steps)},
+      {"generate.curriculum",
+       "true: scrambles are short at first. The longest has 1 action, and doubles up to "
+       "max_scramble after each update whose searches solved at least half of their scrambles, "
+       "averaged over the lengths (DeepXube's option --bal, balance_steps). false: all lengths up "
+       "to max_scramble from the start.",
+       Switch(c.generate.curriculum)},
       ChoiceKey("generate.backup", "How the estimates of a search label its states.",
                 c.generate.backup, kBackups),
       {"generate.hindsight",
@@ -203,6 +205,8 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("network.norm", "Normalisation after each hidden layer.", c.network.norm, kNorms),
       ChoiceKey("network.activation", "Activation after each hidden layer.", c.network.activation,
                 kActivations),
+      ChoiceKey("network.input_layer", "The layer that reads the input of the network.",
+                c.network.input_layer, kInputLayers),
       {"network.init_from",
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
@@ -239,8 +243,29 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.optimizer.max_grad_norm, 0, 1e9}},
       {"optimizer.weight_decay", "Weight-decay coefficient.",
        RealField{&c.optimizer.weight_decay, 0, 10}},
+      {"optimizer.first_layer_lr_factor",
+       "Factor on the learning rate of the first layer: of its weights, its biases and the "
+       "normalisation after it.",
+       RealField{&c.optimizer.first_layer_lr_factor, 0, 1000}},
+      {"optimizer.output_layer_lr_factor", "Factor on the learning rate of the output layer.",
+       RealField{&c.optimizer.output_layer_lr_factor, 0, 1000}},
+      {"optimizer.first_layer_weight_decay_factor",
+       "Factor on the weight decay of the first layer.",
+       RealField{&c.optimizer.first_layer_weight_decay_factor, 0, 1000}},
+      {"optimizer.output_layer_weight_decay_factor",
+       "Factor on the weight decay of the output layer.",
+       RealField{&c.optimizer.output_layer_weight_decay_factor, 0, 1000}},
+      {"optimizer.bias_weight_decay_factor",
+       "Factor on the weight decay of the biases and of the parameters of normalisations, in all "
+       "layers. 0: only weights decay.",
+       RealField{&c.optimizer.bias_weight_decay_factor, 0, 1000}},
       {"optimizer.momentum", "Decay rate of the momentum of sgd and muon.",
        RealField{&c.optimizer.momentum, 0, 0.999999}},
+      {"optimizer.nesterov",
+       "Whether sgd uses Nesterov momentum: each step follows the gradient as well as the "
+       "momentum. "
+       "muon always does.",
+       Switch(c.optimizer.nesterov)},
       {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
        RealField{&c.optimizer.beta1, 0, 0.999999}},
       {"optimizer.beta2", "Decay rate of the running mean of the squared gradient.",
@@ -358,8 +383,16 @@ std::vector<Field> FieldsOf(Config& c) {
       {"search.instances", "Number of puzzles that A* solves at the same time.",
        IntField{&c.search.instances, 1, 1 << 20}},
       {"search.max_nodes",
-       "Largest number of distinct states that A* stores for one puzzle. 0: no limit.",
-       IntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
+       "Largest number of states for one puzzle. A* counts the distinct states that it stores. The "
+       "other searches count all states that they generate, with repetitions, as `nodes` of the "
+       "results does; anytime_beam adds up all its beams. 0: no limit. auto: 10,000,000 for A*, no "
+       "limit for the others.",
+       AutoIntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
+      {"search.max_gib",
+       "End the search for one puzzle before it would take more than this much memory, in GiB. It "
+       "counts the states that the search stores, their paths, and the children of the states that "
+       "it expands next, but neither the network nor the ball. 0: no limit.",
+       RealField{&c.search.max_gib, 0, 1e6}},
       {"search.max_seconds", "End the search for one puzzle after this many seconds. 0: no limit.",
        RealField{&c.search.max_seconds, 0, 1e9}},
       {"search.ball_radius",
@@ -369,7 +402,9 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.search.ball_radius, 0, 1e6}},
       {"search.improve_seconds",
        "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
-       "ones. Needs a ball. 0: report solutions as they were found.",
+       "ones: first by exact searches that end in the ball, then by beam searches that start with "
+       "twice search.beam_width and become wider. Needs a ball. 0: report solutions as they were "
+       "found.",
        RealField{&c.search.improve_seconds, 0, 1e9}},
       {"search.at_most",
        "Largest cost of a solution that searches look for. They drop states from which any "
@@ -448,6 +483,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
        "solving, and is refused in training.",
        RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
+
+      {"report.tensorboard",
+       "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
+       "(events.out.tfevents.* in the run's folder).",
+       Switch(c.report.tensorboard)},
 
       {"profile.timing_breakdown",
        "true: time each phase of an iteration alone by waiting for the device after each phase. "

@@ -676,4 +676,26 @@ std::string ConfigReference() {
   return text;
 }
 
+std::string StarterConfig(Config config, std::string_view introduction) {
+  Config defaults;
+  defaults.domain = config.domain;  // the keys under `domain` depend on the puzzle
+  const std::vector<Field> fields = FieldsOf(config);
+  const std::vector<Field> default_fields = FieldsOf(defaults);
+  std::vector<std::pair<std::string, std::vector<Entry>>> sections;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    const bool is_argument = std::holds_alternative<ArgumentField>(field.value);
+    const bool differs = FieldText(field) != FieldText(default_fields[i]);
+    if (!field.try_first && !is_argument && !differs) continue;
+    if (sections.empty() || sections.back().first != field.section()) {
+      sections.push_back({field.section(), {}});
+    }
+    Entry& entry = sections.back().second.emplace_back(EntryOf(field));
+    entry.meaning = field.meaning;  // without a mark, because most keys here are to be tried first
+  }
+  std::string text = Comment(introduction, "");
+  for (const auto& [section, entries] : sections) text += SectionText(section, entries);
+  return text;
+}
+
 }  // namespace tandem

@@ -18,7 +18,8 @@ namespace tandem {
 ///     ln     layer normalisation
 ///
 /// Without bn and ln there is no normalisation. In DeepXube the first layer, which leads from the
-/// input to the blocks, has neither normalisation nor activation; in Tandem it has both.
+/// input to the blocks, has neither normalisation nor activation; in Tandem it has both, unless
+/// `network.input_layer` is linear.
 ///
 /// Throws InputError that begins with `origin`, the place where the name was set, if `name` is not
 /// such a name.

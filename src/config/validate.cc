@@ -1,6 +1,8 @@
 // Checks that involve two keys of a config.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "tandem/error.h"
@@ -15,7 +17,7 @@ using Reject =
 // In sync_main the main thread evaluates states for the searches and labels the rows from replay,
 // so the mode needs a search, a target network and replay.
 void CheckSyncMain(const Config& c, const Reject& reject) {
-  if (c.pipeline.mode != Mode::kSyncMain) return;
+  if (!LabelsWhenTraining(c.pipeline.mode)) return;
   reject(!NeedsNetwork(c.generate.target), "pipeline.mode", "generate.target",
          "sync_main labels rows with the target network, which this target does not use. Set "
          "generate.target to value_iteration or capped_value_iteration.");
@@ -84,20 +86,21 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
       "generate.temperature", "generate.search",
       "only greedy and beam searches choose among children at random. Set generate.temperature "
       "to 0, or generate.search to greedy or beam.");
-  reject(g.balance_steps && !g.searches(), "generate.balance_steps", "generate.search",
-         "without a search every row is the end of a walk of its own, and lengths are balanced "
-         "already. Set generate.balance_steps to false, or choose a search.");
+  reject(g.curriculum && !g.searches(), "generate.curriculum", "generate.search",
+         "scrambles become longer when searches solve half of them, and without a search nothing "
+         "is solved. Set generate.curriculum to false, or generate.search to greedy, beam or "
+         "astar.");
   reject(g.backup != Backup::kOneStep && !g.searches(), "generate.backup", "generate.search",
          "this backup works on the states that a search expanded. Set generate.backup to one_step, "
          "or generate.search to greedy, beam or astar.");
-  reject(g.backup != Backup::kOneStep && c.pipeline.mode == Mode::kSyncMain, "generate.backup",
+  reject(g.backup != Backup::kOneStep && LabelsWhenTraining(c.pipeline.mode), "generate.backup",
          "pipeline.mode",
          "sync_main labels rows one by one just before it trains on them, when the search that "
          "they come from is gone. Set generate.backup to one_step, or choose another mode.");
   reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
          "hindsight gives the states of a search the goal that the search did reach. Set "
          "generate.hindsight to false, or generate.search to greedy, beam or astar.");
-  reject(g.hindsight && c.network.head != Head::kV && c.pipeline.mode != Mode::kSyncMain,
+  reject(g.hindsight && c.network.head != Head::kV && !LabelsWhenTraining(c.pipeline.mode),
          "generate.hindsight", "network.head",
          "a path to the new goal labels one action per state, and this head needs labels of all. "
          "Set network.head to v, or generate.hindsight to false.");
@@ -217,7 +220,7 @@ void CheckData(const Config& c, const Reject& reject) {
   reject(c.replay.updates > 0, "replay.updates", "data.live_share",
          "replay keeps rows that are generated during the run. Raise data.live_share, or set "
          "replay.updates to 0.");
-  reject(c.pipeline.mode == Mode::kSyncMain, "pipeline.mode", "data.live_share",
+  reject(LabelsWhenTraining(c.pipeline.mode), "pipeline.mode", "data.live_share",
          "sync_main labels rows that are generated during the run. Raise data.live_share, or "
          "choose another mode.");
 }
@@ -288,6 +291,16 @@ void CheckWatchdog(const Config& c, const Reject& reject) {
          "nothing watches the run. Set train.watchdog_seconds to a time above 0.");
 }
 
+void CheckInputLayer(const Config& c, const Reject& reject) {
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
+         "network.input_layer", "network.kind",
+         "only resnet_fc has such a layer. Set network.input_layer to hidden.");
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.stem_width > 0,
+         "network.input_layer", "network.stem_width",
+         "two linear layers with no activation between them are one. Set network.stem_width to 0, "
+         "or network.input_layer to hidden.");
+}
+
 // Checks the keys that not every kind of network supports.
 void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
@@ -306,6 +319,20 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.optimizer.name == OptimizerKind::kMuon, "optimizer.name", "network.kind",
          "muon works on the linear layers between the first and the last, and resnet_2d has none "
          "there. Set optimizer.name to adamw.");
+}
+
+// Checks that something is there for each factor to multiply.
+void CheckFactors(const Config& c, const Reject& reject) {
+  const OptimizerConfig& o = c.optimizer;
+  for (const auto& [key, factor] :
+       {std::pair("optimizer.first_layer_weight_decay_factor", o.first_layer_weight_decay_factor),
+        std::pair("optimizer.output_layer_weight_decay_factor", o.output_layer_weight_decay_factor),
+        std::pair("optimizer.bias_weight_decay_factor", o.bias_weight_decay_factor)}) {
+    reject(factor != 1 && o.weight_decay == 0, key, "optimizer.weight_decay",
+           fmt::format("the key multiplies the weight decay, which is 0. Raise "
+                       "optimizer.weight_decay, or remove {}.",
+                       key));
+  }
 }
 
 void CheckMuon(const Config& c, const Reject& reject) {
@@ -365,7 +392,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
         CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckWatchdog, CheckNetworkKind,
-        CheckMuon, CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckInputLayer, CheckMuon, CheckFactors, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

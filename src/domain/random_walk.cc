@@ -101,10 +101,13 @@ float WalkFromGoal(const Domain& domain, Random random, std::int64_t length,
   return walk.cost_back();
 }
 
+std::int64_t DrawScrambleLength(Random& random, std::int64_t max_length) {
+  return static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(max_length) + 1));
+}
+
 float Scramble(const Domain& domain, Random random, std::int64_t max_length,
                std::span<std::uint8_t> state) {
-  const auto length =
-      static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(max_length) + 1));
+  const std::int64_t length = DrawScrambleLength(random, max_length);
   return WalkFromGoal(domain, random, length, state);
 }
 

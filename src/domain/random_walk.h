@@ -76,6 +76,9 @@ class RandomWalk {
 float WalkFromGoal(const Domain& domain, Random random, std::int64_t length,
                    std::span<std::uint8_t> state);
 
+/// Draws the length of a scramble: uniform in 0..max_length.
+std::int64_t DrawScrambleLength(Random& random, std::int64_t max_length);
+
 /// Takes a random walk whose length is uniform in 0..max_length. Writes its last state to `state`
 /// and returns the cost of the way back.
 float Scramble(const Domain& domain, Random random, std::int64_t max_length,

@@ -147,7 +147,6 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
     const GenerateConfig& generate = config.generate;
     if (generate.temperature > 0) keys.emplace_back("generate.temperature");
     if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
-    if (generate.balance_steps) keys.emplace_back("generate.balance_steps");
     if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
     if (generate.hindsight) keys.emplace_back("generate.hindsight");
     if (config.inference.first_layer != FirstLayer::kProduct) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
@@ -24,6 +25,9 @@ struct FillRequest {
   std::int64_t update = 0;     ///< number of the update that the buffer is for, from 0
   std::int64_t first_row = 0;  ///< global row, from 0 in each update
   std::int64_t rows = 0;
+  /// Length of the longest scramble that a search starts from. Nothing: generate.max_scramble. Only
+  /// targets with a search follow it (Curriculum).
+  std::optional<std::int64_t> longest_scramble = std::nullopt;
 };
 
 /// RowRange is a part of the rows of a fill.
@@ -67,6 +71,10 @@ class Generator {
   /// until done. Only one call at a time, from any thread. Throws Stopped once `stop` is reached,
   /// and whatever the domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
+
+  /// Returns the share of the searches of the last Fill that reached a goal (SolvedByLength), which
+  /// is a function of the same arguments as the rows. Nothing if there was no search.
+  virtual std::optional<double> searches_solved() const { return std::nullopt; }
 };
 
 /// Creates the generator that generate.target selects. `generate.workers` must be a number, not

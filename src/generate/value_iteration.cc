@@ -36,9 +36,9 @@ bool KeepsTrees(const DomainSpec& spec, const GenerateConfig& config) {
 struct ValueIterationGenerator::CurrentFill {
   const FillRequest& request;
   DataBuffer& out;
-  const std::int64_t steps;         // per instance
-  const std::int64_t width;         // states per step
-  const std::int64_t first_length;  // of the walks of instance 0, with balance_steps
+  const std::int64_t steps;             // per instance
+  const std::int64_t width;             // states per step
+  const std::int64_t longest_scramble;  // in actions
 
   std::int64_t rows_per_instance() const { return steps * width; }
   std::int64_t first_instance() const { return request.first_row / rows_per_instance(); }
@@ -75,7 +75,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       head_(config.network.head),
       width_(static_cast<std::size_t>(config_.states_per_step())),
       keeps_trees_(KeepsTrees(domain.spec(), config_)),
-      labelled_(config.pipeline.mode != Mode::kSyncMain),
+      labelled_(!LabelsWhenTraining(config.pipeline.mode)),
       schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
                         : StateSchema(domain.spec())),
       exact_(std::move(exact)),
@@ -85,13 +85,13 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
 
 void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                    const StopSignal& stop) {
-  Random random(seed_, Purpose::kWalkLength, static_cast<std::uint64_t>(request.update));
-  const auto lengths = static_cast<std::uint64_t>(config_.max_scramble) + 1;
-  const CurrentFill fill{.request = request,
-                         .out = out,
-                         .steps = config_.searches() ? config_.search_iterations : 1,
-                         .width = static_cast<std::int64_t>(width_),
-                         .first_length = static_cast<std::int64_t>(random.Below(lengths))};
+  const CurrentFill fill{
+      .request = request,
+      .out = out,
+      .steps = config_.searches() ? config_.search_iterations : 1,
+      .width = static_cast<std::int64_t>(width_),
+      .longest_scramble = request.longest_scramble.value_or(config_.max_scramble)};
+  solved_ = {};
   // At least two ranges, so that one can be expanded while the other is evaluated.
   const std::int64_t half = (fill.instances() + 1) / 2;
   const std::int64_t most = std::max<std::int64_t>(config_.chunk_rows / fill.width, 1);
@@ -108,6 +108,7 @@ void ValueIterationGenerator::Fill(const FillRequest& request, DataBuffer& out,
   const auto evaluate = [&](std::int64_t turn) {
     groups_[turn % 2].batch.children.EstimateAll();
     if (labelled_ || keeps_trees_) WriteTargets(fill, groups_[turn % 2]);
+    if (config_.searches()) CountSearches(fill, groups_[turn % 2]);
   };
   PipelinedLoop(arena_, pairs * 2 * fill.steps, stop, expand, evaluate).Run();
 }
@@ -138,9 +139,12 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
 void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
                                       std::size_t instance) const {
   StateBatch& batch = group.batch;
-  auto& [search, searched, tree] = group.instances[instance];
+  auto& [search, searched, first_search, tree] = group.instances[instance];
   const std::size_t first = instance * width_;
-  const bool continues = search != nullptr && group.step > 0 && !ReachedGoal(group, instance);
+  const bool has_begun = search != nullptr && group.step > 0;
+  const bool reached_goal = has_begun && ReachedGoal(group, instance);
+  const bool continues = has_begun && !reached_goal;
+  if (reached_goal && first_search.runs) first_search.solved = true;
   searched = 0;
   if (continues) {
     searched = search->Next(
@@ -151,7 +155,9 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   if (searched == 0) {
     if (group.step == 0) tree.Clear();  // a fill that was stopped leaves its searches unfinished
     EndSearch(fill, tree);
-    WriteScramble(fill, group, first);
+    const std::int64_t length = WriteScramble(fill, group, first);
+    if (group.step == 0) first_search = {.length = length};
+    first_search.runs = group.step == 0;
     if (search != nullptr) search->Begin(batch, first);
     searched = 1;
   }
@@ -171,19 +177,26 @@ bool ValueIterationGenerator::ReachedGoal(const Group& group, std::size_t instan
              is_goal);
 }
 
-// Replaces state i with the end of a new random walk.
-void ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Group& group,
-                                            std::size_t i) const {
-  const Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(fill.request.update),
-                      static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
-  const std::span<std::uint8_t> state = group.batch.rows()[i];
-  if (!config_.balance_steps) {
-    group.batch.bounds[i] = Scramble(domain_, random, config_.max_scramble, state);
-    return;
+// Replaces state i with the end of a new random walk, and returns the length of the walk.
+std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Group& group,
+                                                    std::size_t i) const {
+  Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(fill.request.update),
+                static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
+  const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
+  group.batch.bounds[i] = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
+  return length;
+}
+
+// Counts the first searches of a group's instances once their last step has been expanded. The
+// request that has an instance's first row counts the instance.
+void ValueIterationGenerator::CountSearches(const CurrentFill& fill, const Group& group) {
+  if (group.step + 1 < fill.steps) return;
+  for (std::size_t instance = 0; instance * width_ < group.batch.size(); ++instance) {
+    const std::int64_t number = fill.GlobalInstance(group, instance * width_);
+    if (number * fill.rows_per_instance() < fill.request.first_row) continue;
+    const FirstSearch& search = group.instances[instance].first;
+    solved_.Add(search.length, search.solved || (search.runs && ReachedGoal(group, instance)));
   }
-  const std::int64_t length =
-      (fill.first_length + fill.GlobalInstance(group, i)) % (config_.max_scramble + 1);
-  group.batch.bounds[i] = WalkFromGoal(domain_, random, length, state);
 }
 
 // The state of the ball that takes the place of instance i's row, if the row is an anchor.
@@ -216,7 +229,7 @@ void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group
   const bool last_step = group.step + 1 == fill.steps;
   StateBackup backup;
   for (std::size_t instance = 0; instance * width_ < group.batch.size(); ++instance) {
-    auto& [search, searched, tree] = group.instances[instance];
+    auto& [search, searched, first_search, tree] = group.instances[instance];
     // The best state of a beam comes first in the batch and last in the tree.
     for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
       std::optional<std::size_t> row = fill.RowInFill(group, i);

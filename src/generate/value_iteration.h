@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "generate/bellman.h"
+#include "generate/curriculum.h"
 #include "generate/generator.h"
 #include "generate/search_tree.h"
 #include "generate/state_search.h"
@@ -32,9 +33,8 @@ namespace tandem {
 /// Without a search every row is a new scramble. All random numbers of a row are keyed by the row's
 /// number.
 ///
-/// With generate.balance_steps, all scrambles of an instance have the same length, and the lengths
-/// 0 to max_scramble take turns from instance to instance. Otherwise long walks would give more
-/// rows than short ones, from which a search soon reaches a goal and restarts.
+/// searches_solved() counts the first search of each instance. Searches that start later have fewer
+/// steps left, and counting them only if they reach a goal would favour short scrambles.
 ///
 /// With generate.backup lhbl or ubsoln, the rows of a search are labelled when it has ended
 /// (SearchTree).
@@ -61,13 +61,22 @@ class ValueIterationGenerator final : public Generator {
   bool needs_network() const override { return true; }
   const Schema& schema() const override { return schema_; }
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+  std::optional<double> searches_solved() const override { return solved_.MeanShare(); }
 
  private:
+  // The first search of an instance, which alone may take all steps of the instance.
+  struct FirstSearch {
+    std::int64_t length = 0;  // of its scramble
+    bool runs = false;        // whether it is the current search
+    bool solved = false;      // whether it had reached a goal before the current step
+  };
+
   // One instance of a range.
   struct Instance {
     std::unique_ptr<StateSearch> search;  // null without a search
     std::size_t searched = 0;  // states of the current step that belong to the search: the first
-    SearchTree tree;           // empty unless SearchTree::IsNeeded
+    FirstSearch first;
+    SearchTree tree;  // empty unless SearchTree::IsNeeded
   };
 
   // The instances of one range, which advance in lock step.
@@ -86,7 +95,8 @@ class ValueIterationGenerator final : public Generator {
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
   bool ReachedGoal(const Group& group, std::size_t instance) const;
-  void WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
+  std::int64_t WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
+  void CountSearches(const CurrentFill& fill, const Group& group);
   std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
                                     std::size_t i) const;
   void WriteState(const CurrentFill& fill, Group& group, std::size_t i, std::size_t row) const;
@@ -106,6 +116,7 @@ class ValueIterationGenerator final : public Generator {
   const BellmanTargets targets_;
   tbb::task_arena arena_;
   std::array<Group, 2> groups_;  // turn i uses element i % 2
+  SolvedByLength solved_;        // of the last fill
 };
 
 }  // namespace tandem

@@ -84,35 +84,45 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerConfig& 
     switch (config_.name) {
       case OptimizerKind::kAdam:
       case OptimizerKind::kAdamW:
-        AddToAdam(i);
+        AddTo(adam_, i);
         break;
       case OptimizerKind::kSgd:
-        AddToMomentum(i);
+        AddTo(momentum_, i);
         break;
       case OptimizerKind::kMuon:
-        if (std::ranges::count(hidden, i) > 0) {
-          AddToMomentum(i);
-        } else {
-          AddToAdam(i);
-        }
+        AddTo(std::ranges::count(hidden, i) > 0 ? momentum_ : adam_, i);
         break;
     }
   }
-  adam_.steps = at::zeros({}, parameters_.at(0).options().requires_grad(false));
+  steps_ = at::zeros({}, parameters_.at(0).options().requires_grad(false));
 }
 
-void Optimizer::AddToAdam(std::size_t number) {
+Optimizer::Factors Optimizer::FactorsOf(std::size_t number) const {
+  const auto is_weight = [](const at::Tensor& parameter) { return parameter.dim() > 1; };
+  const auto before = parameters_.begin() + static_cast<std::ptrdiff_t>(number);
+  const auto weights_until = std::count_if(parameters_.begin(), before + 1, is_weight);
+  const auto weights = std::ranges::count_if(parameters_, is_weight);
+  Factors factors;
+  if (weights_until == weights && weights > 0) {
+    factors = {.learning_rate = config_.output_layer_lr_factor,
+               .weight_decay = config_.output_layer_weight_decay_factor};
+  } else if (weights_until <= 1 && weights > 0) {
+    factors = {.learning_rate = config_.first_layer_lr_factor,
+               .weight_decay = config_.first_layer_weight_decay_factor};
+  }
+  if (!is_weight(parameters_[number])) factors.weight_decay *= config_.bias_weight_decay_factor;
+  return factors;
+}
+
+void Optimizer::AddTo(std::vector<Group>& groups, std::size_t number) const {
+  const Factors factors = FactorsOf(number);
+  auto group = std::ranges::find(groups, factors, &Group::factors);
+  if (group == groups.end()) group = groups.insert(groups.end(), Group{.factors = factors});
   const at::Tensor& parameter = parameters_[number];
-  adam_.numbers.push_back(number);
-  adam_.parameters.push_back(parameter);
-  adam_.mean.push_back(at::zeros_like(parameter));
-  adam_.mean_square.push_back(at::zeros_like(parameter));
-}
-
-void Optimizer::AddToMomentum(std::size_t number) {
-  momentum_.numbers.push_back(number);
-  momentum_.parameters.push_back(parameters_[number]);
-  momentum_.momentum.push_back(at::zeros_like(parameters_[number]));
+  group->numbers.push_back(number);
+  group->parameters.push_back(parameter);
+  group->mean.push_back(at::zeros_like(parameter));
+  if (&groups == &adam_) group->mean_square.push_back(at::zeros_like(parameter));
 }
 
 void Optimizer::Step(double learning_rate) {
@@ -127,13 +137,16 @@ void Optimizer::Step(double learning_rate) {
     gradients.push_back(parameter.grad());
   }
   if (config_.max_grad_norm > 0) ClipToNorm(gradients, config_.max_grad_norm);
-  if (!adam_.numbers.empty()) StepAdam(Selected(gradients, adam_.numbers), learning_rate);
-  if (!momentum_.numbers.empty()) {
-    const std::vector<at::Tensor> selected = Selected(gradients, momentum_.numbers);
+  if (!adam_.empty()) steps_.add_(1);
+  for (const Group& group : adam_) {
+    StepAdam(group, Selected(gradients, group.numbers), learning_rate);
+  }
+  for (const Group& group : momentum_) {
+    const std::vector<at::Tensor> selected = Selected(gradients, group.numbers);
     if (config_.name == OptimizerKind::kMuon) {
-      StepMuon(selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
+      StepMuon(group, selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
     } else {
-      StepSgd(selected, learning_rate);
+      StepSgd(group, selected, learning_rate);
     }
   }
   ClearGradients();
@@ -143,54 +156,66 @@ void Optimizer::ClearGradients() {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
-void Optimizer::StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const {
-  adam_.steps.add_(1);
-  const std::vector<at::Tensor> steps(adam_.parameters.size(), adam_.steps);
+void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
+                         double learning_rate) const {
+  const std::vector<at::Tensor> steps(group.parameters.size(), steps_);
+  const double rate = learning_rate * group.factors.learning_rate;
+  const double decay = config_.weight_decay * group.factors.weight_decay;
   if (config_.name == OptimizerKind::kAdam) {
-    at::_fused_adam_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
-                     learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
-                     config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+    at::_fused_adam_(group.parameters, gradients, group.mean, group.mean_square, {}, steps, rate,
+                     config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
+                     /*maximize=*/false);
   } else {
-    at::_fused_adamw_(adam_.parameters, gradients, adam_.mean, adam_.mean_square, {}, steps,
-                      learning_rate, config_.beta1, config_.beta2, config_.weight_decay,
-                      config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+    at::_fused_adamw_(group.parameters, gradients, group.mean, group.mean_square, {}, steps, rate,
+                      config_.beta1, config_.beta2, decay, config_.epsilon, /*amsgrad=*/false,
+                      /*maximize=*/false);
   }
 }
 
-void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) const {
+void Optimizer::StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,
+                        double learning_rate) const {
   // LibTorch's kernel expects no momentum tensors if there is no momentum.
   const std::vector<at::Tensor> none;
-  at::_fused_sgd_(momentum_.parameters, gradients, config_.momentum > 0 ? momentum_.momentum : none,
-                  config_.weight_decay, config_.momentum, learning_rate, /*dampening=*/0,
-                  /*nesterov=*/false, /*maximize=*/false, /*is_first_step=*/false);
+  at::_fused_sgd_(group.parameters, gradients, config_.momentum > 0 ? group.mean : none,
+                  config_.weight_decay * group.factors.weight_decay, config_.momentum,
+                  learning_rate * group.factors.learning_rate, /*dampening=*/0,
+                  /*nesterov=*/config_.nesterov && config_.momentum > 0, /*maximize=*/false,
+                  /*is_first_step=*/false);
 }
 
 // The step of the author's program (https://github.com/KellerJordan/Muon), with Nesterov momentum
 // and decoupled weight decay. A matrix with more rows than columns takes a longer step, so that the
 // root mean square of the layer's outputs changes as much as for a square matrix.
-void Optimizer::StepMuon(const std::vector<at::Tensor>& gradients, double learning_rate) {
+void Optimizer::StepMuon(const Group& group, const std::vector<at::Tensor>& gradients,
+                         double learning_rate) const {
+  const double rate = learning_rate * group.factors.learning_rate;
+  const double decay = config_.weight_decay * group.factors.weight_decay;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const at::Tensor& parameter = momentum_.parameters[i];
-    const at::Tensor& momentum = momentum_.momentum[i];
+    const at::Tensor& parameter = group.parameters[i];
+    const at::Tensor& momentum = group.mean[i];
     momentum.lerp_(gradients[i], 1 - config_.momentum);
     const at::Tensor direction = Orthogonalised(gradients[i].lerp(momentum, config_.momentum));
     const double shape =
         static_cast<double>(parameter.size(0)) / static_cast<double>(parameter.size(1));
-    parameter.mul_(1 - learning_rate * config_.weight_decay);
-    parameter.add_(direction, -learning_rate * std::sqrt(std::max(1.0, shape)));
+    parameter.mul_(1 - rate * decay);
+    parameter.add_(direction, -rate * std::sqrt(std::max(1.0, shape)));
   }
 }
 
 StateDict Optimizer::State(const std::vector<std::string>& names) const {
   StateDict state;
-  if (!adam_.numbers.empty()) state.emplace_back("steps", adam_.steps);
-  for (std::size_t i = 0; i < adam_.numbers.size(); ++i) {
-    const std::string& name = names.at(adam_.numbers[i]);
-    state.emplace_back("mean." + name, adam_.mean[i]);
-    state.emplace_back("mean_square." + name, adam_.mean_square[i]);
+  if (!adam_.empty()) state.emplace_back("steps", steps_);
+  for (const Group& group : adam_) {
+    for (std::size_t i = 0; i < group.numbers.size(); ++i) {
+      const std::string& name = names.at(group.numbers[i]);
+      state.emplace_back("mean." + name, group.mean[i]);
+      state.emplace_back("mean_square." + name, group.mean_square[i]);
+    }
   }
-  for (std::size_t i = 0; i < momentum_.numbers.size(); ++i) {
-    state.emplace_back("momentum." + names.at(momentum_.numbers[i]), momentum_.momentum[i]);
+  for (const Group& group : momentum_) {
+    for (std::size_t i = 0; i < group.numbers.size(); ++i) {
+      state.emplace_back("momentum." + names.at(group.numbers[i]), group.mean[i]);
+    }
   }
   return state;
 }

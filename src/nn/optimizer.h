@@ -23,6 +23,17 @@ namespace tandem {
 ///   parameters. The hidden matrices are the parameters with two dimensions, except the first and
 ///   the last of them, which are the weights of the input layer and of the output layer.
 ///
+/// Each parameter may have a learning rate and a weight decay of its own, as the parameter groups
+/// of PyTorch's optimizers have: `optimizer.first_layer_lr_factor` and similar keys multiply the
+/// common ones. A parameter belongs to
+///
+/// - the output layer if it is the last weight, or comes after it,
+/// - otherwise to the first layer if it comes before the second weight,
+/// - otherwise to a hidden layer, whose factors are 1.
+///
+/// A weight is a parameter of two or more dimensions. The biases and the parameters of a
+/// normalisation have one. `optimizer.bias_weight_decay_factor` multiplies their weight decay.
+///
 /// Adam and SGD use LibTorch's fused kernels, because a step of torch::optim takes three times as
 /// long.
 class Optimizer {
@@ -46,27 +57,35 @@ class Optimizer {
   StateDict State(const std::vector<std::string>& names) const;
 
  private:
-  // The parameters that one method updates, by their numbers, and their running means.
-  struct AdamGroup {
-    std::vector<std::size_t> numbers;
-    std::vector<at::Tensor> parameters, mean, mean_square;
-    at::Tensor steps;  // () float, on the device; the same for all parameters
-  };
-  struct MomentumGroup {
-    std::vector<std::size_t> numbers;
-    std::vector<at::Tensor> parameters, momentum;
+  // What a parameter's learning rate and weight decay are multiplied by.
+  struct Factors {
+    double learning_rate = 1;
+    double weight_decay = 1;
+    bool operator==(const Factors&) const = default;
   };
 
-  void AddToAdam(std::size_t number);
-  void AddToMomentum(std::size_t number);
-  void StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate) const;
-  void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) const;
-  void StepMuon(const std::vector<at::Tensor>& gradients, double learning_rate);
+  // Parameters with the same factors that one method updates, by their numbers, and their running
+  // means. A group of momentum has no mean_square.
+  struct Group {
+    Factors factors = {};
+    std::vector<std::size_t> numbers = {};
+    std::vector<at::Tensor> parameters = {}, mean = {}, mean_square = {};
+  };
+
+  Factors FactorsOf(std::size_t number) const;
+  void AddTo(std::vector<Group>& groups, std::size_t number) const;
+  void StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
+                double learning_rate) const;
+  void StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,
+               double learning_rate) const;
+  void StepMuon(const Group& group, const std::vector<at::Tensor>& gradients,
+                double learning_rate) const;
 
   OptimizerConfig config_;
   std::vector<at::Tensor> parameters_;
-  AdamGroup adam_;
-  MomentumGroup momentum_;
+  std::vector<Group> adam_;
+  std::vector<Group> momentum_;
+  at::Tensor steps_;  // () float, on the device; of adam_
 };
 
 /// Returns a matrix with about the singular vectors of `matrix` (n, m) and singular values near 1,

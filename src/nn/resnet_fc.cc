@@ -28,7 +28,11 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec) {
     width = out;
   };
   if (config.stem_width > 0) add("hidden0", config.stem_width, config.norm);
-  add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
+  if (config.input_layer == InputLayer::kLinear) {
+    add("input", config.width, Norm::kNone);
+  } else {
+    add("hidden" + std::to_string(shapes.size()), config.width, config.norm);
+  }
   for (std::int64_t b = 0; b < config.blocks; ++b) {
     const std::string name = "block" + std::to_string(b);
     add(name + "_first", config.width, config.norm);

@@ -73,8 +73,12 @@ class Dense final : public torch::nn::Module {
 ///     x = relu(second(relu(first(x))) + x)    for each block
 ///     y = output(x)
 ///
-/// Every layer except the last is normalised as `norm` says. With stem_width 5000, width 1000 and 4
-/// blocks it is the network of DeepCubeA (Agostinelli et al., 2019).
+/// With input_layer linear there is no stem, and the second line is x = input(one_hot), as in
+/// DeepXube's resnet_fc. That layer has a name of its own, so that the weights show which of the
+/// two networks they belong to.
+///
+/// Every layer except input and output is normalised as `norm` says. With stem_width 5000, width
+/// 1000 and 4 blocks it is the network of DeepCubeA (Agostinelli et al., 2019).
 class ResNetFC final : public Network {
  public:
   /// Draws the initial weights as PyTorch's nn.Linear does: uniform between -1/sqrt(in) and
@@ -115,7 +119,8 @@ at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& 
   std::size_t next = 0;
   for (const std::size_t blocks_begin = config.stem_width > 0 ? 2 : 1; next < blocks_begin;
        ++next) {
-    x = Activate(config.activation, layer(next, x));
+    x = layer(next, x);
+    if (config.input_layer == InputLayer::kHidden) x = Activate(config.activation, x);
   }
   for (std::int64_t block = 0; block < config.blocks; ++block, next += 2) {
     const at::Tensor inner = Activate(config.activation, layer(next, x));

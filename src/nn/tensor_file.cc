@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "archive/safetensors.h"
 #include "archive/tensor_archive.h"
 #include "base/file.h"
 #include "base/mapped_file.h"
@@ -155,6 +156,40 @@ TensorDict ToTensorDict(const PickledDict& pickled) {
   return dict;
 }
 
+StoredType StoredTypeOf(at::ScalarType type) {
+  for (const StoredType stored : {StoredType::kFloat64, StoredType::kFloat32, StoredType::kFloat16,
+                                  StoredType::kBFloat16, StoredType::kInt64}) {
+    if (ScalarTypeOf(stored) == type) return stored;
+  }
+  throw Error(fmt::format("weights of type {} cannot be written", c10::toString(type)));
+}
+
+// torch.save writes a zip archive.
+bool IsZip(const std::vector<std::byte>& content) {
+  constexpr std::string_view kZip = "PK\x03\x04";
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  return text.starts_with(kZip);
+}
+
+// Calls `parse` with the contents of a file. Errors become InputError that names the file.
+template <class Parse>
+TensorDict WithFileErrors(const std::filesystem::path& path, const Parse& parse) {
+  const auto fail = [&](std::string_view why) {
+    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
+  };
+  try {
+    return parse(ContentOf(path));
+  } catch (const InputError&) {
+    throw;
+  } catch (const c10::Error& error) {
+    throw fail(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    throw InputError(fmt::format("cannot read {}: there is not enough memory", path.string()));
+  } catch (const std::exception& error) {
+    throw fail(error.what());
+  }
+}
+
 }  // namespace
 
 TensorDict MakeTensorDict() { return TensorDict(c10::StringType::get(), c10::AnyType::get()); }
@@ -172,33 +207,43 @@ StateDict CloneOf(const StateDict& state) {
 }
 
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) {
+  RequireSpace(path, BytesOf(dict));
   AtomicFile file(path);
   WriteArchive(file, dict);
   file.Commit();
 }
 
+void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
+                      const std::map<std::string, std::string>& metadata) {
+  std::vector<TensorEntry> entries;
+  for (const auto& [name, tensor] : state) {
+    entries.push_back(
+        {.name = name, .type = StoredTypeOf(tensor.scalar_type()), .sizes = tensor.sizes().vec()});
+  }
+  AtomicFile file(path);
+  file.Write(SafetensorsHeader(entries, metadata));
+  for (const auto& [name, tensor] : state) {
+    const at::Tensor bytes = tensor.detach().cpu().contiguous();
+    file.Write({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()});
+  }
+  file.Commit();
+}
+
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
-  constexpr std::string_view kZip = "PK\x03\x04";  // torch.save writes a zip archive
-  const auto fail = [&](std::string_view why) {
-    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
-  };
-  try {
-    const std::vector<std::byte> content = ContentOf(path);
-    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
-    if (!text.starts_with(kZip)) {
+  return WithFileErrors(path, [&](const std::vector<std::byte>& content) {
+    if (!IsZip(content)) {
       throw DamagedFile(fmt::format(
           "{}: not a tensor file; expected a zip archive as torch.save writes it", path.string()));
     }
     return ToTensorDict(ReadTensorArchive(content));
-  } catch (const InputError&) {
-    throw;
-  } catch (const c10::Error& error) {
-    throw fail(error.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    throw InputError(fmt::format("cannot read {}: there is not enough memory", path.string()));
-  } catch (const std::exception& error) {
-    throw fail(error.what());
-  }
+  });
+}
+
+TensorDict ReadWeights(const std::filesystem::path& path) {
+  return WithFileErrors(path, [](const std::vector<std::byte>& content) {
+    return ToTensorDict(IsZip(content) ? ReadTensorArchive(content)
+                                       : ReadSafetensors(content).tensors);
+  });
 }
 
 void LoadStateDict(const TensorDict& from, const StateDict& into, const std::string& name) {

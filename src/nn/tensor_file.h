@@ -1,9 +1,11 @@
-// Files of tensors that Python's torch.load(weights_only=True) can read, and their fingerprint.
+// Files of tensors that Python's torch.load(weights_only=True) or safetensors can read, and their
+// fingerprint.
 #pragma once
 
 #include <ATen/core/ivalue.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "nn/network.h"
@@ -28,6 +30,14 @@ void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 /// (ReadTensorArchive). Throws InputError that names the file; DamagedFile if the file cannot be
 /// read or its contents are wrong.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
+
+/// Writes the tensors to a safetensors file. If that fails, the file is left as it was.
+void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
+                      const std::map<std::string, std::string>& metadata);
+
+/// Reads a tensor file or a safetensors file, which both may be hostile. Throws InputError that
+/// names the file.
+TensorDict ReadWeights(const std::filesystem::path& path);
 
 /// Copies each tensor of `from` into the tensor of the same name in `into`. Throws InputError that
 /// begins with `name` and says which tensor is missing, unknown, of another shape or not finite.

@@ -17,9 +17,9 @@ constexpr std::int64_t kFirstWidth = 64;
 constexpr std::int64_t kMostGrowth = 8;
 constexpr std::int64_t kLeastGrowth = 2;
 
-// Share of the remaining time that a search should take. The rest allows for the error of the
-// prediction.
-constexpr double kShareOfTime = 0.8;
+// Share of the remaining time, or of the remaining nodes, that a search should take. The rest
+// allows for the error of the prediction.
+constexpr double kShareOfRest = 0.8;
 
 // The greatest number of actions that can cost less than `cost`.
 std::int64_t LengthBelow(float cost, const DomainSpec& spec) {
@@ -45,15 +45,15 @@ void Merge(SearchResult next, SearchResult& all) {
 
 }  // namespace
 
-std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double remaining,
+std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double remaining,
                                       std::int64_t widest) {
   if (width >= widest) return std::nullopt;
   const std::int64_t wanted = std::min(kMostGrowth * width, widest);
   const std::int64_t enough = std::min(kLeastGrowth * width, widest);
-  const double growth = kShareOfTime * remaining / std::max(seconds, 1e-9);
-  const double in_time = static_cast<double>(width) * growth;
-  if (in_time < static_cast<double>(enough)) return std::nullopt;
-  return in_time < static_cast<double>(wanted) ? static_cast<std::int64_t>(in_time) : wanted;
+  const double growth = kShareOfRest * remaining / std::max(spent, 1e-9);
+  const double possible = static_cast<double>(width) * growth;
+  if (possible < static_cast<double>(enough)) return std::nullopt;
+  return possible < static_cast<double>(wanted) ? static_cast<std::int64_t>(possible) : wanted;
 }
 
 AnytimeBeamSearch::AnytimeBeamSearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -75,17 +75,21 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
                                          const StopSignal& stop) {
   const Stopwatch watch;
   const std::int64_t widest = config_.beam_width;
-  BeamSearch::Limits limits{.width = std::min(kFirstWidth, widest),
-                            .max_length = config_.max_length,
-                            .max_seconds = config_.max_seconds,
-                            .at_most = at_most};
+  BeamSearch::Limits limits{
+      .width = std::min(kFirstWidth, widest),
+      .max_length = config_.max_length,
+      .max_seconds = config_.max_seconds,
+      .at_most = at_most,
+      .work = {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()}};
   SearchResult all;
   for (;;) {
     SearchResult next = beam_.SolveWithin(limits, start, stop);
     const double seconds = next.seconds;
-    const bool out_of_time = next.ended == Ended::kTimeLimit;
+    const std::int64_t nodes = next.nodes;
+    const bool out_of_work = next.ended == Ended::kTimeLimit || next.ended == Ended::kNodeLimit ||
+                             next.ended == Ended::kMemoryLimit;
     Merge(std::move(next), all);
-    if (out_of_time) return all;
+    if (out_of_work) return all;
 
     if (all.solved) {
       all.ended = Ended::kSolved;
@@ -94,10 +98,19 @@ SearchResult AnytimeBeamSearch::SolveOne(std::span<const std::uint8_t> start, fl
     }
     if (limits.width >= widest) return all;
     const double remaining = config_.max_seconds - watch.Seconds();
-    const std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
+    std::optional<std::int64_t> wider = NextWidth(limits.width, seconds, remaining, widest);
     if (!wider) {
       all.ended = Ended::kTimeLimit;
       return all;
+    }
+    if (limits.work.max_nodes > 0) {
+      limits.work.max_nodes -= nodes;
+      wider = NextWidth(limits.width, static_cast<double>(nodes),
+                        static_cast<double>(limits.work.max_nodes), *wider);
+      if (!wider) {
+        all.ended = Ended::kNodeLimit;
+        return all;
+      }
     }
     limits.width = *wider;
     limits.max_seconds = remaining;
@@ -109,8 +122,9 @@ std::string AnytimeBeamSearch::Describe() const {
 }
 
 std::string AnytimeBeamSearch::Failure(const SearchResult& result) const {
-  if (result.ended != Ended::kTimeLimit) return beam_.Failure(result);
-  return NotInTime(config_) + "; raise search.max_seconds";
+  if (result.ended == Ended::kTimeLimit) return NotInTime(config_) + "; raise search.max_seconds";
+  if (result.ended != Ended::kNodeLimit) return beam_.Failure(result);
+  return NotWithinNodes(config_.max_nodes.value_or(0)) + "; raise search.max_nodes";
 }
 
 }  // namespace tandem

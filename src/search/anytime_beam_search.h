@@ -17,12 +17,12 @@
 
 namespace tandem {
 
-/// Returns the width of the next beam, after a beam of `width` took `seconds` and `remaining`
-/// seconds are left. Takes the time of a search as proportional to its width, and chooses a width
-/// whose search should end in time: at most 8 times `width`, because short searches predict badly,
-/// and at most `widest`. Returns nothing if `width` is `widest` already, or if the time does not
-/// suffice for twice the width.
-std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double remaining,
+/// Returns the width of the next beam, after a beam of `width` took `spent` seconds, or generated
+/// `spent` states, and `remaining` of them are left. Takes the work of a search as proportional to
+/// its width, and chooses a width whose search should end within what remains: at most 8 times
+/// `width`, because short searches predict badly, and at most `widest`. Returns nothing if `width`
+/// is `widest` already, or if what remains does not suffice for twice the width.
+std::optional<std::int64_t> NextWidth(std::int64_t width, double spent, double remaining,
                                       std::int64_t widest);
 
 /// AnytimeBeamSearch repeats BeamSearch with wider and wider beams within search.max_seconds, and
@@ -32,9 +32,10 @@ std::optional<std::int64_t> NextWidth(std::int64_t width, double seconds, double
 /// cheaper one.
 ///
 /// The search ends when the beam of search.beam_width is done, when no cheaper solution is
-/// possible, or when the time does not suffice for a wider beam. `ended` is then kTimeLimit, with
-/// or without a solution. How wide the last beam is depends on the speed of the machine, so results
-/// do not repeat.
+/// possible, or when the time or the remaining nodes of search.max_nodes do not suffice for a wider
+/// beam. `ended` is then kTimeLimit or kNodeLimit, with or without a solution; kMemoryLimit says
+/// that a beam reached search.max_gib. How wide the last beam is depends on the speed of the
+/// machine, so results do not repeat unless the nodes run out first.
 ///
 /// Puzzles are solved one after another.
 class AnytimeBeamSearch final : public Search {

@@ -33,6 +33,11 @@ void ForEach(std::size_t size, const Work& work) {
 // A search that is this close to greedy gains little from a lower weight.
 constexpr double kLowWeight = 0.1;
 
+// The number of states that A* may store for one puzzle. 0: no limit.
+std::int64_t MostNodes(const SearchConfig& config) {
+  return config.max_nodes.value_or(SearchConfig::kAStarNodes);
+}
+
 std::string LowerWeight(const SearchConfig& config) {
   if (config.weight <= kLowWeight) return "";
   return fmt::format("lower search.weight ({:g}), or ", config.weight);
@@ -54,6 +59,7 @@ AStarTree::AStarTree(const DomainSpec& spec, const SearchConfig& config,
                      std::span<const std::uint8_t> start, float at_most)
     : spec_(spec),
       config_(config),
+      max_nodes_(MostNodes(config)),
       weight_(static_cast<float>(config.weight)),
       bound_(at_most),
       nodes_(start.size()) {
@@ -82,6 +88,8 @@ void AStarTree::Pop() {
     ended_ = Ended::kNodeLimit;
   } else if (config_.max_seconds > 0 && watch_.Seconds() >= config_.max_seconds) {
     ended_ = Ended::kTimeLimit;
+  } else {
+    ended_ = WorkLimits{.max_bytes = config_.max_bytes()}.ExceededBy(0, BytesAfterStep());
   }
   if (ended_) return;
   const std::size_t batch = CurrentBatch();
@@ -103,6 +111,17 @@ void AStarTree::Pop() {
 std::size_t AStarTree::CurrentBatch() const {
   const auto grown = static_cast<std::size_t>(std::max<std::int64_t>(expanded_ / kGrowth, 1));
   return std::min(grown, static_cast<std::size_t>(config_.batch));
+}
+
+// An upper bound on the memory after the next step, in which all children may be new.
+std::int64_t AStarTree::BytesAfterStep() const {
+  const std::size_t batch = CurrentBatch();
+  std::size_t nodes = nodes_.size() + batch * static_cast<std::size_t>(spec_.num_actions());
+  if (max_nodes_ > 0) nodes = std::min(nodes, static_cast<std::size_t>(max_nodes_));
+  // States that were opened again make the list of open states longer than AStarBytesFor assumes.
+  const std::size_t stored = std::max(AStarBytesFor(nodes, spec_), nodes_.bytes() + open_.bytes());
+  return static_cast<std::int64_t>(stored) +
+         Expander::BytesFor(spec_, static_cast<std::int64_t>(batch));
 }
 
 // Whether a node of this value may lead to a better solution than the one found. A goal's own value
@@ -149,7 +168,7 @@ void AStarTree::AddChild(const Expander& step, std::size_t child, std::uint32_t 
   const std::uint32_t known = nodes_.Find(state, hash);
   if (known != NodeTable::kNone) {
     LowerCost(known, parent, action, cost);
-  } else if (config_.max_nodes != 0 && std::cmp_greater_equal(nodes_.size(), config_.max_nodes)) {
+  } else if (max_nodes_ != 0 && std::cmp_greater_equal(nodes_.size(), max_nodes_)) {
     full_ = true;
   } else {
     nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, action);
@@ -304,9 +323,10 @@ std::string AStar::Describe() const { return fmt::format("A* with weight {:g}", 
 std::string AStar::Failure(const SearchResult& result) const {
   switch (result.ended) {
     case Ended::kNodeLimit:
-      return fmt::format(
-          "no solution found with {} nodes (search.max_nodes); {}raise search.max_nodes",
-          WithThousands(config_.max_nodes), LowerWeight(config_));
+      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(MostNodes(config_)),
+                         LowerWeight(config_));
+    case Ended::kMemoryLimit:
+      return fmt::format("{}; {}raise search.max_gib", NotInMemory(config_), LowerWeight(config_));
     case Ended::kTimeLimit:
       return NotInTime(config_) + "; " + ToEndInTime(config_, result);
     case Ended::kCostLimit:
@@ -324,14 +344,14 @@ std::string AStarMemory(const SearchConfig& config, const DomainSpec& spec) {
   std::string text = fmt::format("A*: weight {:g}, up to {} states at a time", config.weight,
                                  WithThousands(config.batch));
   if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
-  if (config.max_nodes == 0) {
+  if (MostNodes(config) == 0) {
     constexpr std::size_t kMany = 1'000'000;
     return text +
            fmt::format(", {} bytes per node and no limit", AStarBytesFor(kMany, spec) / kMany);
   }
   const auto bytes =
-      static_cast<double>(AStarBytesFor(static_cast<std::size_t>(config.max_nodes), spec));
-  return text + fmt::format("; at most {} nodes, which take {}{}", WithThousands(config.max_nodes),
+      static_cast<double>(AStarBytesFor(static_cast<std::size_t>(MostNodes(config)), spec));
+  return text + fmt::format("; at most {} nodes, which take {}{}", WithThousands(MostNodes(config)),
                             HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
 }
 

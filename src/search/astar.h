@@ -26,9 +26,9 @@ namespace tandem {
 /// Receive, SetEstimates. One tree must not be used by two threads at once; different trees may.
 class AStarTree {
  public:
-  /// Follows the keys weight, batch, max_nodes and max_seconds of `config`; the limits may be 0: no
-  /// limit. The time limit starts here. It looks for solutions that cost at most `at_most` (0: no
-  /// limit). `spec` and `config` must outlive this.
+  /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
+  /// be 0: no limit. The time limit starts here. It looks for solutions that cost at most `at_most`
+  /// (0: no limit). `spec` and `config` must outlive this.
   AStarTree(const DomainSpec& spec, const SearchConfig& config, std::span<const std::uint8_t> start,
             float at_most = 0);
 
@@ -78,6 +78,7 @@ class AStarTree {
 
   float ValueOf(const NodeTable::Node& node) const { return weight_ * node.cost + node.estimate; }
   std::size_t CurrentBatch() const;
+  std::int64_t BytesAfterStep() const;
   bool CanImprove(float value) const;
   void AddChild(const Expander& step, std::size_t child, std::uint32_t parent, Action action);
   void LowerCost(std::uint32_t node, std::uint32_t parent, Action action, float cost);
@@ -86,6 +87,7 @@ class AStarTree {
 
   const DomainSpec& spec_;
   const SearchConfig& config_;
+  const std::int64_t max_nodes_;  // 0: no limit
   const float weight_;
   const CostBound bound_;
   const Stopwatch watch_;

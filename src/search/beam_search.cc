@@ -43,10 +43,12 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
 
 void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Limits limits{.width = config_.beam_width,
-                        .max_length = config_.max_length,
-                        .max_seconds = config_.max_seconds,
-                        .at_most = starts.AtMost(i, config_.at_most)};
+    const Limits limits{
+        .width = config_.beam_width,
+        .max_length = config_.max_length,
+        .max_seconds = config_.max_seconds,
+        .at_most = starts.AtMost(i, config_.at_most),
+        .work = {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()}};
     done(i, SolveWithin(limits, starts.states[i], stop));
   }
 }
@@ -62,7 +64,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   std::optional<std::vector<Action>> solution = KnownSolution(start);
   while (!solution) {
     if (stop.Reached()) throw Stopped();
-    const std::optional<Ended> limit = LimitReached(watch.Seconds());
+    const std::optional<Ended> limit = LimitReached(result, watch.Seconds());
     if (limit) {
       result.ended = *limit;
       break;
@@ -85,18 +87,19 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
 // A position may be its own inverse. If the beams meet, both are needed nevertheless.
 void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   steps_.clear();
-  kept_.clear();
+  kept_.Clear();
   nearest_.reset();
   excluded_ = false;
+  kept_all_ = true;
   frontier_.assign(start.begin(), start.end());
   costs_ = {0};
   surprisals_ = {0};
   frames_.clear();
   least_cost_ = 0;
-  kept_.insert(HashState(start));
+  kept_.Insert(HashState(start));
   if (!inverse_) return;
   const std::optional<std::vector<std::uint8_t>> inverse = inverse_->Invert(start);
-  if (!inverse || !kept_.insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0)).second) return;
+  if (!inverse || !kept_.Insert(HashState(*inverse) ^ (meets_ ? kOfInverse : 0))) return;
   frontier_.insert(frontier_.end(), inverse->begin(), inverse->end());
   costs_.push_back(0);
   surprisals_.push_back(0);
@@ -120,11 +123,34 @@ std::optional<std::vector<Action>> BeamSearch::KnownSolution(
   return way;
 }
 
-std::optional<Ended> BeamSearch::LimitReached(double seconds) const {
+std::optional<Ended> BeamSearch::LimitReached(const SearchResult& so_far, double seconds) const {
   if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(steps_.size(), limits_.max_length)) return Ended::kLengthLimit;
   if (limits_.max_seconds > 0 && seconds >= limits_.max_seconds) return Ended::kTimeLimit;
-  return std::nullopt;
+  const auto children = static_cast<std::int64_t>(frontier().size()) * domain_.spec().num_actions();
+  return limits_.work.ExceededBy(so_far.nodes + children, BytesOfNextDepth());
+}
+
+// The memory of the states kept so far.
+std::int64_t BeamSearch::BytesStored() const {
+  std::size_t bytes = kept_.bytes() + kept_.size() * sizeof(Step) + frontier_.size();
+  if (meets_) bytes += meeting_.bytes() + positions_.size();
+  return static_cast<std::int64_t>(bytes);
+}
+
+// About the greatest memory while the children of the frontier are made and chosen from.
+std::int64_t BeamSearch::BytesOfNextDepth() const {
+  const auto parents = static_cast<std::int64_t>(frontier().size());
+  const std::int64_t children = parents * domain_.spec().num_actions();
+  const std::int64_t kept = std::min(children, limits_.width);
+  // Of a table of hashes, up to a half is unused.
+  constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
+  // For each child: its rank, its place in the order and among the new ones, and its hash in seen_.
+  constexpr std::int64_t kOfChild = sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+  const std::int64_t of_kept =
+      static_cast<std::int64_t>(sizeof(Step) + kOfEntry) + domain_.spec().state_size;
+  return BytesStored() + Expander::BytesFor(domain_.spec(), parents) + children * kOfChild +
+         kept * of_kept;
 }
 
 ConstRows BeamSearch::frontier() const {
@@ -174,20 +200,20 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
   if (costs_differ_) {
     std::ranges::stable_sort(order, {}, [&](std::uint32_t child) { return CostTo(child); });
   }
-  seen_.clear();
-  seen_.reserve(order.size());
+  seen_.Clear();
+  seen_.Reserve(order.size());
   const std::span<const std::uint64_t> hashes = expander_.hashes();
   std::vector<std::uint32_t> fresh;
   fresh.reserve(order.size());
   for (auto at = order.begin(); at != order.end(); ++at) {
     if (order.end() - at > kPrefetchDistance) {
-      kept_.prefetch(hashes[at[kPrefetchDistance]]);
-      seen_.prefetch(hashes[at[kPrefetchDistance]]);
+      kept_.Prefetch(hashes[at[kPrefetchDistance]]);
+      seen_.Prefetch(hashes[at[kPrefetchDistance]]);
     }
     const std::uint32_t child = *at;
     if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
     const std::uint64_t key = KeyOf(child);
-    if (kept_.contains(key) || !seen_.insert(key).second) continue;
+    if (kept_.Contains(key) || !seen_.Insert(key)) continue;
     fresh.push_back(child);
   }
   if (costs_differ_) std::ranges::sort(fresh);
@@ -209,6 +235,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     expander_.Build(children, next_);
     return children;
   }
+  kept_all_ = false;
   const ConstRows states = expander_.Build(children, built_);
   const std::span<const float> values = expander_.Estimate(states, stop);
   std::vector<Ranked> ranked(children.size());
@@ -260,16 +287,17 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
     std::sort(best, end);  // decides which of several equal children is kept
     for (; best != end; ++best) {
       if (end - best > kPrefetchDistance) {
-        kept_.prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
+        kept_.Prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
       }
       const std::uint32_t child = best->second;
       if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
-      if (!kept_.insert(KeyOf(child)).second) continue;
+      if (!kept_.Insert(KeyOf(child))) continue;
       chosen.push_back(child);
       if (is_policy_) continue;
       NoteEstimate(child, values[child] - domain_.spec().action_costs[StepTo(child).action]);
     }
   }
+  if (best != ranked.end()) kept_all_ = false;
   std::ranges::sort(chosen);
   if (is_policy_) NoteSurprisals(chosen, values);
   expander_.Build(chosen, next_);
@@ -307,7 +335,7 @@ void BeamSearch::Keep(const std::vector<std::uint32_t>& children) {
     const Step& step = steps.emplace_back(StepTo(child));
     costs.push_back(CostTo(child));
     if (!frames_.empty()) frames.push_back(frames_[step.parent]);
-    kept_.insert(KeyOf(child));
+    kept_.Insert(KeyOf(child));
   }
   frontier_.swap(next_);
   costs_ = std::move(costs);
@@ -348,7 +376,7 @@ std::optional<std::vector<Action>> BeamSearch::SolutionByMeeting(
   if (std::cmp_greater(actions.size(), limits_.max_length)) return std::nullopt;
   // Only a collision of hashes can make the two positions differ.
   std::vector<std::uint8_t> state(start.begin(), start.end());
-  for (const Action& action : actions) domain_.Apply(Rows(std::span(state)), {&action, 1});
+  ApplyAll(domain_, actions, state);
   if (!IsGoal(domain_, state)) return std::nullopt;
   return actions;
 }
@@ -385,10 +413,7 @@ std::vector<Action> BeamSearch::PathTo(const Meeting::End& end) const {
 // Fills in the fields of `result` that follow from how the search ended.
 void BeamSearch::FinishResult(SearchResult& result) const {
   result.stored = static_cast<std::int64_t>(kept_.size());
-  const std::size_t in_table = kept_.capacity() * (sizeof(std::uint64_t) + 1);
-  result.bytes =
-      static_cast<std::int64_t>(in_table + kept_.size() * sizeof(Step) + frontier_.size());
-  if (meets_) result.bytes += static_cast<std::int64_t>(meeting_.bytes() + positions_.size());
+  result.bytes = BytesStored();
   result.cost = CostOf(domain_.spec(), result.actions);
   if (result.solved) {
     result.ended = Ended::kSolved;
@@ -409,6 +434,11 @@ std::string BeamSearch::Failure(const SearchResult& result) const {
   switch (result.ended) {
     case Ended::kTimeLimit:
       return NotInTime(config_) + "; lower search.beam_width, or raise search.max_seconds";
+    case Ended::kNodeLimit:
+      return NotWithinNodes(config_.max_nodes.value_or(0)) +
+             "; lower search.beam_width, or raise search.max_nodes";
+    case Ended::kMemoryLimit:
+      return NotInMemory(config_) + "; lower search.beam_width, or raise search.max_gib";
     case Ended::kCostLimit:
       return fmt::format(
           "no solution found that costs at most {} with beam width {}; raise the limit or "
@@ -420,7 +450,6 @@ std::string BeamSearch::Failure(const SearchResult& result) const {
           "search.beam_width",
           config_.max_length, config_.beam_width);
     case Ended::kSolved:
-    case Ended::kNodeLimit:
     case Ended::kExhausted:
       break;
   }

@@ -1,8 +1,6 @@
 // Beam search guided by a learned cost-to-go.
 #pragma once
 
-#include <absl/container/flat_hash_set.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +15,7 @@
 #include "search/ball.h"
 #include "search/cost_bound.h"
 #include "search/expander.h"
+#include "search/hash_set.h"
 #include "search/inverse_frame.h"
 #include "search/meeting.h"
 #include "search/search.h"
@@ -72,6 +71,7 @@ class BeamSearch final : public Search {
     std::int64_t max_length;
     double max_seconds;  ///< 0: no limit
     float at_most;       ///< largest allowed cost of a solution; 0: no limit
+    WorkLimits work = {};
   };
 
   /// Follows config.search; passes at most inference.batch_size states per call to the network.
@@ -87,6 +87,9 @@ class BeamSearch final : public Search {
   /// Searches for a solution of `start` within other limits than those of the config.
   SearchResult SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
                            const StopSignal& stop);
+
+  /// Whether the last search kept every new state, so that a wider beam would find nothing else.
+  bool kept_all() const { return kept_all_; }
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }
@@ -116,7 +119,9 @@ class BeamSearch final : public Search {
 
   void Begin(std::span<const std::uint8_t> start);
   std::optional<std::vector<Action>> KnownSolution(std::span<const std::uint8_t> start) const;
-  std::optional<Ended> LimitReached(double seconds) const;
+  std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::int64_t BytesStored() const;
+  std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
@@ -155,6 +160,7 @@ class BeamSearch final : public Search {
   Limits limits_{};  // of the current search
   CostBound bound_;
   bool excluded_ = false;               // a child was dropped because of bound_
+  bool kept_all_ = true;                // no child was dropped because of the width
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
@@ -163,7 +169,7 @@ class BeamSearch final : public Search {
   // relative to the most probable one.
   std::vector<float> surprisals_;
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
-  absl::flat_hash_set<std::uint64_t> kept_;
+  HashSet kept_;
   std::optional<Nearest> nearest_;
 
   Expander expander_;
@@ -172,9 +178,9 @@ class BeamSearch final : public Search {
   std::vector<std::uint8_t> positions_;
   Meeting meeting_;
 
-  absl::flat_hash_set<std::uint64_t> seen_;  // hashes seen among the current children
-  std::vector<std::uint8_t> built_;          // states of new children
-  std::vector<std::uint8_t> next_;           // states of the children to keep
+  HashSet seen_;                     // hashes seen among the current children
+  std::vector<std::uint8_t> built_;  // states of new children
+  std::vector<std::uint8_t> next_;   // states of the children to keep
 };
 
 }  // namespace tandem

@@ -96,7 +96,18 @@ void GreedySearch::CheckLimits(Path& path, bool out_of_time) const {
     path.ended = Ended::kCostLimit;
   } else if (out_of_time) {
     path.ended = Ended::kTimeLimit;
+  } else {
+    const DomainSpec& spec = domain_.spec();
+    const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
+                            .max_bytes = config_.max_bytes()};
+    path.ended = limits.ExceededBy(path.result.nodes + spec.num_actions(),
+                                   BytesOf(path) + Expander::BytesFor(spec, 1));
   }
+}
+
+// The memory of the states on the path.
+std::int64_t GreedySearch::BytesOf(const Path& path) const {
+  return static_cast<std::int64_t>(path.visited.size()) * domain_.spec().state_size;
 }
 
 // For each child, the value that it is ranked by: the cost of its action plus its estimate or, with
@@ -179,7 +190,7 @@ SearchResult GreedySearch::ResultOf(Path& path, double seconds) const {
   }
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = static_cast<std::int64_t>(path.visited.size());
-  result.bytes = result.stored * domain_.spec().state_size;
+  result.bytes = BytesOf(path);
   result.seconds = seconds;
   return result;
 }
@@ -188,6 +199,10 @@ std::string GreedySearch::Failure(const SearchResult& result) const {
   switch (result.ended) {
     case Ended::kTimeLimit:
       return NotInTime(config_) + "; raise search.max_seconds";
+    case Ended::kNodeLimit:
+      return NotWithinNodes(config_.max_nodes.value_or(0)) + "; raise search.max_nodes";
+    case Ended::kMemoryLimit:
+      return NotInMemory(config_) + "; raise search.max_gib";
     case Ended::kCostLimit:
       return fmt::format(
           "greedy search found no solution that costs at most {}; set search.method to beam",
@@ -198,7 +213,6 @@ std::string GreedySearch::Failure(const SearchResult& result) const {
           "raise search.max_length",
           config_.max_length);
     case Ended::kSolved:
-    case Ended::kNodeLimit:
     case Ended::kExhausted:
       break;
   }

@@ -22,7 +22,8 @@ namespace tandem {
 /// the ball around the goal, it takes the cheapest such child, whose way home completes the
 /// solution. Otherwise it steps to the child with the least sum of the action's cost and the
 /// estimate. It never steps to a state that is already on the path. It ends if no other child is
-/// left, or after search.max_length actions. All starts advance in lock step, so
+/// left, after search.max_length actions, or before it would exceed search.max_nodes or
+/// search.max_gib. All starts advance in lock step, so
 /// search.max_seconds limits the time of all of them together.
 ///
 /// With a Q net, it takes the action with the least Q value, and with a policy the most probable
@@ -31,11 +32,11 @@ namespace tandem {
 /// It shows quickly what a network has learned: a solution costs one evaluation of each child.
 class GreedySearch final : public Search {
  public:
-  /// Follows the keys max_length, max_seconds and at_most of config.search; passes at most
-  /// inference.batch_size states per call to the network. Ranks by the action values of `q_net` or,
-  /// if that is null, by the estimates of `network`. network.head says whether `q_net` is a Q net,
-  /// a policy or, as head vp, both networks in one; the estimates of `network` then rank. `domain`
-  /// and the networks must outlive this. `ball` may be null.
+  /// Follows the limits of config.search; passes at most inference.batch_size states per call to
+  /// the network. Ranks by the action values of `q_net` or, if that is null, by the estimates of
+  /// `network`. network.head says whether `q_net` is a Q net, a policy or, as head vp, both
+  /// networks in one; the estimates of `network` then rank. `domain` and the networks must outlive
+  /// this. `ball` may be null.
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
@@ -50,6 +51,7 @@ class GreedySearch final : public Search {
 
   Path Begin(std::size_t number, std::span<const std::uint8_t> start, float at_most) const;
   void CheckLimits(Path& path, bool out_of_time) const;
+  std::int64_t BytesOf(const Path& path) const;
   std::vector<float> ValuesOfActions(ConstRows states, const StopSignal& stop);
   bool FinishThroughKnown(Path& path, std::size_t first) const;
   void Step(Path& path, std::size_t first, std::span<const float> values);

@@ -15,9 +15,9 @@
 namespace tandem {
 namespace {
 
-constexpr std::int64_t kMostNodes = 1 << 20;                   // of the search for one window
 constexpr std::size_t kMostBallBytes = std::size_t{64} << 20;  // of a ball around a window's end
 constexpr std::int64_t kStatesAtOnce = 4096;
+constexpr std::int64_t kWidest = 1 << 28;  // of beams, as of search.beam_width
 
 // The number of moves that together cost about `cost`.
 std::size_t MovesFor(const DomainSpec& spec, float cost) {
@@ -28,18 +28,14 @@ std::size_t MovesFor(const DomainSpec& spec, float cost) {
 
 }  // namespace
 
-struct SolutionImprover::Clock {
-  double Remaining() const { return seconds - watch.Seconds(); }
-  bool Ended() const { return Remaining() <= 0 || stop.Reached(); }
-
-  const double seconds;
-  const StopSignal& stop;
-  const Stopwatch watch = {};
-};
-
-SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball)
+SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
+                                   std::unique_ptr<PathBeams> beams, std::int64_t first_width,
+                                   std::int64_t most_nodes)
     : domain_(domain),
       ball_(std::move(ball)),
+      beams_(std::move(beams)),
+      first_width_(first_width),
+      most_nodes_(most_nodes),
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       goal_(static_cast<std::size_t>(domain.spec().state_size)),
       expander_(domain, no_network_, kStatesAtOnce, ball_) {
@@ -49,19 +45,39 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
 std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> start,
                                               std::vector<Action> actions, double seconds,
                                               const StopSignal& stop) {
-  const Clock clock{.seconds = seconds, .stop = stop};
+  const Deadline deadline(seconds, stop);
+  settled_.clear();
+  std::int64_t width = first_width_;
+  for (;;) {
+    if (ImproveWindows(start, actions, deadline) || beams_ == nullptr) return actions;
+    for (bool shortened = false; !shortened;) {
+      if (deadline.Reached()) return actions;
+      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, deadline);
+      shortened = pass.shortened;
+      if (shortened) continue;
+      if (!pass.wider_may_help || width == kWidest) return actions;
+      width = std::min(2 * width, kWidest);
+    }
+  }
+}
+
+// Replaces windows until no longer ones can be settled. Returns whether `actions` is now known to
+// be a cheapest solution.
+bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
+                                      std::vector<Action>& actions, const Deadline& deadline) {
   bool exact = true;
   for (std::size_t length = MovesFor(domain_.spec(), 2 * ball_->radius()); exact; ++length) {
+    const bool is_whole = length >= actions.size();
     length = std::min(length, actions.size());
     State from(start.begin(), start.end());  // the state before action i
-    for (std::size_t i = 0; i + length <= actions.size() && !clock.Ended();) {
+    for (std::size_t i = 0; i + length <= actions.size() && !deadline.Reached();) {
       const std::span<const Action> window = std::span(actions).subspan(i, length);
       State to = from;
-      Apply(to, window);
-      Found found = CheaperWindow(from, to, window, clock);
+      ApplyAll(domain_, window, to);
+      Found found = CheaperUnlessSettled(from, to, window, deadline);
       exact = exact && found.exact;
       if (!found.cheaper) {
-        Apply(from, window.first(std::min<std::size_t>(1, length)));
+        ApplyAll(domain_, window.first(std::min<std::size_t>(1, length)), from);
         ++i;
         if (length == 0) break;
         continue;
@@ -73,42 +89,52 @@ std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> star
       // The windows that overlap with the new actions are new too.
       i = i + 1 > length ? i + 1 - length : 0;
       from.assign(start.begin(), start.end());
-      Apply(from, std::span(actions).first(i));
+      ApplyAll(domain_, std::span(actions).first(i), from);
       length = std::min(length, actions.size());
     }
-    if (length >= actions.size() || clock.Ended()) break;
+    if (deadline.Reached()) return false;
+    if (is_whole) return exact;
   }
-  return actions;
+  return false;
+}
+
+SolutionImprover::Found SolutionImprover::CheaperUnlessSettled(const State& from, const State& to,
+                                                               std::span<const Action> window,
+                                                               const Deadline& deadline) {
+  std::pair<State, std::vector<Action>> key(from, {window.begin(), window.end()});
+  const auto settled = settled_.find(key);
+  if (settled != settled_.end()) return {.exact = settled->second};
+  Found found = CheaperWindow(from, to, window, deadline);
+  if (!found.cheaper) settled_.emplace(std::move(key), found.exact);
+  return found;
 }
 
 SolutionImprover::Found SolutionImprover::CheaperWindow(const State& from, const State& to,
                                                         std::span<const Action> window,
-                                                        const Clock& clock) {
-  if (to == goal_) return Search(from, window, *ball_, expander_, clock);
+                                                        const Deadline& deadline) {
+  if (to == goal_) return Search(from, window, *ball_, expander_, deadline);
   if (permutes_) {
-    Found found = CheaperAtGoal(window, clock);
+    Found found = CheaperAtGoal(window, deadline);
     if (!found.cheaper || Leads(from, *found.cheaper, to)) return found;
   }
-  return CheaperAround(from, to, window, clock);
+  return CheaperAround(from, to, window, deadline);
 }
 
 // Moves the window to the goal: it leads to the goal from the state before its inverse.
 SolutionImprover::Found SolutionImprover::CheaperAtGoal(std::span<const Action> window,
-                                                        const Clock& clock) {
+                                                        const Deadline& deadline) {
   State from = goal_;
-  for (std::size_t i = window.size(); i-- > 0;) {
-    Apply(from, {&domain_.spec().inverse_actions[window[i]], 1});
-  }
-  return Search(from, window, *ball_, expander_, clock);
+  UndoAll(domain_, window, from);
+  return Search(from, window, *ball_, expander_, deadline);
 }
 
 SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const State& to,
                                                         std::span<const Action> window,
-                                                        const Clock& clock) {
+                                                        const Deadline& deadline) {
   const float cost = CostOf(domain_.spec(), window);
   const auto around = std::make_shared<const GoalBall>(domain_, to, cost / 2, kMostBallBytes);
   Expander expander(domain_, no_network_, kStatesAtOnce, around);
-  Found found = Search(from, window, *around, expander, clock);
+  Found found = Search(from, window, *around, expander, deadline);
   if (found.cheaper && !Leads(from, *found.cheaper, to)) {
     throw Error(domain_.spec().name +
                 ": a way that the ball of states gave does not lead to its center: the puzzle's "
@@ -122,7 +148,7 @@ SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const
 // finds a cheapest way.
 SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<const Action> window,
                                                  const GoalBall& ball, Expander& expander,
-                                                 const Clock& clock) {
+                                                 const Deadline& deadline) {
   const float cost = CostOf(domain_.spec(), window);
   if (const std::optional<float> known = ball.CostOf(from)) {
     if (*known >= cost) return {};
@@ -132,12 +158,12 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
   }
   const SearchConfig config{.weight = 1,
                             .batch = kStatesAtOnce,
-                            .max_nodes = kMostNodes,
-                            .max_seconds = std::max(clock.Remaining(), 1e-9)};
+                            .max_nodes = most_nodes_,
+                            .max_seconds = std::max(deadline.Remaining(), 1e-9)};
   AStarTree tree(domain_.spec(), config, from);
   tree.SetUpperBound({window.begin(), window.end()});
   tree.SetStartEstimate(ball.least_cost_outside());
-  while (!clock.stop.Reached()) {
+  while (!deadline.stop().Reached()) {
     tree.Pop();
     if (tree.ended()) break;
     popped_.resize(tree.num_popped() * from.size());
@@ -155,21 +181,19 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
   return found;
 }
 
-void SolutionImprover::Apply(State& state, std::span<const Action> actions) const {
-  for (const Action& action : actions) domain_.Apply(Rows(std::span(state)), {&action, 1});
-}
-
 bool SolutionImprover::Leads(State from, std::span<const Action> actions, const State& to) const {
-  Apply(from, actions);
+  ApplyAll(domain_, actions, from);
   return from == to;
 }
 
 ImprovingSearch::ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
-                                 std::shared_ptr<const GoalBall> ball, const SearchConfig& config)
+                                 std::shared_ptr<const GoalBall> ball, const SearchConfig& config,
+                                 std::unique_ptr<PathBeams> beams)
     : domain_(domain),
       search_(std::move(search)),
       config_(config),
-      improver_(domain, std::move(ball)) {}
+      improver_(domain, std::move(ball), std::move(beams),
+                std::min(2 * config.beam_width, kWidest)) {}
 
 std::string ImprovingSearch::Describe() const {
   return fmt::format("{}, with solutions shortened for up to {}", search_->Describe(),

@@ -1,8 +1,9 @@
-// Shortens solutions by replacing parts of them with cheapest ones.
+// Shortens solutions by replacing parts of them with cheaper ones.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/ball.h"
 #include "search/expander.h"
+#include "search/path_beams.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 
@@ -32,10 +35,22 @@ namespace tandem {
 ///
 /// Windows start with twice the ball's radius, and grow by one move after each pass over the
 /// solution that changes nothing, until a search reaches its limit of nodes.
+///
+/// Then beam searches look for cheaper ways between states that are farther apart (PathBeams).
+/// Their width begins with twice search.beam_width and doubles when no part of the solution became
+/// cheaper. When a part has become cheaper, windows come first again, without those that an earlier
+/// pass has settled. The improver ends early if a window of the whole solution shows that it is a
+/// cheapest one, or if no beam was full.
 class SolutionImprover {
  public:
-  /// `ball` is the ball around the goal. `domain` must outlive this.
-  SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball);
+  /// The default number of states that the search for one window may store.
+  static constexpr std::int64_t kMostNodes = 1 << 20;
+
+  /// `ball` is the ball around the goal. `beams` may be null; their first width is `first_width`.
+  /// `domain` must outlive this.
+  SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
+                   std::unique_ptr<PathBeams> beams = nullptr, std::int64_t first_width = 1,
+                   std::int64_t most_nodes = kMostNodes);
 
   /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
   /// Works for at most `seconds`, and returns early once `stop` is reached.
@@ -44,7 +59,6 @@ class SolutionImprover {
 
  private:
   using State = std::vector<std::uint8_t>;
-  struct Clock;
 
   // What a search for a cheaper window found.
   struct Found {
@@ -52,22 +66,31 @@ class SolutionImprover {
     bool exact = true;  // false if a limit ended the search
   };
 
+  bool ImproveWindows(std::span<const std::uint8_t> start, std::vector<Action>& actions,
+                      const Deadline& deadline);
+  Found CheaperUnlessSettled(const State& from, const State& to, std::span<const Action> window,
+                             const Deadline& deadline);
   Found CheaperWindow(const State& from, const State& to, std::span<const Action> window,
-                      const Clock& clock);
-  Found CheaperAtGoal(std::span<const Action> window, const Clock& clock);
+                      const Deadline& deadline);
+  Found CheaperAtGoal(std::span<const Action> window, const Deadline& deadline);
   Found CheaperAround(const State& from, const State& to, std::span<const Action> window,
-                      const Clock& clock);
+                      const Deadline& deadline);
   Found Search(const State& from, std::span<const Action> window, const GoalBall& ball,
-               Expander& expander, const Clock& clock);
-  void Apply(State& state, std::span<const Action> actions) const;
+               Expander& expander, const Deadline& deadline);
   bool Leads(State from, std::span<const Action> actions, const State& to) const;
 
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;
+  const std::unique_ptr<PathBeams> beams_;  // may be null
+  const std::int64_t first_width_;
+  const std::int64_t most_nodes_;
   const bool permutes_;  // every action is a permutation of the state's bytes
   State goal_;
   NoNetwork no_network_;
   Expander expander_;  // with ball_
+  // Whether the search was exact that found nothing cheaper than a window, by the window's first
+  // state and its actions.
+  std::map<std::pair<State, std::vector<Action>>, bool> settled_;
   std::vector<std::uint8_t> popped_;
   std::vector<float> estimates_;
 };
@@ -80,7 +103,8 @@ class ImprovingSearch final : public Search {
  public:
   /// `domain` must outlive this.
   ImprovingSearch(const Domain& domain, std::unique_ptr<Search> search,
-                  std::shared_ptr<const GoalBall> ball, const SearchConfig& config);
+                  std::shared_ptr<const GoalBall> ball, const SearchConfig& config,
+                  std::unique_ptr<PathBeams> beams = nullptr);
 
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 

@@ -1,5 +1,7 @@
 #include "search/meeting.h"
 
+#include "search/hash_set.h"
+
 namespace tandem {
 
 void Meeting::Clear() {
@@ -9,7 +11,8 @@ void Meeting::Clear() {
 
 void Meeting::Add(Side side, std::uint64_t hash, End end) {
   const bool from_start = side == Side::kStart;
-  const auto [known, is_new] = ends_[from_start ? 0 : 1].try_emplace(hash, end);
+  const auto [known, is_new] = ChangeTable(ends_[from_start ? 0 : 1],
+                                           [&](Ends& ends) { return ends.try_emplace(hash, end); });
   if (!is_new) {
     if (end.cost >= known->second.cost) return;
     known->second = end;

@@ -13,6 +13,7 @@
 #include "search/beam_search.h"
 #include "search/greedy_search.h"
 #include "search/improve.h"
+#include "search/path_beams.h"
 
 namespace tandem {
 
@@ -26,12 +27,20 @@ const char* Name(Ended ended) {
       return "length limit";
     case Ended::kNodeLimit:
       return "node limit";
+    case Ended::kMemoryLimit:
+      return "memory limit";
     case Ended::kTimeLimit:
       return "time limit";
     case Ended::kCostLimit:
       return "cost limit";
   }
   return "";  // not reached: the compiler warns of a missing case
+}
+
+std::optional<Ended> WorkLimits::ExceededBy(std::int64_t nodes, std::int64_t bytes) const {
+  if (max_nodes > 0 && nodes > max_nodes) return Ended::kNodeLimit;
+  if (max_bytes > 0 && bytes > max_bytes) return Ended::kMemoryLimit;
+  return std::nullopt;
 }
 
 float Starts::AtMost(std::size_t i, double limit) const {
@@ -50,6 +59,16 @@ SearchResult Search::Solve(std::span<const std::uint8_t> start, const StopSignal
 std::string Search::NotInTime(const SearchConfig& config) {
   return fmt::format("no solution found in {} (search.max_seconds)",
                      HumanSeconds(config.max_seconds));
+}
+
+std::string Search::NotWithinNodes(std::int64_t max_nodes) {
+  return fmt::format("no solution found with {} nodes (search.max_nodes)",
+                     WithThousands(max_nodes));
+}
+
+std::string Search::NotInMemory(const SearchConfig& config) {
+  return fmt::format("no solution found within {} (search.max_gib)",
+                     HumanBytes(static_cast<double>(config.max_bytes())));
 }
 
 std::string Search::AllowedCost() {
@@ -83,13 +102,27 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network,
   const auto ball = MakeGoalBall(domain, config.search.ball_radius, config.memory);
   std::unique_ptr<Search> search = MakeMethod(domain, network, config, ball);
   if (config.search.improve_seconds == 0) return search;
-  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search);
+  QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
+  auto beams = std::make_unique<PathBeams>(domain, network, config, q_net, ball);
+  return std::make_unique<ImprovingSearch>(domain, std::move(search), ball, config.search,
+                                           std::move(beams));
 }
 
 float CostOf(const DomainSpec& spec, std::span<const Action> actions) {
   float cost = 0;
   for (const Action action : actions) cost += spec.action_costs[action];
   return cost;
+}
+
+void ApplyAll(const Domain& domain, std::span<const Action> actions,
+              std::span<std::uint8_t> state) {
+  for (const Action& action : actions) domain.Apply(Rows(state), {&action, 1});
+}
+
+void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state) {
+  for (std::size_t i = actions.size(); i-- > 0;) {
+    domain.Apply(Rows(state), {&domain.spec().inverse_actions[actions[i]], 1});
+  }
 }
 
 }  // namespace tandem

@@ -23,14 +23,25 @@ enum class Ended {
   kSolved,       ///< a solution was found that the search cannot improve
   kExhausted,    ///< no states are left to expand
   kLengthLimit,  ///< the maximum depth was reached
-  kNodeLimit,    ///< the maximum number of stored states was reached
+  kNodeLimit,    ///< search.max_nodes was reached
+  kMemoryLimit,  ///< search.max_gib was reached
   kTimeLimit,    ///< the time limit was reached
   kCostLimit,    ///< every solution through the remaining states costs more than is allowed
 };
 
-/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit", "time
-/// limit" or "cost limit".
+/// The name used in messages and files: "solved", "exhausted", "length limit", "node limit",
+/// "memory limit", "time limit" or "cost limit".
 const char* Name(Ended ended);
+
+/// WorkLimits limit the states that the search for one puzzle generates, and its memory. 0: no
+/// limit.
+struct WorkLimits {
+  std::int64_t max_nodes = 0;
+  std::int64_t max_bytes = 0;
+
+  /// The limit that `nodes` generated states or `bytes` bytes exceed, or nothing.
+  std::optional<Ended> ExceededBy(std::int64_t nodes, std::int64_t bytes) const;
+};
 
 /// Partial is the best path of a search that found no solution. It leads to the state with the
 /// least estimate.
@@ -125,6 +136,8 @@ class Search {
 
   // The reasons of failures that all searches have.
   static std::string NotInTime(const SearchConfig& config);
+  static std::string NotWithinNodes(std::int64_t max_nodes);
+  static std::string NotInMemory(const SearchConfig& config);
   static std::string AllowedCost();  // "what is allowed", and by which keys
 };
 
@@ -136,5 +149,12 @@ std::unique_ptr<Search> MakeSearch(const Domain& domain, QEvaluator& network, co
 
 /// The cost of a sequence of actions.
 float CostOf(const DomainSpec& spec, std::span<const Action> actions);
+
+/// Applies a sequence of actions to one state.
+void ApplyAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
+
+/// Replaces a state by the one from which `actions` lead to it. Requires that every action is a
+/// permutation.
+void UndoAll(const Domain& domain, std::span<const Action> actions, std::span<std::uint8_t> state);
 
 }  // namespace tandem

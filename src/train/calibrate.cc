@@ -52,8 +52,8 @@ struct ProbeLength {
 };
 
 // Returns the config of a probe, whose network is discarded. It does not validate and has no later
-// phases. It synchronizes
-// with the device as often as the run will, but logs no timing.
+// phases, and its scrambles have the lengths of the end of a curriculum. It synchronizes with the
+// device as often as the run will, but logs no timing.
 Config ProbeFor(Config config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
@@ -61,6 +61,7 @@ Config ProbeFor(Config config, double seconds) {
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
   config.phases.clear();
+  config.generate.curriculum = false;
   config.train.max_seconds = kPatience * seconds;
   config.train.iterations_per_update =
       std::min(config.train.iterations_per_update, kProbeIterations);

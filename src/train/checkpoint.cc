@@ -111,6 +111,9 @@ TensorDict ToDict(const ShardPosition& position) {
 // The entry of a RunState that holds the SHA-256 of its other entries.
 constexpr const char* kSha256 = "sha256";
 
+// The entry of a RunState that holds PipelineState::longest_scramble. Older checkpoints have none.
+constexpr const char* kLongestScramble = "longest_scramble";
+
 // Appends all entries of a dictionary to `leaves`. Numbers and strings become part of a leaf's
 // name.
 void AddLeaves(const TensorDict& dict, const std::string& path, StateDict& leaves) {
@@ -140,7 +143,8 @@ TensorDict ToDict(const RunState& state) {
   dict.insert("config", state.config);
   dict.insert("counters", ToDict(state.counters));
   if (state.position) dict.insert("position", ToDict(*state.position));
-  dict.insert("target", ToDict(state.target));
+  dict.insert("target", ToDict(state.pipeline.target));
+  dict.insert(kLongestScramble, state.pipeline.longest_scramble);
   dict.insert("model", ToTensorDict(state.model));
   dict.insert("optimizer", ToTensorDict(state.optimizer));
   dict.insert("target_network", ToTensorDict(state.target_network));
@@ -269,14 +273,19 @@ std::optional<ShardPosition> Checkpoint::Position() const {
                        .skipped_rows = position.Count("skipped_rows")};
 }
 
-TargetState Checkpoint::Target() const {
-  const Entries target = RunStateIn(content_, file_).Dict("target");
+PipelineState Checkpoint::StateOfPipeline() const {
+  const Entries state = RunStateIn(content_, file_);
+  const Entries target = state.Dict("target");
   const auto rate = [&](const char* name) { return target.Has(name) ? target.Real(name) : 0; };
-  return {.offered = target.Count("offered"),
-          .published = target.Count("published"),
-          .last_loss = target.Real("last_loss"),
-          .solve_rate = rate("solve_rate"),
-          .rate_at_refresh = rate("rate_at_refresh")};
+  PipelineState pipeline{.target = {.offered = target.Count("offered"),
+                                    .published = target.Count("published"),
+                                    .last_loss = target.Real("last_loss"),
+                                    .solve_rate = rate("solve_rate"),
+                                    .rate_at_refresh = rate("rate_at_refresh")}};
+  if (state.Has(kLongestScramble)) {
+    pipeline.longest_scramble = std::max<std::int64_t>(state.Count(kLongestScramble), 1);
+  }
+  return pipeline;
 }
 
 void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,

@@ -35,7 +35,7 @@ struct RunState {
   std::string config;  ///< YAML with every key, no `auto` left
   RunCounters counters;
   std::optional<ShardPosition> position;  ///< in the shards; nothing without shards
-  TargetState target;
+  PipelineState pipeline;
   StateDict model;
   StateDict optimizer;
   StateDict target_network;  ///< empty if the target needs no network
@@ -71,7 +71,7 @@ class Checkpoint {
   RunCounters Counters() const;
   std::string ConfigYaml() const;
   std::optional<ShardPosition> Position() const;
-  TargetState Target() const;
+  PipelineState StateOfPipeline() const;
 
   /// Copies the state before the next update into these tensors. Throws InputError if the state
   /// does not match them in names, shapes or types, and DamagedFile if it is damaged.

@@ -26,13 +26,16 @@ std::size_t MaxThreads(const Config& config) {
   return static_cast<std::size_t>(std::max(*config.generate.workers, *config.train.threads)) + 1;
 }
 
-// The target network of a new phase starts with the weights with which the previous phase ended.
-TargetState TargetStateAfter(const RunState& ended) {
-  return {.offered = ended.counters.updates,
-          .published = ended.counters.updates,
-          .last_loss = 0,
-          .solve_rate = ended.target.solve_rate,
-          .rate_at_refresh = ended.target.solve_rate};
+// The target network of a new phase starts with the weights with which the previous phase ended,
+// and its scrambles with the length that the previous phase reached.
+PipelineState PipelineStateAfter(const RunState& ended) {
+  const double solve_rate = ended.pipeline.target.solve_rate;
+  return {.target = {.offered = ended.counters.updates,
+                     .published = ended.counters.updates,
+                     .last_loss = 0,
+                     .solve_rate = solve_rate,
+                     .rate_at_refresh = solve_rate},
+          .longest_scramble = ended.pipeline.longest_scramble};
 }
 
 std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
@@ -99,9 +102,9 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
   const std::int64_t update = from != nullptr ? from->Counters().updates : plan.first_update;
   batch_size = config.batch_size_of(update);
   loader.UseBatchSize(batch_size);
-  MakePipeline(update, from != nullptr    ? from->Target()
-                       : ended != nullptr ? TargetStateAfter(*ended)
-                                          : TargetState{});
+  MakePipeline(update, from != nullptr    ? from->StateOfPipeline()
+                       : ended != nullptr ? PipelineStateAfter(*ended)
+                                          : PipelineState{});
 }
 
 std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
@@ -141,7 +144,7 @@ void Components::KeepWeightsOf(const RunState& ended) {
 void Components::MakeGenerator() {
   Evaluator* evaluator = target.get();
   const auto exact = MakeExactLabels(*domain, config);
-  if (config.pipeline.mode == Mode::kSyncMain) {
+  if (LabelsWhenTraining(config.pipeline.mode)) {
     online = std::make_unique<OnlineEvaluator>(trainer, config.inference, *device);
     queue = std::make_unique<InferenceQueue>(*online);
     bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
@@ -166,18 +169,18 @@ std::int64_t Components::EndOfPipeline(std::int64_t first_update) const {
   return every > 0 ? std::min(plan.end(), (first_update / every + 1) * every) : plan.end();
 }
 
-void Components::MakePipeline(std::int64_t first_update, const TargetState& target_state) {
+void Components::MakePipeline(std::int64_t first_update, const PipelineState& state) {
   pipeline = std::make_unique<Pipeline>(config, parts, first_update, EndOfPipeline(first_update),
-                                        target_state, stop);
+                                        state, stop);
 }
 
 void Components::PrepareUpdate(std::int64_t update) {
   if (config.batch_size_of(update) == batch_size && pipeline->has_next()) return;
-  const TargetState target_state = pipeline->target();
+  const PipelineState state = pipeline->state();
   pipeline.reset();
   batch_size = config.batch_size_of(update);
   loader.UseBatchSize(batch_size);
-  MakePipeline(update, target_state);
+  MakePipeline(update, state);
 }
 
 // A pipeline without a next update has started no fill for it, so only a new pipeline can go on.
@@ -196,7 +199,7 @@ RunState Components::State(const RunCounters& counters) const {
   return {.config = {},
           .counters = counters,
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,
-          .target = pipeline != nullptr ? pipeline->target() : TargetState{},
+          .pipeline = pipeline != nullptr ? pipeline->state() : PipelineState{},
           .model = StateDictOf(*net),
           .optimizer = trainer.optimizer().State(ParameterNames(*net)),
           .target_network = target != nullptr ? target->State() : StateDict{},

@@ -85,7 +85,7 @@ struct Components {
   void MakeGenerator();
   void KeepWeightsOf(const RunState& ended);
   std::int64_t EndOfPipeline(std::int64_t first_update) const;
-  void MakePipeline(std::int64_t first_update, const TargetState& target_state);
+  void MakePipeline(std::int64_t first_update, const PipelineState& state);
 };
 
 }  // namespace tandem

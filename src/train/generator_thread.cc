@@ -30,11 +30,13 @@ GeneratorThread::~GeneratorThread() {
   buffers_.Close(std::make_exception_ptr(Stopped()));
 }
 
-void GeneratorThread::Start(std::int64_t update) {
+void GeneratorThread::Start(std::int64_t update, std::optional<std::int64_t> longest_scramble) {
   const Span span(Phase::kGenerate);
-  thread_.Post([this, update] {
+  const FillRequest request{
+      .update = update, .first_row = 0, .rows = rows_, .longest_scramble = longest_scramble};
+  thread_.Post([this, request] {
     try {
-      Fill(update);
+      Fill(request);
     } catch (...) {
       buffers_.Close(std::current_exception());
     }
@@ -53,16 +55,19 @@ DoubleBuffer::WriteSlot GeneratorThread::AcquireWrite() {
   return buffers_.AcquireWrite();
 }
 
-void GeneratorThread::Fill(std::int64_t update) {
-  const Section section("fill", update);
+void GeneratorThread::Fill(const FillRequest& request) {
+  const Section section("fill", request.update);
   const Span span(Phase::kGenerate);
   DoubleBuffer::WriteSlot slot = AcquireWrite();
-  FillStats stats{.began = Stopwatch::Clock::now(), .wait_s = idle_.Seconds()};
+  FillStats stats{.began = Stopwatch::Clock::now(),
+                  .wait_s = idle_.Seconds(),
+                  .longest_scramble = request.longest_scramble};
   try {
     const ScopedTimer timer(stats.seconds);
-    generator_.Fill({.update = update, .first_row = 0, .rows = rows_}, slot.rows(), stop_);
+    generator_.Fill(request, slot.rows(), stop_);
+    stats.searches_solved = generator_.searches_solved();
     if (HasTargets(generator_.schema())) {
-      CheckTargets(slot.rows(), fmt::format("the rows of update {}", update));
+      CheckTargets(slot.rows(), fmt::format("the rows of update {}", request.update));
     }
   } catch (...) {
     // Close with the real reason before the unpublished slot closes the pair with a general one.
@@ -71,7 +76,7 @@ void GeneratorThread::Fill(std::int64_t update) {
   }
   last_fill_ = stats;
   idle_ = Stopwatch();
-  StartArrow(kRowsArrow, update);
+  StartArrow(kRowsArrow, request.update);
   slot.Publish();
 }
 

@@ -21,11 +21,13 @@ inline constexpr std::string_view kRowsArrow = "rows";
 /// The name of the thread in traces and in the run's time profile.
 inline constexpr const char* kGeneratorThread = "generator";
 
-/// FillStats says when a fill began and how long it took.
+/// FillStats says when a fill began, how long it took, and how its searches went.
 struct FillStats {
   Stopwatch::Clock::time_point began;
   double seconds = 0;  ///< time in Generator::Fill
   double wait_s = 0;   ///< idle time of the generator thread before this fill
+  std::optional<std::int64_t> longest_scramble;  ///< FillRequest::longest_scramble
+  std::optional<double> searches_solved;         ///< Generator::searches_solved
 };
 
 /// GeneratorThread runs fills on its own thread, one at a time, into the two buffers of a
@@ -49,8 +51,9 @@ class GeneratorThread {
   GeneratorThread(const GeneratorThread&) = delete;
   GeneratorThread& operator=(const GeneratorThread&) = delete;
 
-  /// Starts the fill of buffer `update` and returns at once.
-  void Start(std::int64_t update);
+  /// Starts the fill of buffer `update` and returns at once. `longest_scramble` is that of the
+  /// FillRequest.
+  void Start(std::int64_t update, std::optional<std::int64_t> longest_scramble);
 
   /// Waits for the oldest fill that was started and has not been waited for. Throws what the fill
   /// threw.
@@ -58,7 +61,7 @@ class GeneratorThread {
 
  private:
   DoubleBuffer::WriteSlot AcquireWrite();
-  void Fill(std::int64_t update);
+  void Fill(const FillRequest& request);
 
   Generator& generator_;
   const std::int64_t rows_;

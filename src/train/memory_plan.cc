@@ -39,7 +39,7 @@ class Planner {
         domain_(MakeDomain(config.domain.full_name())),
         spec_(domain_->spec()),
         schema_(ExampleSchema(spec_, config)),
-        sync_main_(config.pipeline.mode == Mode::kSyncMain),
+        sync_main_(LabelsWhenTraining(config.pipeline.mode)),
         last_(*config.train.max_updates - 1),
         rows_(config.live_rows_of(last_)) {}
 

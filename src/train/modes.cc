@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "base/timeline.h"
@@ -41,7 +44,7 @@ bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
 }
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
-                   std::int64_t end_update, const TargetState& target, const StopSignal& stop)
+                   std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
     : mode_(ModeOf(config.pipeline)),
       policy_lag_(*config.pipeline.policy_lag),
       parts_(parts),
@@ -50,7 +53,8 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       end_update_(end_update),
       next_(first_update),
       target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
-              config.pipeline, target) {
+              config.pipeline, state.target),
+      curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
   if (parts.bellman != nullptr) {
     labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
@@ -62,6 +66,28 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
 Pipeline::~Pipeline() {
   // Otherwise a fill that waits for a result would wait for ever.
   if (parts_.queue != nullptr) parts_.queue->Close(std::make_exception_ptr(Stopped()));
+}
+
+std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
+  if (rows.schema().columns.size() <= kTargetColumn) return std::nullopt;
+  const std::span<const float> labels = rows.floats(kTargetColumn);
+  const std::span<const float> weights =
+      HasWeights(rows.schema()) ? rows.floats(kWeightColumn) : std::span<const float>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  LabelStats stats{.min = kInfinity, .max = -kInfinity};
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!weights.empty() && weights[i] == 0) continue;
+    const double label = labels[i];
+    sum += label;
+    stats.min = std::min(stats.min, label);
+    stats.max = std::max(stats.max, label);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  stats.mean = sum / static_cast<double>(count);
+  return stats;
 }
 
 UpdateRecord Pipeline::RunUpdate() {
@@ -116,8 +142,8 @@ void Pipeline::SyncMain(UpdateRecord& record) {
 }
 
 void Pipeline::StartFill(std::int64_t update) {
-  if (mode_ != Mode::kSyncMain) target_.LabellingStarts(update);
-  fills_->Start(update);
+  if (!LabelsWhenTraining(mode_)) target_.LabellingStarts(update);
+  fills_->Start(update, curriculum_.longest_scramble());
 }
 
 DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
@@ -125,6 +151,7 @@ DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
   if (parts_.queue != nullptr) parts_.queue->ServeUntilFillEnds();
   GeneratorThread::Filled filled = fills_->Wait();
   record.fill = filled.stats;
+  curriculum_.FillEnds(record.fill.searches_solved);  // every mode starts the next fill after this
   record.wait_for_rows_s = watch.Seconds();
   return std::move(filled.slot);
 }
@@ -150,9 +177,13 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
   const Stopwatch watch;
   record.lag_updates = target_.LagOf(record.update);
   record.target_age_updates = target_.AgeOf(record.update);
-  if (parts_.replay != nullptr && mode_ != Mode::kSyncMain) {
+  if (parts_.replay != nullptr && !LabelsWhenTraining(mode_)) {
     parts_.replay->Add(record.update, *rows);
     rows = &parts_.replay->Sample();
+  }
+  if (rows != nullptr) {
+    const Span span(Phase::kReport);
+    record.labels = LabelStatsOf(*rows);
   }
   const Section section("train", record.update);
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);

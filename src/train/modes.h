@@ -19,6 +19,7 @@
 #include "data/data_buffer.h"
 #include "data/replay_buffer.h"
 #include "generate/bellman.h"
+#include "generate/curriculum.h"
 #include "generate/generator.h"
 #include "train/generator_thread.h"
 #include "train/inference_queue.h"
@@ -92,6 +93,12 @@ struct TargetState {
   double rate_at_refresh = 0;  ///< solve_rate when the network was last copied
 };
 
+/// PipelineState is the part of a run's state with which a pipeline continues between two updates.
+struct PipelineState {
+  TargetState target;
+  std::int64_t longest_scramble = 1;  ///< Curriculum::reached
+};
+
 /// TargetNetworkSchedule refreshes the target network by the rule that `pipeline.refresh` selects,
 /// and records for each buffer which weights labelled it. Not thread-safe.
 ///
@@ -149,6 +156,17 @@ class TargetNetworkSchedule {
   std::array<TargetState, 2> labelled_by_;  // at [update % 2]
 };
 
+/// LabelStats says how large the labels of an update are: the costs-to-go of a V net, or those of
+/// the actions of a Q net, without masked ones.
+struct LabelStats {
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// Returns nothing if `rows` has no labels, or if all of them are masked.
+std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows);
+
 /// UpdateRecord says what one update did, and how long its parts took.
 struct UpdateRecord {
   std::int64_t update = 0;
@@ -156,6 +174,7 @@ struct UpdateRecord {
   std::int64_t target_age_updates = 0;  ///< actual policy lag; larger if refreshes were skipped
   FillStats fill;                       ///< the fill of this update's buffer
   TrainStats train;
+  std::optional<LabelStats> labels;  ///< of the rows trained on, without those from shards
   double wait_for_rows_s = 0;  ///< the main thread's wait for the buffer, including served requests
   double label_s = 0;          ///< sync_main: labelling the rows, including served requests
   double serve_s = 0;          ///< sync_main: serving the searches' requests, in total
@@ -190,12 +209,12 @@ struct PipelineParts {
 /// resumes from there makes the same rows again.
 class Pipeline {
  public:
-  /// `first_update` is the next update to do. `target` is the result of target() before it, and the
+  /// `first_update` is the next update to do. `state` is the result of state() before it, and the
   /// target network must have the weights that it had then. No fill starts for update
   /// `end_update` or later. `config` must have no `auto` left; it and `stop` must outlive this
   /// object.
   Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
-           std::int64_t end_update, const TargetState& target, const StopSignal& stop);
+           std::int64_t end_update, const PipelineState& state, const StopSignal& stop);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -217,9 +236,11 @@ class Pipeline {
   /// Reports the solve rate of a validation that was due. Call it between updates.
   void Validated(double solve_rate) { target_.Validated(next_, solve_rate); }
 
-  /// The state of the target network that a pipeline needs to resume from here. Valid between
-  /// updates.
-  const TargetState& target() const { return target_.state(); }
+  /// The state that a pipeline needs to resume from here. Valid between updates. A fill that is
+  /// running has no part in it: the pipeline that resumes starts that fill again.
+  PipelineState state() const {
+    return {.target = target_.state(), .longest_scramble = curriculum_.reached()};
+  }
 
  private:
   void Async(UpdateRecord& record);
@@ -239,6 +260,7 @@ class Pipeline {
   std::int64_t end_update_;
   std::int64_t next_;
   TargetNetworkSchedule target_;
+  Curriculum curriculum_;
   std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
   std::optional<GeneratorThread> fills_;  // nothing if all rows come from shards
 };

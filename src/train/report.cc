@@ -77,6 +77,13 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, con
   return json;
 }
 
+// Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
+// solved.
+void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
+  if (fill.longest_scramble) json["longest_scramble"] = *fill.longest_scramble;
+  if (fill.searches_solved) json["searches_solved"] = RoundedReal(*fill.searches_solved);
+}
+
 }  // namespace
 
 nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Config& config) {
@@ -84,6 +91,9 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
   nlohmann::ordered_json json = ToJson(report, config);
   for (const auto& [length, value] : report.by_length) {
     json[error + "_by_length"][std::to_string(length)] = RoundedReal(value);
+  }
+  for (const auto& [length, value] : report.solve_rate_by_length) {
+    json["solve_rate_by_length"][std::to_string(length)] = RoundedReal(value);
   }
   return json;
 }
@@ -116,9 +126,25 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"label_s", RoundedSeconds(record.label_s)},
       {"serve_s", RoundedSeconds(record.serve_s)},
       {"lag_updates", record.lag_updates},
-      {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update}};
+      {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update},
+      {"train_examples_per_s", RoundedReal(static_cast<double>(train.examples) / train.seconds)}};
+  if (record.fill.seconds > 0) {
+    line["generate_examples_per_s"] =
+        RoundedReal(static_cast<double>(config.live_rows_of(record.update)) / record.fill.seconds);
+  }
+  const Head head = config.network.head;
+  if (record.labels && (head == Head::kV || head == Head::kQ)) {
+    line["label_mean"] = RoundedReal(record.labels->mean);
+    line["label_min"] = RoundedReal(record.labels->min);
+    line["label_max"] = RoundedReal(record.labels->max);
+  }
+  const BusyShares busy = BusySharesOf(times);
+  line["idle_generator"] = RoundedReal(1 - busy.generating);
+  line["idle_main"] = RoundedReal(1 - busy.training);
+  line["peak_rss_bytes"] = PeakRssBytes();
   if (config.train.on_invalid == OnInvalid::kSkip) line["skipped"] = train.skipped;
   if (!config.phases.empty()) line["phase"] = counters.phase;
+  AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
   return line;
@@ -196,6 +222,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
       {"time", ToJson(summary.time.threads)}};
   if (config.train.on_invalid == OnInvalid::kSkip) json["skipped"] = summary.skipped;
   if (!config.phases.empty()) json["phase"] = summary.phase;
+  AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
   WriteFileAtomically(path, DumpJson(json, 2) + "\n");

@@ -60,6 +60,7 @@ struct RunSummary : RunCounters {
   std::int64_t peak_rss_bytes = 0;
   std::string weights_sha256;
   TimeReport time;
+  FillStats last_fill;                    ///< of the rows of the last update
   std::optional<DataReport> data;         ///< only with shards
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
 };

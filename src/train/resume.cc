@@ -53,7 +53,7 @@ Config ResolveAutos(Config config, const Device& device) {
   const std::int64_t cores = NumCores();
   config.device = device.torch().str();
   config.pipeline.policy_lag =
-      config.pipeline.policy_lag.value_or(config.pipeline.mode == Mode::kAsync ? 1 : 0);
+      config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
@@ -65,26 +65,15 @@ Config ResolveAutos(Config config, const Device& device) {
 namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
-constexpr auto kMayChange = std::to_array<std::string_view>({"train.max_updates",
-                                                             "train.max_seconds",
-                                                             "train.on_invalid",
-                                                             "train.on_stall",
-                                                             "train.watchdog_seconds",
-                                                             "train.threads",
-                                                             "generate.workers",
-                                                             "inference.threads",
-                                                             "prefetch.",
-                                                             "checkpoint.",
-                                                             "search.",
-                                                             "profile.",
-                                                             "device",
-                                                             "data.path",
-                                                             "data.on_damage",
-                                                             "data.reading",
-                                                             "data.cpu_prefetch",
-                                                             "data.gpu_prefetch",
-                                                             "memory.",
-                                                             "replay.map_to"});
+constexpr auto kMayChange = std::to_array<std::string_view>(
+    {// How long, how fast and where the run works.
+     "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
+     "inference.threads", "prefetch.", "device", "memory.", "replay.map_to",
+     // What it reads, writes and reports.
+     "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
+     "checkpoint.", "search.", "report.", "profile.",
+     // What it does when something fails.
+     "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange,

@@ -22,9 +22,16 @@ struct LengthError {
   double value_error = 0;
 };
 
-/// `ValidationReport` adds the value error by length.
+/// `LengthSolveRate` is the solve rate of the states of one length.
+struct LengthSolveRate {
+  std::int64_t length = 0;
+  double solve_rate = 0;
+};
+
+/// `ValidationReport` adds the value error and the solve rate by length.
 struct ValidationReport : ValidationResult {
-  std::vector<LengthError> by_length;  ///< sorted by length; empty with a policy
+  std::vector<LengthError> by_length;                 ///< sorted by length; empty with a policy
+  std::vector<LengthSolveRate> solve_rate_by_length;  ///< sorted by length
 };
 
 /// `RunCounters` holds what a run has done so far.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -61,6 +62,10 @@ std::string_view NameOfPartial(std::string_view name) {
 
 fs::path CheckpointIn(const fs::path& path) {
   return fs::is_directory(path) ? path / "checkpoint.pt" : path;
+}
+
+bool IsImported(const fs::path& checkpoint) {
+  return fs::exists(checkpoint.parent_path() / kImportRecord);
 }
 
 void RunDirectory::Lock() {
@@ -124,7 +129,8 @@ RunDirectory RunDirectory::Open(const fs::path& path) {
     throw InputError(
         fmt::format("{}: no such folder; expected the folder of a run", path.string()));
   RunDirectory run(path);
-  for (const fs::path& file : {run.metrics(), run.best(), run.trace(), run.summary()}) {
+  for (const fs::path& file :
+       {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
     RequireNoPipe(file);
   }
   for (const fs::path& file : {run.config(), run.checkpoint()}) {
@@ -304,6 +310,15 @@ void RunDirectory::RemoveKeptAfter(std::int64_t updates) const {
 
 fs::path RunDirectory::replay(std::int64_t next) const {
   return path_ / fmt::format("replay-{}.bin", next);
+}
+
+fs::path RunDirectory::new_events() const {
+  const auto path_at = [this](std::int64_t seconds) {
+    return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
+  };
+  std::int64_t seconds = std::time(nullptr);
+  while (fs::exists(path_at(seconds))) ++seconds;
+  return path_at(seconds);
 }
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,

@@ -15,13 +15,23 @@
 
 namespace tandem {
 
+/// The file in which `tandem import` says where the network of a folder comes from.
+inline constexpr const char* kImportRecord = "import.json";
+
 /// Returns `path` if it is a file, or the path of the checkpoint.pt in the folder `path`.
 std::filesystem::path CheckpointIn(const std::filesystem::path& path);
 
+/// Returns whether `checkpoint` is in a folder that `tandem import` made. Its network was trained
+/// by another program.
+bool IsImported(const std::filesystem::path& checkpoint);
+
 /// `RunDirectory` is the folder of a run: config.yaml, metrics.jsonl, checkpoint.pt (with replay
-/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt. With
-/// checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N. Its
-/// replay-N.bin and the best-N.pt that it refers to are kept with it.
+/// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
+/// with report.tensorboard, events.out.tfevents.*. A folder that `tandem import` made has
+/// config.yaml, checkpoint.pt and import.json.
+///
+/// With checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N.
+/// Its replay-N.bin and the best-N.pt that it refers to are kept with it.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
 /// the object is destroyed or the program ends.
@@ -49,6 +59,7 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "best.pt"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path import_record() const { return path_ / kImportRecord; }
 
   /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
   std::filesystem::path kept(std::int64_t updates) const;
@@ -67,6 +78,10 @@ class RunDirectory {
   /// The file of the rows that replay held before update `next`. The name has the number, so that
   /// the file of the previous checkpoint remains until the next checkpoint is complete.
   std::filesystem::path replay(std::int64_t next) const;
+
+  /// Returns the name of a new file of TensorBoard events. Its name has the time, and comes after
+  /// the names of older ones.
+  std::filesystem::path new_events() const;
 
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;

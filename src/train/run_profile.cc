@@ -122,6 +122,14 @@ nlohmann::ordered_json FlatJson(const ThreadTimes& times) {
   return json;
 }
 
+BusyShares BusySharesOf(const ThreadTimes& times) {
+  const auto share = [&](double seconds) {
+    return std::clamp(seconds / times.main.wall_s, 0.0, 1.0);
+  };
+  return {.generating = share(GeneratingIn(times.generator)),
+          .training = share(TrainingIn(times.main))};
+}
+
 nlohmann::ordered_json ToJson(const GpuTimes& times) {
   nlohmann::ordered_json streams = nlohmann::ordered_json::object();
   for (const auto& [number, stream] : times.streams) {

@@ -34,6 +34,15 @@ nlohmann::ordered_json ToJson(const ThreadTimes& times);
 /// phases, and phases that took less than 1 % of their thread's time, are left out.
 nlohmann::ordered_json FlatJson(const ThreadTimes& times);
 
+/// `BusyShares` says which share of the time each side of a run worked, from 0 to 1.
+struct BusyShares {
+  double generating = 0;  ///< the generator thread, including its waits for its workers
+  double training = 0;    ///< the main thread, including its waits for batches and the device
+};
+
+/// `times` are those of an interval that is not empty.
+BusyShares BusySharesOf(const ThreadTimes& times);
+
 /// `GpuTimes` says how busy a GPU was in the traced updates.
 struct GpuTimes {
   struct Stream {

@@ -83,6 +83,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   }
   // The checkpoint contains the config too, so a run that is killed before this write can resume.
   SaveConfig();
+  StartEvents();
 }
 
 TrainRun::~TrainRun() = default;
@@ -166,6 +167,13 @@ void TrainRun::DropLaterFiles() {
   so_far_.best.reset();
 }
 
+// Starts an event file for the updates after the current one. Event files are never changed, so
+// that TensorBoard can follow them; the new one tells it to forget later updates of older ones.
+void TrainRun::StartEvents() {
+  if (!config_.report.tensorboard) return;
+  tensorboard_.emplace(directory_->new_events(), WithAbsolutePaths(config_), so_far_.iterations);
+}
+
 void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   CheckReplayCanBeRead();
   const Attach attach(time_.main());
@@ -175,10 +183,13 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   ForgetPlanFrom(so_far_.updates);
   unfinished_.reset();
   report_.reset();
+  last_fill_ = {};
   end_ = RunEnd::kAllUpdates;
   ended_ = false;
   MakeComponents(&checkpoint, /*ended=*/nullptr);
-  if (directory_) DropLaterFiles();
+  if (!directory_) return;
+  DropLaterFiles();
+  StartEvents();
 }
 
 bool TrainRun::RunUpdate() {
@@ -287,7 +298,10 @@ void TrainRun::IterationEnds(std::int64_t iterations) {
       .max_seconds = config_.train.max_seconds,
       .loss = so_far_.iterations > 0 ? std::optional(so_far_.final_loss) : std::nullopt,
       .solve_rate =
-          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt};
+          so_far_.validation ? std::optional(so_far_.validation->solve_rate) : std::nullopt,
+      .longest_scramble = last_fill_.longest_scramble,
+      .searches_solved = last_fill_.searches_solved,
+      .busy = busy_};
   for (TrainObserver* observer : observers_) observer->OnIteration(progress);
 }
 
@@ -310,11 +324,16 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
         "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
         record.update, train.skipped, train.iterations));
   }
+  last_fill_ = record.fill;
 
   if (whole) ValidateIfDue();
+  const ThreadTimes times = time_.TakeTimes();
+  busy_ = BusySharesOf(times);
   if (directory_) {
-    directory_->AppendMetrics(MetricsLine(record, config_, Counters(),
-                                          std::exchange(report_, std::nullopt), time_.TakeTimes()));
+    const nlohmann::ordered_json line =
+        MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times);
+    directory_->AppendMetrics(line);
+    if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
     if (whole) KeepNetworkIfDue();
     // Finish writes the last checkpoint.
     const bool last = so_far_.updates == *config_.train.max_updates;
@@ -516,7 +535,10 @@ RunSummary TrainRun::Finish() {
     if (so_far_.validated_iterations != so_far_.iterations) {
       LogWarning("the last validation was stopped, so it has no result");
     }
-    if (directory_ && report_) directory_->AddToLastMetrics(ValidationJson(*report_, config_));
+    if (!directory_ || !report_) return;
+    const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
+    directory_->AddToLastMetrics(validation);
+    if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
   });
   if (breakdown_) breakdown_->Finish();
   const Span span(Phase::kCheckpoint);
@@ -524,6 +546,7 @@ RunSummary TrainRun::Finish() {
   if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
+  summary.last_fill = last_fill_;
   summary.parameters = num_parameters();
   summary.peak_rss_bytes = PeakRssBytes();
   if (tracer_) tracer_->Finish();

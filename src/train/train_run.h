@@ -19,6 +19,7 @@
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
+#include "train/tensorboard.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
 
@@ -40,6 +41,11 @@ struct Progress {
   double max_seconds = 0;            ///< the time limit; 0: none
   std::optional<double> loss;        ///< of the last update, once there is one
   std::optional<double> solve_rate;  ///< of the last validation, once there is one
+  /// Of the rows of the last update, once there is one: the length of their longest scramble, with
+  /// generate.curriculum, and the share of their searches that reached a goal.
+  std::optional<std::int64_t> longest_scramble;
+  std::optional<double> searches_solved;
+  std::optional<BusyShares> busy;  ///< in the last update, once there is one
 };
 
 /// `TrainObserver` receives callbacks on the main thread. An exception thrown by a callback ends
@@ -110,6 +116,7 @@ class TrainRun final : private ProgressListener {
   void CheckReplayCanBeRead() const;
   void ForgetPlanFrom(std::int64_t update);
   void DropLaterFiles();
+  void StartEvents();
 
   // An update, and what happens between two updates.
   void SaveOnFailure(const std::function<void()>& work);
@@ -157,7 +164,9 @@ class TrainRun final : private ProgressListener {
   RunProfile time_;
   std::optional<TimingBreakdown> breakdown_;
   std::optional<Tracer> tracer_;
+  std::optional<TensorBoardLog> tensorboard_;
   RunCounters so_far_;
+  FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
   Stopwatch since_saved_;                   // time since the last checkpoint
@@ -166,6 +175,7 @@ class TrainRun final : private ProgressListener {
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
   std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
+  std::optional<BusyShares> busy_;          // in the last update
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::unique_ptr<const RunState> unfinished_;  // state before the current update

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -186,6 +187,15 @@ ValidationReport Validator::Validate(const Network& net, const StopSignal& stop)
   const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
   ValidationReport report;
   report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
+  std::map<std::int64_t, std::vector<bool>> by_length;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    by_length[validation_set_.lengths[i]].push_back(taken[i].has_value());
+  }
+  for (const auto& [length, are_solved] : by_length) {
+    const auto of_length = static_cast<double>(std::ranges::count(are_solved, true));
+    report.solve_rate_by_length.push_back(
+        {.length = length, .solve_rate = of_length / static_cast<double>(are_solved.size())});
+  }
   if (head_ == Head::kPolicy) {
     report.value_error.reset();
   } else {

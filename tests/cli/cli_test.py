@@ -1,5 +1,6 @@
 """Tests help, usage errors, `tandem domains` and `tandem config`."""
 
+import json
 import subprocess
 import sys
 import unittest
@@ -120,6 +121,31 @@ class Config(CliTest):
         wrong = self.write("wrong.yaml", "train:\n  batchsize: 5\n")
         _, error = self.run_tandem("config", wrong, code=2)
         self.assertIn("wrong.yaml:2: unknown key `train.batchsize`; did you mean", error)
+
+    def test_json_has_typed_values(self):
+        config = self.write("small.yaml", SMALL)
+        shown = json.loads(self.run_tandem("config", config, "--json", "--set", "seed=9")[0])
+        self.assertEqual(shown["seed"], 9)
+        self.assertEqual(shown["generate"]["max_scramble"], 8)
+        self.assertEqual(shown["optimizer"]["learning_rate"], 0.001)
+        self.assertIs(shown["prefetch"]["enabled"], True)
+        self.assertIs(shown["pipeline"]["loss_thresh"], None)
+        self.assertEqual(shown["train"]["threads"], "auto")
+        self.assertEqual(shown["phases"], [])
+        with_phase = self.write("phases.yaml", SMALL + "phases: [{from: 0.5, generate: "
+                                                       "{target: capped_value_iteration}}]\n")
+        shown = json.loads(self.run_tandem("config", with_phase, "--json")[0])
+        self.assertEqual(shown["phases"],
+                         [{"from": 0.5, "settings": {"generate.target": "capped_value_iteration"}}])
+
+    def test_json_of_the_reference_describes_every_key(self):
+        keys = json.loads(self.run_tandem("config", "--reference", "--json")[0])
+        self.assertEqual(sum(key["try_first"] for key in keys), 10)
+        by_name = {key["key"]: key for key in keys}
+        self.assertEqual(by_name["train.batch_size"],
+                         {"key": "train.batch_size", "default": 1000,
+                          "meaning": "Number of examples per iteration.",
+                          "expected": "a whole number from 1 to 16,777,216", "try_first": True})
 
     def test_without_arguments_it_says_what_it_expects(self):
         _, error = self.run_tandem("config", code=2)

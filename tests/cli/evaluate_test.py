@@ -124,7 +124,7 @@ class Evaluate(CliTest):
         run = self.train()
         _, log = self.run_tandem("evaluate", run, "--states", self.states(), "--search",
                                  "anytime_beam", "--set", "search.max_seconds=0.2")
-        self.assertIn("beam searches of widths up to 200, within 200 ms", log)
+        self.assertIn("anytime beam search with width 200 within 200 ms", log)
 
     def test_figure_shows_examples_on_request(self):
         run = self.train()

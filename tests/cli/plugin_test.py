@@ -21,7 +21,7 @@ class Guide(unittest.TestCase):
         code = len((SOURCE / "examples" / "pancake" / "pancake.cc").read_text().splitlines())
         counts = code, lines("CMakeLists.txt"), lines("pancake.yaml")
         guide = (SOURCE / "docs" / "puzzles.md").read_text().replace("\n", " ")
-        self.assertIn("in 5 steps and %d lines: %d of C++, %d of CMake, %d of config and 4 commands"
+        self.assertIn("takes 5 steps and %d lines: %d of C++, %d of CMake, %d of config and 4 commands"
                       % (sum(counts) + 4, *counts), guide)
 
 

@@ -51,6 +51,19 @@ class Apply(CliTest):
                          goal + "\n")
 
 
+class StateAsJson(CliTest):
+    def state_of(self, *args):
+        return json.loads(self.run_tandem(*args, "--json")[0])
+
+    def test_show_and_apply_print_the_state_and_whether_it_is_solved(self):
+        solved = {"domain": "cube3", "state": SOLVED, "solved": True}
+        after_r = {"domain": "cube3", "state": AFTER_R, "solved": False}
+        self.assertEqual(self.state_of("show", "cube3"), solved)
+        self.assertEqual(self.state_of("show", "cube3", "--scramble", "R"), after_r)
+        self.assertEqual(self.state_of("apply", "cube3", "--state", SOLVED, "--moves", "R"), after_r)
+        self.assertEqual(self.state_of("apply", "cube3", "--state", AFTER_R, "--moves", "R'"), solved)
+
+
 class Domains(CliTest):
     def test_json_describes_every_puzzle(self):
         facts = {each["name"]: each for each in json.loads(self.run_tandem("domains", "--json")[0])}
@@ -68,6 +81,16 @@ class CheckDomain(CliTest):
         self.assertNotIn("WRONG", out)
         self.assertRegex(out, r"npuzzle:3: (\d+) of \1 promises kept\n$")
         self.assertIn("million actions per second", out)
+
+    def test_json_has_every_promise_and_the_rates(self):
+        text, _ = self.run_tandem("check-domain", "npuzzle:3")
+        report = json.loads(self.run_tandem("check-domain", "npuzzle:3", "--json")[0])
+        self.assertEqual(report["domain"], "npuzzle:3")
+        self.assertTrue(all(each["kept"] for each in report["promises"]))
+        self.assertEqual([f"ok     {each['promise']}" for each in report["promises"]],
+                         [line for line in text.splitlines() if line.startswith("ok ")])
+        self.assertGreater(report["actions_per_s"], 0)
+        self.assertGreater(report["children_per_s"], 0)
 
     def test_an_unknown_puzzle_is_bad_input(self):
         self.assertIn("did you mean 'cube3'?", self.run_tandem("check-domain", "cub3", code=2)[1])

@@ -87,9 +87,9 @@ class Readme(CliTest):
         presets = subprocess.run(listing, cwd=SOURCE, check=True, capture_output=True, text=True)
         self.assertIn(f'"{words[words.index("--preset") + 1]}"', presets.stdout)
 
-    def check_script(self, name, words):
+    def check_script(self, path, words):
         """The script exists, and its text has every option that the command gives it."""
-        script = SOURCE / "scripts" / name
+        script = SOURCE / path
         self.assertTrue(os.access(script, os.X_OK), script)
         for option in [word.partition("=")[0] for word in words if word.startswith("--")]:
             self.assertIn(option, script.read_text())
@@ -108,8 +108,10 @@ class Readme(CliTest):
         elif program in ("cmake", "ctest"):
             if "--preset" in words:
                 self.check_preset(words)
-        elif path.startswith("scripts/") or program == "gpu_suite":
-            self.check_script(program, words[1:])
+        elif path.startswith(("scripts/", "bench/")):
+            self.check_script(path, words[1:])
+        elif program == "gpu_suite":
+            self.check_script("scripts/gpu_suite", words[1:])
         elif path.startswith("build/release/"):
             self.check_built_program(program)
         elif program != "export":

@@ -103,6 +103,11 @@ class Generating(Shards):
         _, error = self.generate("--set", "generate.target=value_iteration", code=2)
         self.assertIn("`network.init_from` must name a run", error)
 
+    def test_a_curriculum_is_rejected(self):
+        _, error = self.generate("--set", "generate.target=value_iteration", "--set",
+                                 "generate.search=greedy", "--set", "generate.curriculum=true", code=2)
+        self.assertIn("a set of examples has no updates. Add --set generate.curriculum=false", error)
+
     def test_a_network_gives_the_same_labels_in_two_processes(self):
         run = self.folder / "run"
         self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1")

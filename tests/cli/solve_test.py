@@ -163,6 +163,21 @@ class Solve(CliTest):
         self.assertIn("`search.improve_seconds: 2` ", error)
         self.assertIn("Set search.ball_radius above 0", error)
 
+    def test_beams_shorten_a_long_solution_for_the_given_time(self):
+        run = self.train_small()
+        state, _ = self.run_tandem("apply", "cube3", "--state", SOLVED, "--moves",
+                                   "R U F' L D B R' F U' B' L' D'")
+        # The way back, with four useless turns in the middle.
+        moves = "D L B U F' R U U U U B' D' L' F U' R'"
+        states = self.write("states.jsonl", json.dumps({"state": state.strip(), "solution": moves}))
+        text, _ = self.run_tandem("solve", "--model", run, "--states", states, "--ball", 2,
+                                  "--improve", 2, "--beam-width", 2)
+        result = json.loads(text)
+        self.assertTrue(result["solved"])
+        self.assertEqual(result["found_length"], 16)
+        self.assertLessEqual(result["length"], 12)
+        self.assertLess(result["seconds"], 60)
+
     def test_astar_reports_the_best_state_reached(self):
         run = self.train_small()
         ten = SOURCE / "data" / "cube3_ten.jsonl"
@@ -178,6 +193,27 @@ class Solve(CliTest):
         self.assertEqual((result["ended"], result["stored"]), ("node limit", 200))
         self.assertEqual(len(result["best"]["moves"].split()), result["best"]["length"])
         self.assertGreaterEqual(result["best"]["estimate"], 0)
+
+    def test_a_node_limit_ends_every_search_and_the_next_puzzle_begins(self):
+        run = self.train_small()
+        ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
+        states = self.write("states.jsonl", f"{ten[0]}\n{json.dumps({'state': AFTER_R})}\n")
+        for search in ("beam", "anytime_beam", "bidirectional_beam", "greedy", "astar"):
+            text, log = self.run_tandem("solve", "--model", run, "--states", states, "--search",
+                                        search, "--beam-width", 8, "--set", "search.max_nodes=500",
+                                        "--set", "search.max_seconds=60", code=1)
+            self.assertIn("not solved    1: 1 at the node limit", log, search)
+            hard, easy = [json.loads(line) for line in text.splitlines()]
+            self.assertEqual((hard["ended"], easy["moves"]), ("node limit", "R'"), search)
+            self.assertIn("with 500 nodes (search.max_nodes); ", hard["error"])
+            self.assertLessEqual(hard["stored" if search == "astar" else "nodes"], 500, search)
+            if search != "bidirectional_beam":  # its best states may be of the inverse position
+                self.assertIsNotNone(hard["best"], search)
+        text, log = self.run_tandem("solve", "--model", run, "--states", states, "--set",
+                                    "search.max_gib=0.0001", code=1)
+        self.assertIn("not solved    1: 1 at the memory limit", log)
+        hard, easy = [json.loads(line) for line in text.splitlines()]
+        self.assertEqual((hard["ended"], easy["moves"]), ("memory limit", "R'"))
 
     def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
         run = self.train_small()

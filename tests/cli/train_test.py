@@ -1,12 +1,15 @@
 """Tests `tandem train`: the files of a run, its ends, and resuming."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import unittest
 
 from harness import SMALL, SOLVED, TANDEM, CliTest
@@ -19,7 +22,7 @@ class Train(CliTest):
 
     def test_writes_every_file_of_a_run(self):
         run = self.train_small()
-        self.assertEqual(sorted(os.listdir(run)),
+        self.assertEqual(sorted(name for name in os.listdir(run) if "tfevents" not in name),
                          ["best.pt", "checkpoint.pt", "config.yaml", "metrics.jsonl", "summary.json"])
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual(summary["schema"], 1)
@@ -75,7 +78,8 @@ class Train(CliTest):
         self.assertIn(f"after update 2, phase 1 begins: {changes}; the optimizer", log)
         self.assertRegex(log, r"100 %  phase 1  [0-9,]+ examples/s")
         run = self.folder / "run"
-        phases = [json.loads(line)["phase"] for line in (run / "metrics.jsonl").open()]
+        metrics = (run / "metrics.jsonl").read_text().splitlines()
+        phases = [json.loads(line)["phase"] for line in metrics]
         self.assertEqual(phases, [0, 0, 1, 1])
         self.run_tandem("train", run / "config.yaml", "--out", "again")
         self.run_tandem("train", config, "--out", "plain", "--set", "phases=null")
@@ -83,6 +87,26 @@ class Train(CliTest):
                   for name in ("run", "again", "plain")]
         self.assertEqual(hashes[0], hashes[1])
         self.assertNotEqual(hashes[0], hashes[2])
+
+    def test_a_curriculum_is_shown_and_repeated_from_the_saved_config(self):
+        config = self.write("small.yaml", SMALL)
+        _, log = self.run_tandem("train", config, "--out", "run", "--set",
+                                 "generate.target=value_iteration", "--set", "generate.search=greedy",
+                                 "--set", "generate.search_iterations=10", "--set",
+                                 "generate.curriculum=true")
+        lines = [json.loads(line) for line in (self.folder / "run" / "metrics.jsonl").open()]
+        # Scrambles of 0 and 1 action are always solved, so the longest one doubles twice at least.
+        self.assertEqual([line["longest_scramble"] for line in lines[:3]], [1, 2, 4])
+        self.assertEqual(lines[0]["searches_solved"], 1)
+        # The last line of the progress shows the update before the last one.
+        self.assertRegex(log, r"100 %.*  scrambles up to 4, searches solve [0-9]+ %")
+        longest = lines[3]["longest_scramble"]
+        self.assertIn(f"curriculum: scrambles have up to {longest} of ", log)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertEqual(summary["longest_scramble"], longest)
+        self.run_tandem("train", self.folder / "run" / "config.yaml", "--out", "again")
+        again = json.loads((self.folder / "again" / "summary.json").read_text())
+        self.assertEqual(summary["weights_sha256"], again["weights_sha256"])
 
     def test_a_wrong_phase_is_an_error_before_the_run(self):
         config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
@@ -379,7 +403,8 @@ class Signals(CliTest):
         config = self.write("long.yaml", SMALL)
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "train.max_updates=1", "--set",
-                        "train.iterations_per_update=20000", "--set", "train.max_seconds=1")
+                        "train.batch_size=10", "--set", "train.iterations_per_update=50000", "--set",
+                        "train.max_seconds=2")
         summary = json.loads((run / "summary.json").read_text())
         self.assertEqual((summary["ended_by"], summary["updates"]), ("max_seconds", 0))
         self.assertGreater(summary["iterations"], 0)
@@ -430,6 +455,43 @@ class Terminal(CliTest):
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
         self.assertRegex(text, r"\[#+\] 100 %")
         self.assertIn("next: tandem solve", text)
+
+    def train_on_a_terminal(self, columns):
+        """Returns the lines that a run showed as its progress."""
+        try:
+            controller, terminal = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"no terminal to show it on: {error}")
+        self.addCleanup(os.close, controller)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
+        config = self.write("small.yaml", SMALL)
+        command = [TANDEM, "train", config, "--out", "run", "--set", "validation.every_updates=2"]
+        program = subprocess.Popen(command, stderr=terminal, cwd=self.folder,
+                                   env={**os.environ, "TERM": "xterm"})
+        os.close(terminal)
+        self.addCleanup(program.kill)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(controller, 4096)
+            except OSError:  # the program has ended
+                break
+        self.assertEqual(program.wait(timeout=60), 0)
+        lines = re.findall(r"\r\x1b\[K(\[[^\r\n]*)", shown.decode())
+        self.assertTrue(lines)
+        return lines
+
+    def test_a_line_of_100_columns_shows_rate_loss_solve_rate_time_and_busy_shares(self):
+        lines = self.train_on_a_terminal(100)
+        self.assertLess(max(map(len, lines)), 100)
+        self.assertRegex(lines[-1], r"^\[#{5,}\] 100 %  [\d,]+ ex/s  loss [\d.]+  "
+                                    r"solved [\d.]+ %  [\d.]+ m?s left  gen \d+ %  train \d+ %$")
+
+    def test_a_narrow_terminal_leaves_out_busy_shares_first(self):
+        lines = self.train_on_a_terminal(60)
+        self.assertLess(max(map(len, lines)), 60)
+        self.assertRegex(lines[-1], "100 %  .*loss")
+        self.assertNotIn("train", lines[-1])
 
 
 if __name__ == "__main__":

@@ -80,18 +80,25 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.generate.temperature = 0;
   config.generate.backup = Backup::kOneStep;
   config.network.head = Head::kQ;
+  config.network.stem_width = 0;  // contradicts input_layer linear
   config.pipeline.overlap = true;
   config.profile.timing_breakdown = false;
   config.train.batch_doubles_every = 0;
+  config.train.policy_weight = 1;
+  config.search.policy_weight = 0;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
   const Config defaults;
   EXPECT_NE(yaml, ToYaml(defaults));
 
   Config others;
+  others.network.stem_width = 8;
   others.pipeline.overlap = false;
   others.profile.timing_breakdown = true;
   others.train.batch_doubles_every = 50;
+  others.network.head = Head::kVp;
+  others.train.policy_weight = 2;
+  others.search.policy_weight = 0.5;
   EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
 }

@@ -74,5 +74,27 @@ TEST(ConfigReference, FitsATerminal) {
   }
 }
 
+TEST(StarterConfig, HasTheKeysToTryFirstAndThoseThatDiffer) {
+  const Config config = ParseConfig(
+      "domain: {name: npuzzle, size: 5}\n"
+      "network: {width: 64}\n"
+      "optimizer: {schedule: linear}\n",
+      "test");
+  const std::string starter = StarterConfig(config, "Trains on tiles.");
+  EXPECT_EQ(ToYaml(ParseConfig(starter, "starter")), ToYaml(config));
+  EXPECT_TRUE(starter.starts_with("# Trains on tiles.\n"));
+  Config copy = config;
+  const std::string unwrapped = Unwrapped(starter);
+  for (const Field& field : FieldsOf(copy)) {
+    const bool is_wanted =
+        field.try_first || field.key == "domain.size" || field.key == "optimizer.schedule";
+    const std::string setting = "\n  " + field.name() + ": " + FieldText(field);
+    EXPECT_EQ(unwrapped.find(field.meaning) != std::string::npos, is_wanted) << field.key;
+    EXPECT_TRUE(!is_wanted || starter.find(setting) != std::string::npos) << field.key;
+  }
+  std::istringstream lines(starter);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
 }  // namespace
 }  // namespace tandem

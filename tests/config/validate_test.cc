@@ -64,6 +64,16 @@ TEST(Validate, AnAverageLabelsOnlyWithATargetNetwork) {
                       "generate.target", "no target network");
 }
 
+TEST(Validate, LinearInputLayerRejectsAStem) {
+  EXPECT_EQ(ErrorOf({"network.input_layer=linear"}), "");
+  EXPECT_EQ(ErrorOf({"network.stem_width=8"}), "");
+  ExpectContradiction({"network.input_layer=linear", "network.stem_width=8"}, "network.input_layer",
+                      "network.stem_width", "no activation between them");
+  ExpectContradiction(
+      {"network.input_layer=linear", "network.kind=resnet_2d", "network.norm=batch"},
+      "network.input_layer", "network.kind", "only resnet_fc");
+}
+
 TEST(Validate, MuonNeedsHiddenMatricesAndALearningRate) {
   EXPECT_EQ(ErrorOf({"optimizer.name=muon"}), "");
   EXPECT_EQ(ErrorOf({"optimizer.name=muon", "network.blocks=0", "network.stem_width=8"}), "");
@@ -87,6 +97,16 @@ TEST(Validate, AnchorsAndShorteningNeedABall) {
   ExpectContradiction({"search.improve_seconds=5"}, "search.improve_seconds", "search.ball_radius",
                       "shortened with the ball");
   EXPECT_EQ(ErrorOf({"search.improve_seconds=5", "search.ball_radius=4"}), "");
+}
+
+TEST(Validate, FactorsOnTheWeightDecayNeedOne) {
+  for (const std::string key : {"first_layer_weight_decay_factor",
+                                "output_layer_weight_decay_factor", "bias_weight_decay_factor"}) {
+    const std::string set = "optimizer." + key + "=0";
+    ExpectContradiction({set}, "optimizer." + key, "optimizer.weight_decay",
+                        "multiplies the weight decay, which is 0");
+    EXPECT_EQ(ErrorOf({set, "optimizer.weight_decay=0.01"}), "");
+  }
 }
 
 TEST(Validate, WithShardsEveryBatchHasAtLeastOneRowFromThem) {
@@ -159,12 +179,12 @@ TEST(Validate, KeysOfGeneratingSearchesNeedAFittingSearch) {
     ExpectContradiction(with_search(search, "generate.temperature=0.5"), "generate.temperature",
                         "generate.search", "only greedy and beam searches choose");
   }
-  for (const char* key : {"generate.balance_steps=true", "generate.backup=lhbl",
+  for (const char* key : {"generate.curriculum=true", "generate.backup=lhbl",
                           "generate.backup=ubsoln", "generate.hindsight=true"}) {
     EXPECT_EQ(ErrorOf(with_search("astar", key)), "");
   }
-  ExpectContradiction(with_search("none", "generate.balance_steps=true"), "generate.balance_steps",
-                      "generate.search", "lengths are balanced already");
+  ExpectContradiction(with_search("none", "generate.curriculum=true"), "generate.curriculum",
+                      "generate.search", "without a search nothing is solved");
   ExpectContradiction(with_search("none", "generate.backup=lhbl"), "generate.backup",
                       "generate.search", "states that a search expanded");
   ExpectContradiction(with_search("none", "generate.hindsight=true"), "generate.hindsight",

@@ -286,10 +286,10 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   // A new config key must be in the spec or in this list.
   // Some keys are in it only if they make a difference, so that older sets stay valid.
   std::set<std::string> others = {
-      "generate.target",        "generate.workers",     "generate.ball_radius",
-      "generate.anchor_share",  "generate.temperature", "generate.search_beam_width",
-      "generate.balance_steps", "generate.backup",      "generate.hindsight",
-      "generate.paths",         "inference.first_layer"};
+      "generate.target",       "generate.workers",     "generate.ball_radius",
+      "generate.anchor_share", "generate.temperature", "generate.search_beam_width",
+      "generate.curriculum",   "generate.backup",      "generate.hindsight",
+      "generate.paths",        "inference.first_layer"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }
@@ -307,14 +307,12 @@ TEST_F(SpecOfSetTest, SetHoldsTheKeysOfSearchesThatMakeADifference) {
   config.generate.target = Target::kValueIteration;
   config.generate.search = GenerateSearch::kBeam;
   config.generate.temperature = 0.5;
-  config.generate.balance_steps = true;
   config.generate.backup = Backup::kLhbl;
   config.generate.hindsight = true;
   const auto domain = MakeDomain(config.domain.full_name());
   const ShardSetSpec set = SpecOfSet(config, domain->spec(), SmallShards(), "abc");
   EXPECT_EQ(set.provenance.at("generate.search_beam_width"), "16");
   EXPECT_EQ(set.provenance.at("generate.temperature"), "0.5");
-  EXPECT_EQ(set.provenance.at("generate.balance_steps"), "true");
   EXPECT_EQ(set.provenance.at("generate.backup"), "lhbl");
   EXPECT_EQ(set.provenance.at("generate.hindsight"), "true");
 }

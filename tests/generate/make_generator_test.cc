@@ -102,7 +102,6 @@ TEST_F(MakeGeneratorTest, SearchesUseTheirConfigKeys) {
   ExpectOtherRows(greedy, [](Config& c) { c.generate.search_epsilon = 0.9; });
   ExpectOtherRows(greedy, [](Config& c) { c.generate.search_iterations = 6; });
   ExpectOtherRows(greedy, [](Config& c) { c.generate.temperature = 1; });
-  ExpectOtherRows(greedy, [](Config& c) { c.generate.balance_steps = true; });
   ExpectOtherRows(greedy, [](Config& c) { c.generate.backup = Backup::kLhbl; });
   const Config beam = MakeConfig(Target::kValueIteration, GenerateSearch::kBeam);
   ExpectOtherRows(beam, [](Config& c) { c.generate.search_beam_width = 3; });

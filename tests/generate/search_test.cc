@@ -401,34 +401,6 @@ TEST(BeamExamples, LabelsAreTheBackupsOfTheSameEstimates) {
   }
 }
 
-// On a large ring, a walk of n steps ends n cells away from the goal.
-TEST(BalancedSteps, EachInstanceHasOneLengthAndAllLengthsTakeTurns) {
-  const RingDomain ring(60);
-  StandInEvaluator truth = RingTruth();
-  constexpr int kLongest = 9;
-  constexpr std::int64_t kPerSearch = 20;
-  constexpr std::int64_t kInstances = 40;
-  const DataBuffer rows = Filled(ring, truth,
-                                 GeneratorConfig({.search = GenerateSearch::kGreedy,
-                                                  .search_iterations = kPerSearch,
-                                                  .search_epsilon = 0,
-                                                  .balance_steps = true,
-                                                  .max_scramble = kLongest}),
-                                 {.update = 4, .first_row = 0, .rows = kPerSearch * kInstances});
-  const auto distance = [&](std::int64_t row) {
-    return RingDomain::Distance(rows.column(kInputColumn)[static_cast<std::size_t>(row)]);
-  };
-  for (std::int64_t instance = 0; instance < kInstances; ++instance) {
-    const std::int64_t first = instance * kPerSearch;
-    const int length = distance(first);
-    EXPECT_EQ(length, (distance(0) + instance) % (kLongest + 1));
-    for (std::int64_t row = first + 1; row < first + kPerSearch; ++row) {
-      const int before = distance(row - 1);
-      EXPECT_EQ(distance(row), before <= 1 ? length : before - 1) << row;
-    }
-  }
-}
-
 TEST(AStarExamples, ExpandsNoStateTwice) {
   const auto cube = MakeDomain("cube2");
   StandInEvaluator knows_nothing([](std::span<const std::uint8_t>) { return 1.0F; });

@@ -180,7 +180,6 @@ TEST_P(Trees, RowsDoNotDependOnWorkersChunksOrRanges) {
   for (const Backup backup : {Backup::kOneStep, Backup::kLhbl, Backup::kUbSoln}) {
     Config config = MakeConfig(backup);
     if (GetParam() != GenerateSearch::kAStar) config.generate.temperature = 0.4;
-    config.generate.balance_steps = true;
     const FillRequest request{.update = 2, .first_row = 50, .rows = 333};
     const DataBuffer whole = Filled(pancakes_, guess_, config, request);
     for (const int workers : {1, 3}) {

@@ -14,11 +14,13 @@
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <thread>
@@ -392,6 +394,19 @@ TEST(Optimizer, SgdTakesTheStepsComputedByHand) {
   EXPECT_NEAR(w.item<float>(), 1.93 - 0.1 * (0.63 - 1 + 0.193), 1e-6);
 }
 
+TEST(Optimizer, SgdWithNesterovMomentumTakesTheStepsComputedByHand) {
+  // Gradients 0.5 and then -1, at rate 0.1 and momentum 0.9:
+  //   m1 = 0.5, w1 = 2 - 0.1 * (0.5 + 0.9 * m1); m2 = 0.9 * m1 - 1, w2 = w1 - 0.1 * (-1 + 0.9 * m2)
+  at::Tensor w = at::tensor({2.0F}).requires_grad_();
+  Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .momentum = 0.9, .nesterov = true});
+  w.mutable_grad() = at::tensor({0.5F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.905, 1e-6);
+  w.mutable_grad() = at::tensor({-1.0F});
+  optimizer.Step(0.1);
+  EXPECT_NEAR(w.item<float>(), 1.905 - 0.1 * (-1 + 0.9 * (0.45 - 1)), 1e-6);
+}
+
 TEST(Optimizer, SgdWithoutMomentumFollowsTheGradient) {
   at::Tensor w = at::tensor({2.0F}).requires_grad_();
   Optimizer optimizer({w}, {.name = OptimizerKind::kSgd, .momentum = 0});
@@ -442,6 +457,91 @@ TEST(Optimizer, MuonOrthogonalisesOnlyTheHiddenMatrices) {
     if (name.ends_with("c") || name == "steps") names.push_back(name);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"steps", "momentum.c"}));
+}
+
+// The parameters of a network of three layers with a normalisation after the first two.
+std::vector<at::Tensor> ThreeLayers(float value) {
+  std::vector<at::Tensor> parameters;
+  for (const auto& sizes : std::vector<std::vector<std::int64_t>>{
+           {4, 3}, {4}, {4}, {4}, {4, 4}, {4}, {4}, {4}, {1, 4}, {1}}) {
+    parameters.push_back(at::full(sizes, value).requires_grad_());
+  }
+  return parameters;
+}
+
+TEST(Optimizer, EachLayerMovesByItsFactorOfTheLearningRate) {
+  // The first step of Adam, and of SGD with gradient 1, is the learning rate.
+  for (const OptimizerKind kind :
+       {OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
+    std::vector<at::Tensor> parameters = ThreeLayers(0);
+    Optimizer optimizer(
+        parameters,
+        {.name = kind, .first_layer_lr_factor = 3, .output_layer_lr_factor = 0.5, .epsilon = 0});
+    for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::ones_like(parameter);
+    optimizer.Step(0.1);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double factor = i < 4 ? 3 : i < 8 ? 1 : 0.5;
+      EXPECT_TRUE(at::allclose(parameters[i], at::full_like(parameters[i], -0.1 * factor))) << i;
+    }
+  }
+}
+
+TEST(Optimizer, EachParameterDecaysByItsFactorOfTheWeightDecay) {
+  // Without a gradient, AdamW and SGD multiply each parameter by 1 - rate * decay.
+  for (const OptimizerKind kind : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
+    std::vector<at::Tensor> parameters = ThreeLayers(1);
+    Optimizer optimizer(parameters, {.name = kind,
+                                     .weight_decay = 0.1,
+                                     .first_layer_lr_factor = 2,
+                                     .first_layer_weight_decay_factor = 3,
+                                     .output_layer_weight_decay_factor = 0.5,
+                                     .bias_weight_decay_factor = 0});
+    for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::zeros_like(parameter);
+    optimizer.Step(0.1);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const double decay = i == 0 ? 0.2 * 0.3 : i == 4 ? 0.1 * 0.1 : i == 8 ? 0.1 * 0.05 : 0;
+      EXPECT_TRUE(at::allclose(parameters[i], at::full_like(parameters[i], 1 - decay))) << i;
+    }
+  }
+}
+
+TEST(Optimizer, MuonScalesOnlyTheLayersThatAdamWUpdates) {
+  const auto after_one_step = [](double first, double output) {
+    std::vector<at::Tensor> parameters = ThreeLayers(0);
+    Optimizer optimizer(parameters, {.name = OptimizerKind::kMuon,
+                                     .learning_rate = 0.1,
+                                     .first_layer_lr_factor = first,
+                                     .output_layer_lr_factor = output});
+    for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::ones_like(parameter);
+    optimizer.Step(0.1);
+    return parameters;
+  };
+  const std::vector<at::Tensor> plain = after_one_step(1, 1);
+  const std::vector<at::Tensor> scaled = after_one_step(3, 0.5);
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const double factor = i < 4 ? 3 : i < 8 ? 1 : 0.5;
+    EXPECT_TRUE(at::allclose(scaled[i], plain[i] * factor)) << i;
+    EXPECT_GT(plain[i].abs().min().item<float>(), 0) << i;
+  }
+}
+
+TEST(Optimizer, StateHasEveryParameterOnceHoweverManyGroupsThereAre) {
+  const std::vector<std::string> names = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+  const auto names_of = [&](const OptimizerConfig& config) {
+    std::vector<std::string> found;
+    for (const auto& [name, tensor] : Optimizer(ThreeLayers(0), config).State(names)) {
+      found.push_back(name);
+    }
+    std::ranges::sort(found);
+    return found;
+  };
+  const std::vector<std::string> plain = names_of({});
+  EXPECT_EQ(plain.size(), 1 + 2 * names.size());
+  EXPECT_EQ(names_of({.weight_decay = 0.1,
+                      .first_layer_lr_factor = 2,
+                      .output_layer_lr_factor = 3,
+                      .bias_weight_decay_factor = 0}),
+            plain);
 }
 
 TEST(Optimizer, RejectsAParameterWithoutAGradient) {

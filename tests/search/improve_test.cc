@@ -92,6 +92,29 @@ TEST(SolutionImprover, LeavesTheSolutionAloneWithoutTime) {
   EXPECT_EQ(improver.Improve(detour.start, detour.solution, kSeconds, stopped), detour.solution);
 }
 
+TEST(SolutionImprover, BeamsShortenWhatIsTooLongForWindows) {
+  const PancakeDomain pancakes(6);
+  const StateMap distances = Distances(pancakes);
+  constexpr std::int64_t kFewNodes = 20;  // windows of 2 moves, and few longer ones
+  StandInEvaluator misleads([](std::span<const std::uint8_t> state) {
+    return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
+  });
+  SolutionImprover windows(pancakes, BallOf(pancakes, 1), nullptr, 1, kFewNodes);
+  SolutionImprover both(pancakes, BallOf(pancakes, 1),
+                        std::make_unique<PathBeams>(pancakes, misleads, Config()), 1, kFewNodes);
+  int longer = 0;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const Detour detour(pancakes, 30, i);
+    const auto distance = static_cast<std::size_t>(distances.at(detour.start));
+    const auto better = both.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    EXPECT_TRUE(Solves(pancakes, detour.start, better));
+    EXPECT_EQ(better.size(), distance);
+    const auto without = windows.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    longer += without.size() > distance ? 1 : 0;
+  }
+  EXPECT_GT(longer, 0);
+}
+
 TEST(SolutionImprover, EmptySolutionStaysEmpty) {
   const PathDomain path(5);
   SolutionImprover improver(path, BallOf(path, 2));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <future>
@@ -21,7 +23,7 @@ namespace {
 struct Finished {
   std::vector<UpdateRecord> records;
   double seconds = 0;
-  TargetState target;
+  PipelineState state;
 };
 
 Config ConfigFor(bool async, std::int64_t lag, std::int64_t iterations = 1) {
@@ -43,6 +45,8 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   config.pipeline.loss_thresh = shared.refresh.loss_thresh;
   config.pipeline.refresh_every = shared.refresh.refresh_every;
   config.pipeline.refresh_margin = shared.refresh.refresh_margin;
+  config.generate.curriculum = !shared.solved.empty();
+  config.generate.max_scramble = 12;
   Pipeline pipeline(
       config,
       {.trainer = trainer, .progress = progress, .generator = &generator, .replay = shared.replay},
@@ -55,7 +59,7 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
     pipeline.Validated(i < shared.rates.size() ? shared.rates[i] : 0);
   }
   finished.seconds = watch.Seconds();
-  finished.target = pipeline.target();
+  finished.state = pipeline.state();
   EXPECT_EQ(progress.starts, updates - shared.first_update);
   EXPECT_EQ(progress.done.back(), updates);
   return finished;
@@ -71,6 +75,24 @@ std::vector<std::int64_t> Ages(const Finished& finished) {
   std::vector<std::int64_t> ages;
   for (const UpdateRecord& record : finished.records) ages.push_back(record.target_age_updates);
   return ages;
+}
+
+TEST(LabelStats, LeavesOutMaskedLabels) {
+  const Schema schema{.columns = {{.name = "input"},
+                                  {.name = "target", .type = ElementType::kFloat32, .width = 2},
+                                  {.name = "weight", .type = ElementType::kFloat32, .width = 2}}};
+  DataBuffer rows(schema, 2);
+  std::ranges::copy(std::array{3.0F, 100.0F, 1.0F, 5.0F}, rows.floats(1).begin());
+  EXPECT_FALSE(LabelStatsOf(rows).has_value());  // all weights are 0
+  std::ranges::copy(std::array{1.0F, 0.0F, 0.5F, 1.0F}, rows.floats(2).begin());
+  const LabelStats stats = LabelStatsOf(rows).value();
+  EXPECT_EQ(stats.mean, 3);
+  EXPECT_EQ(stats.min, 1);
+  EXPECT_EQ(stats.max, 5);
+}
+
+TEST(LabelStats, RowsWithoutLabelsHaveNone) {
+  EXPECT_FALSE(LabelStatsOf(DataBuffer(kSchema, 2)).has_value());
 }
 
 TEST(LossThresh, SkipsTheCopyAfterAnUpdateWithHighLoss) {
@@ -115,7 +137,7 @@ TEST(Refresh, CopiesWhenTheSolveRatePassesThatOfTheLastRefreshByTheMargin) {
             (std::vector<std::int64_t>{0, 1, 2, 1, 2, 3}));
 }
 
-// Resumes the run after each update, with only the two "networks" and target().
+// Resumes the run after each update, with only the two "networks" and state().
 TEST(Resume, GivesTheWeightsOfAnUninterruptedRun) {
   struct Case {
     bool async;
@@ -129,12 +151,62 @@ TEST(Resume, GivesTheWeightsOfAnUninterruptedRun) {
       StandIns shared{.losses = losses, .refresh = {.loss_thresh = 0.5}};
       // A pipeline with more updates to do would have started the next fill, with the current
       // target network.
-      shared.from = RunAll(shared, c.async, c.lag, pause).target;
+      shared.from = RunAll(shared, c.async, c.lag, pause).state;
       shared.first_update = pause;
       const Finished rest = RunAll(shared, c.async, c.lag, 6);
       EXPECT_EQ(shared.weights, whole.weights);
       EXPECT_EQ(Ages(rest).back(), Ages(all).back());
       EXPECT_EQ(Lags(rest).back(), Lags(all).back());
+    }
+  }
+}
+
+TEST(CurriculumOfARun, LongestScrambleDoublesAfterFillsThatSolveHalf) {
+  for (const bool async : {true, false}) {
+    StandIns shared{.solved = {1, 0.5, 0.49, 0.7, 0.9, 1, 1}};
+    const Finished finished = RunAll(shared, async, 1, 7);
+    std::vector<std::int64_t> longest;
+    for (const UpdateRecord& record : finished.records) {
+      longest.push_back(record.fill.longest_scramble.value_or(-1));
+      EXPECT_EQ(record.fill.searches_solved, shared.solved[std::size_t(record.update)]);
+    }
+    EXPECT_EQ(longest, (std::vector<std::int64_t>{1, 2, 4, 4, 8, 12, 12}));
+  }
+}
+
+TEST(CurriculumOfARun, IsOffUnlessTheConfigAsksForIt) {
+  StandIns shared;
+  const Finished finished = RunAll(shared, /*async=*/true, 1, 2);
+  EXPECT_EQ(finished.records[1].fill.longest_scramble, std::nullopt);
+  EXPECT_EQ(finished.records[1].fill.searches_solved, std::nullopt);
+}
+
+TEST(CurriculumOfARun, AsyncGivesTheWeightsOfSequentialWithLagOne) {
+  const std::vector<double> solved = {1, 0.8, 0.2, 0.6, 0.3, 1};
+  for (const milliseconds fill_time : {milliseconds(0), milliseconds(3)}) {
+    StandIns async{.fill_time = fill_time, .train_time = milliseconds(1), .solved = solved};
+    StandIns sequential{.solved = solved};
+    StandIns without;
+    RunAll(async, /*async=*/true, 1, 6);
+    RunAll(sequential, /*async=*/false, 1, 6);
+    RunAll(without, /*async=*/false, 1, 6);
+    EXPECT_EQ(async.weights, sequential.weights);
+    EXPECT_NE(async.weights, without.weights);
+  }
+}
+
+TEST(CurriculumOfARun, ResumeAfterEachUpdateGivesSameWeights) {
+  const std::vector<double> solved = {1, 0.8, 0.2, 0.6, 0.3, 1};
+  for (const bool async : {true, false}) {
+    StandIns whole{.solved = solved};
+    RunAll(whole, async, 1, 6);
+    for (std::int64_t pause = 1; pause < 6; ++pause) {
+      StandIns shared{.solved = solved};
+      shared.from = RunAll(shared, async, 1, pause).state;
+      shared.first_update = pause;
+      const Finished rest = RunAll(shared, async, 1, 6);
+      EXPECT_EQ(shared.weights, whole.weights) << pause;
+      EXPECT_EQ(rest.records.back().fill.longest_scramble, 8);
     }
   }
 }
@@ -231,7 +303,7 @@ TEST(Resume, RestoresTheReplayBuffer) {
     ReplayBuffer after(kSchema, kRows, kEarlier, /*seed=*/1);
     StandIns shared;
     shared.replay = &before;
-    shared.from = RunAll(shared, /*async=*/true, 1, pause).target;
+    shared.from = RunAll(shared, /*async=*/true, 1, pause).state;
     shared.first_update = pause;
     WriteReplay(temp.path() / "replay", before, pause);
     ReadReplay(temp.path() / "replay", after, pause);
@@ -410,7 +482,7 @@ TEST(Interrupter, EndsTheWaitForAGeneratorThatDoesNotReturn) {
                        .progress = progress,
                        .generator = &generator,
                        .interrupter = &interrupter},
-                      /*first_update=*/0, /*end_update=*/3, TargetState{}, stop);
+                      /*first_update=*/0, /*end_update=*/3, {}, stop);
     std::thread watchdog([&] {
       generator.began.get_future().wait();
       interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));

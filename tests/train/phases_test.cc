@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -42,6 +43,10 @@ constexpr const char* kSmall =
 constexpr const char* kBellman =
     "    generate: {target: capped_value_iteration, ball_radius: 2, anchor_share: 0.2}\n"
     "    optimizer: {schedule: constant, learning_rate: 0.0005}\n";
+
+const std::vector<std::string> kCurriculum = {
+    "generate.target=value_iteration", "generate.search=greedy", "generate.search_iterations=10",
+    "generate.curriculum=true"};
 
 struct Case {
   std::string name;
@@ -143,6 +148,19 @@ TEST_F(PhasedRun, RowsAfterTheSwitchAreOfTheNewPhase) {
   EXPECT_EQ(lines[4]["lag_updates"], 0);  // labelled by the weights at the switch
   EXPECT_EQ(lines[5]["lag_updates"], 1);
   EXPECT_EQ(lines[6]["lag_updates"], 1);
+}
+
+TEST_F(PhasedRun, CurriculumGoesOnFromTheLengthThatItReached) {
+  InFolder(MakeConfig("    generate: {max_scramble: 6}\n", kCurriculum));
+  const std::vector<nlohmann::json> lines = Metrics();
+  ASSERT_EQ(lines.size(), 7);
+  EXPECT_EQ(lines[0]["longest_scramble"], 1);
+  // Scrambles of 0 and 1 action are always solved, so the longest one doubles twice at least.
+  EXPECT_EQ(lines[2]["longest_scramble"], 4);
+  const auto before = lines[3]["longest_scramble"].get<std::int64_t>();
+  const auto after = lines[4]["longest_scramble"].get<std::int64_t>();
+  EXPECT_GE(after, std::min<std::int64_t>(before, 6));
+  EXPECT_LE(after, 6);
 }
 
 TEST_F(PhasedRun, LimitsOfThePuzzleAreFoundBeforeTheRunBegins) {
@@ -250,6 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"refresh_by_solve_rate",
              std::string(kBellman) + "    pipeline: {refresh: solve_rate, refresh_margin: 0}\n",
              {}},
+        Case{"curriculum", "    generate: {max_scramble: 6}\n", kCurriculum},
         Case{"growing_batches", kBellman, {"train.batch_doubles_every=3"}}),
     [](const auto& test) { return test.param.name; });
 

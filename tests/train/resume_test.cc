@@ -196,6 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
                                  "network.head=q"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
                                  "generate.search_iterations=20", "replay.updates=2"},
+        std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
+                                 "generate.search_iterations=10", "generate.curriculum=true"},
         std::vector<std::string>{"optimizer.name=sgd", "optimizer.learning_rate=0.001",
                                  "optimizer.schedule=step", "optimizer.step_every=2",
                                  "train.ema_decay=0.9"},
@@ -310,6 +312,52 @@ TEST_P(WithReplay, KeepsOnlyTheReplayFileOfTheLastCheckpoint) {
 INSTANTIATE_TEST_SUITE_P(Two, WithReplay,
                          testing::Values(std::vector<std::string>{"replay.updates=2"}));
 
+TensorDict Inside(TensorDict dict, const std::vector<std::string>& path) {
+  for (const std::string& name : path) dict = dict.at(name).toGenericDict();
+  return dict;
+}
+
+class WithCurriculum : public Resume {};
+
+// Scrambles of 0 and 1 action are always solved, so the longest one has 4 actions from update 2 on
+// at least, and a run that began again with 1 action would have other weights.
+TEST_P(WithCurriculum, ResumeAfterEachUpdateGivesSameWeights) {
+  for (const std::int64_t at : {5, 10, 15, 20, 25, 30}) {
+    fs::remove_all(folder_);
+    RunInterrupted(at, [](TrainRun& run) { run.RequestStop(); });
+    const Checkpoint checkpoint(folder_ / "checkpoint.pt");
+    EXPECT_EQ(checkpoint.Counters().updates, at / 5);
+    EXPECT_GE(checkpoint.StateOfPipeline().longest_scramble, at == 5 ? 2 : 4);
+    ExpectTheSame(GoOn());
+  }
+}
+
+TEST_P(WithCurriculum, ResumeWithinAnUpdateStartsFromTheLengthOfItsRows) {
+  RunInterrupted(8, [](TrainRun& run) { run.RequestStop(); });  // in update 1
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").StateOfPipeline().longest_scramble, 2);
+  ExpectTheSame(GoOn());
+}
+
+INSTANTIATE_TEST_SUITE_P(Two, WithCurriculum,
+                         testing::Values(std::vector<std::string>{"generate.target=value_iteration",
+                                                                  "generate.search=greedy",
+                                                                  "generate.search_iterations=10",
+                                                                  "generate.curriculum=true"},
+                                         std::vector<std::string>{"generate.target=value_iteration",
+                                                                  "generate.search=astar",
+                                                                  "generate.search_iterations=10",
+                                                                  "generate.curriculum=true",
+                                                                  "replay.updates=2"}));
+
+TEST_P(InFolder, CheckpointWithoutALongestScrambleBeginsWithOne) {
+  RunInterrupted(3, [](TrainRun& run) { run.RequestStop(); });
+  const fs::path file = folder_ / "checkpoint.pt";
+  const TensorDict old = ReadTensorFile(file);
+  EXPECT_EQ(Inside(old, {"resume"}).erase("longest_scramble"), 1U);
+  WriteTensorFile(file, old);
+  EXPECT_EQ(Checkpoint(file).StateOfPipeline().longest_scramble, 1);
+}
+
 TEST_P(InFolder, BestCannotBeResumed) {
   const RunSummary summary = RunInterrupted(-1, [](TrainRun&) {});
   const Checkpoint best(folder_ / "best.pt");
@@ -355,13 +403,8 @@ void ReadAll(const fs::path& file, const Config& config) {
   checkpoint.Counters();
   checkpoint.ConfigYaml();
   checkpoint.Position();
-  checkpoint.Target();
+  checkpoint.StateOfPipeline();
   checkpoint.LoadState({}, {}, {});
-}
-
-TensorDict Inside(TensorDict dict, const std::vector<std::string>& path) {
-  for (const std::string& name : path) dict = dict.at(name).toGenericDict();
-  return dict;
 }
 
 TEST_P(InFolder, MalformedCheckpointErrorNamesTheEntry) {

@@ -87,11 +87,23 @@ TEST_F(SyncMain, WorksWithAQNetAndAStar) {
 }
 
 TEST_F(SyncMain, WorksWithABeamAndATemperature) {
-  const RunSummary summary = RunInFolder(
-      {"generate.search=beam", "generate.search_iterations=10", "generate.search_beam_width=4",
-       "generate.temperature=0.5", "generate.balance_steps=true", "train.max_updates=5"});
+  const RunSummary summary = RunInFolder({"generate.search=beam", "generate.search_iterations=10",
+                                          "generate.search_beam_width=4",
+                                          "generate.temperature=0.5", "train.max_updates=5"});
   EXPECT_EQ(summary.updates, 5);
   EXPECT_EQ(summary.examples, 5000);
+}
+
+// Scrambles of 0 and 1 action are always solved, so the share is at least half up to update 1.
+TEST_F(SyncMain, ScramblesOfACurriculumBecomeLonger) {
+  RunInFolder({"generate.curriculum=true", "train.max_updates=5"});
+  const std::vector<nlohmann::json> lines = Metrics();
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[0]["longest_scramble"], 1);
+  EXPECT_EQ(lines[0]["searches_solved"], 1.0);
+  EXPECT_EQ(lines[1]["longest_scramble"], 2);
+  EXPECT_GE(lines[1]["searches_solved"], 0.5);
+  EXPECT_EQ(lines[2]["longest_scramble"], 4);
 }
 
 TEST_F(SyncMain, StoppedRunCanBeResumed) {

@@ -61,11 +61,12 @@ struct StandIns {
   bool needs_network = true;
   milliseconds fill_time{0}, train_time{0};
   std::int64_t fill_fails_at = -1, train_fails_at = -1;
-  std::vector<double> losses;     // by update; 0 for later updates
-  std::vector<double> rates;      // solve rates of validations after each update; 0 for later ones
-  PipelineConfig refresh;         // only its rules for refreshing the target network
+  std::vector<double> losses;  // by update; 0 for later updates
+  std::vector<double> rates;   // solve rates of validations after each update; 0 for later ones
+  std::vector<double> solved;  // by update: searches_solved. If there is one, the curriculum is on
+  PipelineConfig refresh;      // only its rules for refreshing the target network
   std::int64_t first_update = 0;  // where the run resumes, and with which state
-  TargetState from;
+  PipelineState from;
   ReplayBuffer* replay = nullptr;
   Log log;
 };
@@ -86,13 +87,19 @@ class StandInGenerator final : public Generator {
     }
     if (request.update == shared_.fill_fails_at) throw Error("the simulator broke");
     for (std::int64_t i = 0; i < request.rows; ++i) {
-      out.floats(0)[i] = static_cast<float>(0.5 * target + double(request.update * kRows + i) / 64);
+      out.floats(0)[i] = static_cast<float>(0.5 * target + double(request.update * kRows + i) / 64 +
+                                            double(request.longest_scramble.value_or(0)) / 4);
     }
+    const auto k = static_cast<std::size_t>(request.update);
+    solved_ = k < shared_.solved.size() ? std::optional(shared_.solved[k]) : std::nullopt;
     shared_.log.Add("filled " + std::to_string(request.update));
   }
 
+  std::optional<double> searches_solved() const override { return solved_; }
+
  private:
   StandIns& shared_;
+  std::optional<double> solved_;  // of the last fill
 };
 
 class StandInTrainer final : public Trainer {

@@ -203,7 +203,7 @@ struct SyncMainRun {
                                                           .replay = &replay,
                                                           .queue = &queue,
                                                           .bellman = &bellman},
-                                            first_update, updates, TargetState{}, stop)) {}
+                                            first_update, updates, PipelineState{}, stop)) {}
 
   StopSignal stop;
   const Config config;
@@ -306,7 +306,7 @@ TEST(SyncMain, ResumesAfterAnUpdate) {
   EXPECT_EQ(run.pipeline->RunUpdate().update, 4);
   EXPECT_EQ(run.pipeline->RunUpdate().update, 5);
   EXPECT_EQ(world.fills, 2);
-  EXPECT_EQ(run.pipeline->target().offered, 5);
+  EXPECT_EQ(run.pipeline->state().target.offered, 5);
 }
 
 void ExpectFailure(World world, const std::string& message) {

@@ -22,6 +22,7 @@
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/resume.h"
+#include "train/tensorboard.h"
 
 namespace tandem {
 namespace {
@@ -114,7 +115,11 @@ INSTANTIATE_TEST_SUITE_P(
                            true,
                            {"generate.target=value_iteration", "generate.search=greedy",
                             "generate.search_iterations=15", "generate.temperature=1",
-                            "generate.balance_steps=true", "generate.backup=ubsoln"}}),
+                            "generate.backup=ubsoln"}},
+                    Source{"curriculum",
+                           true,
+                           {"generate.target=value_iteration", "generate.search=astar",
+                            "generate.search_iterations=10", "generate.curriculum=true"}}),
     [](const auto& test) { return test.param.name; });
 
 class InFolder : public testing::Test {
@@ -149,7 +154,7 @@ TEST_F(InFolder, WritesEveryFileOfTheRun) {
     EXPECT_GE(record["update_s"], record["train_s"]);
   }
   EXPECT_EQ(update, 6);
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 6);  // the last one: events
 }
 
 TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
@@ -158,10 +163,42 @@ TEST_F(InFolder, MetricsLinesAreShortAndFlat) {
   std::ifstream metrics(folder_ / "metrics.jsonl");
   int lines = 0;
   for (std::string line; std::getline(metrics, line); ++lines) {
-    EXPECT_LT(line.size(), 1000) << line;
+    EXPECT_LT(line.size(), 1300) << line;
     EXPECT_EQ(line.find('{', 1), std::string::npos) << line;
   }
   EXPECT_EQ(lines, 6);
+}
+
+TEST_F(InFolder, MetricsHaveTheRangeOfTheLabels) {
+  RunToTheEnd({}, RunDirectory::Create(folder_));
+  std::ifstream metrics(folder_ / "metrics.jsonl");
+  for (std::string line; std::getline(metrics, line);) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_EQ(record["label_min"], 1);  // every prefix of walks of 8 steps
+    EXPECT_EQ(record["label_max"], 8);
+    EXPECT_NEAR(record["label_mean"], 4.5, 0.05);
+  }
+}
+
+TEST_F(InFolder, PolicyHasNoRangeOfLabels) {
+  RunToTheEnd({"network.head=policy", "generate.target=policy"}, RunDirectory::Create(folder_));
+  EXPECT_EQ(ReadFile(folder_ / "metrics.jsonl").find("label_m"), std::string::npos);
+}
+
+TEST_F(InFolder, FailureToWriteEventsIsNoError) {
+  const fs::path nowhere = folder_ / "missing" / "events.out.tfevents.1.tandem";
+  TensorBoardLog log(nowhere, MakeConfig({}, *OpenDevice("cpu")), 0);
+  log.Add(nlohmann::ordered_json::object({{"loss", 1.0}}), 5);
+  EXPECT_FALSE(fs::exists(nowhere));
+}
+
+TEST_F(InFolder, NewEventsFollowOlderOnesInTheOrderOfTheirNames) {
+  const RunDirectory directory = RunDirectory::Create(folder_);
+  const fs::path first = directory.new_events();
+  WriteFileAtomically(first, "x");
+  const fs::path second = directory.new_events();
+  EXPECT_LT(first.filename(), second.filename());
+  EXPECT_FALSE(fs::exists(second));
 }
 
 TEST_F(InFolder, LastMetricsLineHasTheLastValidation) {
@@ -312,7 +349,7 @@ TEST_F(InFolder, ClaimedFolderIsTakenUntilAbandoned) {
 }
 
 TEST_F(InFolder, ReopenRemovesPartialFilesOfAKilledProgram) {
-  RunToTheEnd({}, RunDirectory::Create(folder_));
+  RunToTheEnd({"report.tensorboard=false"}, RunDirectory::Create(folder_));
   for (const char* left : {"checkpoint.pt.4711.partial", "best.pt.12.partial",
                            "replay-7.bin.4711.partial", "summary.json.1.partial"}) {
     WriteFileAtomically(folder_ / left, "torn");

@@ -68,6 +68,18 @@ TEST_F(Validation, ReportsTheErrorOfEachLength) {
   EXPECT_LT(report.solve_rate, 1);
 }
 
+TEST_F(Validation, ReportsTheSolveRateOfEachLength) {
+  const ValidationReport report = Validate({});
+  ASSERT_EQ(report.solve_rate_by_length.size(), 7);
+  EXPECT_EQ(report.solve_rate_by_length[0].solve_rate, 1);  // one move from the goal
+  double solved = 8 * report.solve_rate_by_length[0].solve_rate;
+  for (std::size_t i = 1; i < 7; ++i) {
+    EXPECT_EQ(report.solve_rate_by_length[i].length, static_cast<std::int64_t>(i) + 1);
+    solved += 7 * report.solve_rate_by_length[i].solve_rate;
+  }
+  EXPECT_NEAR(report.solve_rate, solved / 50, 1e-9);
+}
+
 TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
   const ValidationReport report = Validate({"generate.max_scramble=26", "validation.states=5"});
   std::vector<std::int64_t> lengths;
@@ -91,6 +103,7 @@ TEST_F(Validation, PolicyHasASolveRateAndNoErrors) {
   EXPECT_LT(report.solve_rate, 1);
   EXPECT_FALSE(report.value_error.has_value());
   EXPECT_TRUE(report.by_length.empty());
+  EXPECT_EQ(report.solve_rate_by_length.size(), 7);
 }
 
 TEST_F(Validation, ValueAndPolicyIsMeasuredByItsValue) {

@@ -1,0 +1,135 @@
+// tandem metrics RUN
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "apps/command_line.h"
+#include "apps/output.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct MetricsArgs {
+  std::string run;
+  std::string csv;  // file to write; "": standard output
+};
+
+// Quotes a text if CSV (RFC 4180) requires it.
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string CellOf(const Json& value) {
+  if (value.is_null()) return "";
+  return Quoted(value.is_string() ? value.get<std::string>() : DumpJson(value));
+}
+
+// `Table` has a row per line of metrics.jsonl and a column per key, in the order in which the keys
+// first appear. A row ends with the last cell that it has.
+class Table {
+ public:
+  // Entries of nested objects have columns of their own: {"a": {"3": 1}} has a column "a/3".
+  void AddRow(const Json& line) {
+    std::vector<std::string>& row = rows_.emplace_back();
+    const Json flat = line.flatten();  // {"/a/3": 1}
+    for (const auto& [pointer, value] : flat.items()) {
+      if (pointer.empty()) continue;  // the line is {}
+      const std::size_t column = ColumnOf(pointer.substr(1));
+      if (row.size() <= column) row.resize(column + 1);
+      row[column] = CellOf(value);
+    }
+  }
+
+  std::string Csv() const {
+    std::string csv = fmt::format("{}\n", fmt::join(header_, ","));
+    for (std::vector<std::string> row : rows_) {
+      row.resize(header_.size());
+      csv += fmt::format("{}\n", fmt::join(row, ","));
+    }
+    return csv;
+  }
+
+ private:
+  std::size_t ColumnOf(const std::string& key) {
+    const auto [column, is_new] = columns_.try_emplace(key, header_.size());
+    if (is_new) header_.push_back(Quoted(key));
+    return column->second;
+  }
+
+  std::vector<std::string> header_;
+  std::unordered_map<std::string, std::size_t> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Leaves out lines that are not JSON objects: the last one may be half written.
+Table ReadMetrics(const fs::path& path) {
+  RequireNoPipe(path);
+  Table table;
+  std::istringstream text(ReadFile(path));
+  int number = 1;
+  for (std::string line; std::getline(text, line); ++number) {
+    const auto json = ParseJsonOrDiscard<Json>(line);
+    if (json.is_object()) {
+      table.AddRow(json);
+    } else {
+      LogWarning(fmt::format("{}:{}: expected a JSON object; the line is left out", path.string(),
+                             number));
+    }
+  }
+  return table;
+}
+
+int RunMetrics(const MetricsArgs& args) {
+  const fs::path path = fs::path(args.run) / "metrics.jsonl";
+  if (!fs::exists(path)) {
+    throw InputError(fmt::format(
+        "{}: no such file; expected the folder of a run that has done an update", path.string()));
+  }
+  const std::string csv = ReadMetrics(path).Csv();
+  if (args.csv.empty()) {
+    fmt::print("{}", csv);
+  } else {
+    WriteOutput(args.csv, csv);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void AddMetrics(CommandLine& line) {
+  const auto args = std::make_shared<MetricsArgs>();
+  CLI::App& metrics = AddCommand(line, "metrics", "Print the figures of a run's updates as CSV",
+                                 [args] { return RunMetrics(*args); });
+  metrics.add_option("run", args->run, "Folder of a run of `tandem train`")
+      ->required()
+      ->type_name("RUN_DIR");
+  metrics.add_option("--csv", args->csv, "Write to FILE instead of standard output")
+      ->type_name("FILE");
+  metrics.footer(
+      "A row per update and a column per key of metrics.jsonl. A cell is empty if its update has "
+      "no\n"
+      "such figure: most updates are not validated. Figures by length are columns such as\n"
+      "solve_rate_by_length/12.\n\n"
+      "  tandem metrics runs/my-run --csv my-run.csv\n\n"
+      "In Python: pandas.read_csv(\"my-run.csv\").plot(\"elapsed_s\", \"loss\")");
+}
+
+}  // namespace tandem

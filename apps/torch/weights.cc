@@ -1,0 +1,158 @@
+// tandem export, tandem import: networks for other programs, and from them.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "apps/output.h"
+#include "apps/torch/deepxube_puzzle.h"
+#include "apps/torch/model.h"
+#include "apps/torch_library.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "config/load.h"
+#include "nn/deepxube_weights.h"
+#include "nn/tensor_file.h"
+#include "nn/torch_message.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+#include "train/checkpoint.h"
+#include "train/run_directory.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Describe(const NetworkConfig& network) {
+  return fmt::format("{}, head {}, {}{} wide, {}, norm {}, input_layer {}", network.kind,
+                     NameOf(kHeads, network.head),
+                     network.stem_width > 0 ? fmt::format("{}-", network.stem_width) : "",
+                     network.width, Counted(network.blocks, "block"), NameOf(kNorms, network.norm),
+                     NameOf(kInputLayers, network.input_layer));
+}
+
+// What a program that reads the safetensors file has to know besides the tensors.
+std::map<std::string, std::string> MetadataFor(const DomainSpec& domain, const NetworkSpec& spec,
+                                               std::int64_t iterations) {
+  return {{"format", "pt"},
+          {"tandem.domain", domain.identity()},
+          {"tandem.input_positions", std::to_string(spec.input.positions)},
+          {"tandem.input_depth", std::to_string(spec.input.depth)},
+          {"tandem.kind", spec.layers.kind},
+          {"tandem.head", std::string(NameOf(kHeads, spec.layers.head))},
+          {"tandem.norm", std::string(NameOf(kNorms, spec.layers.norm))},
+          {"tandem.activation", std::string(NameOf(kActivations, spec.layers.activation))},
+          {"tandem.input_layer", std::string(NameOf(kInputLayers, spec.layers.input_layer))},
+          {"tandem.iterations", std::to_string(iterations)}};
+}
+
+void ExportToDeepXube(const fs::path& out, const StateDict& state, const NetworkSpec& spec,
+                      const DomainSpec& domain) {
+  const DeepXubePuzzle puzzle = DeepXubePuzzleFor(domain);
+  const DeepXubeNetwork network = ToDeepXube(state, spec, puzzle);
+  WriteTensorFile(out, ToTensorDict(network.state));
+  const bool is_q = spec.layers.head == Head::kQ;
+  LogInfo(fmt::format("for DeepXube: --domain {} --heur {} --heur_type {} --heur_file {}",
+                      puzzle.domain, network.name, is_q ? "QFix" : "V", out.string()));
+  if (is_q && !puzzle.takes_q) {
+    LogWarning(fmt::format(
+        "DeepXube 0.3.2 has V nets only for {}; a Q net needs a domain of your own in ./domains/ "
+        "that also derives from HasFlatSGActsEnumFixedIn (docs/weights.md)",
+        puzzle.domain));
+  }
+}
+
+int Export(const ExportArgs& args) {
+  const RunDirectory run = RunDirectory::Open(args.run);
+  const Config config = LoadConfig(run.config());
+  const std::unique_ptr<const Domain> domain = MakeDomain(config.domain.full_name());
+  const fs::path checkpoint = CheckpointOf(run, args.checkpoint, "--checkpoint");
+  const fs::path out = args.out;
+  if (fs::exists(out) && fs::equivalent(out, checkpoint)) {
+    throw InputError(
+        fmt::format("--out {}: this is the checkpoint to export; choose another file", args.out));
+  }
+  const NetworkSpec spec = NetworkFor(config.network, domain->spec());
+  const std::unique_ptr<Network> net = MakeNetwork(spec, /*seed=*/0);
+  const Checkpoint file(checkpoint);
+  file.LoadModel(*net, domain->spec().identity());
+  const StateDict state = CloneOf(StateDictOf(*net));
+  {
+    std::optional<AtomicFile> attempt;  // fails if the name is wrong; removed without Commit
+    OpenOutput(attempt, out);
+  }
+  if (args.format == "deepxube") {
+    ExportToDeepXube(out, state, spec, domain->spec());
+  } else if (args.format == "safetensors") {
+    WriteSafetensors(out, state, MetadataFor(domain->spec(), spec, file.iterations()));
+  } else {
+    WriteTensorFile(out, ToTensorDict(state));
+  }
+  LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
+  return kDone;
+}
+
+// Reads the network in `args.file`. Errors name the file.
+NetworkWeights ReadNetwork(const ImportArgs& args, const TensorDict& weights, const Config& asked,
+                           const DomainSpec& domain) {
+  if (weights.contains("schema")) {
+    throw InputError(fmt::format(
+        "{}: this is a checkpoint of Tandem, expected weights without a run. Use it as it is: "
+        "tandem solve --checkpoint, or network.init_from.",
+        args.file));
+  }
+  const bool is_deepxube = IsDeepXube(weights);
+  const DeepXubePuzzle puzzle = is_deepxube ? DeepXubePuzzleFor(domain) : DeepXubePuzzle();
+  try {
+    return is_deepxube ? FromDeepXube(weights, puzzle, domain.input)
+                       : FromTandem(weights, asked.network);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", args.file, error.what()));
+  }
+}
+
+int Import(const ImportArgs& args) {
+  Config config = args.config.empty() ? ParseConfig("{}", "the defaults", args.overrides)
+                                      : LoadConfig(args.config, args.overrides);
+  const std::unique_ptr<const Domain> domain = MakeDomain(config.domain.full_name());
+  const TensorDict weights = ReadWeights(args.file);
+  const NetworkWeights read = ReadNetwork(args, weights, config, domain->spec());
+  config.network = read.layers;
+  config.network.init_from.clear();
+  ParseConfig(ToYaml(config), args.out + "/config.yaml");  // checks it with the file's network
+  const std::unique_ptr<Network> net =
+      MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
+  const StateDict state = StateDictOf(*net);
+  LoadStateDict(ToTensorDict(read.state), state, args.file);
+
+  const RunDirectory run = RunDirectory::Create(args.out);
+  const nlohmann::ordered_json record = {{"schema", 1},
+                                         {"file", args.file},
+                                         {"program", IsDeepXube(weights) ? "deepxube" : "tandem"},
+                                         {"weights_sha256", WeightsSha256(state)}};
+  WriteFileAtomically(run.import_record(), DumpJson(record, 2) + "\n");
+  WriteCheckpoint(run.checkpoint(), domain->spec().identity(), config.network, RunCounters(), state,
+                  /*resume=*/nullptr);
+  WriteFileAtomically(run.config(), ToYaml(config));
+  LogInfo(fmt::format("{}: {}, {}", args.out, domain->spec().name, Describe(config.network)));
+  LogInfo(fmt::format("next: tandem solve --model {} --states FILE", args.out));
+  return kDone;
+}
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int tandem::tandem_run_export(const ExportArgs& args) {
+  return WithPlainErrors([&] { return Export(args); });
+}
+
+extern "C" int tandem::tandem_run_import(const ImportArgs& args) {
+  return WithPlainErrors([&] { return Import(args); });
+}

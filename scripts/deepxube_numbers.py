@@ -1,0 +1,59 @@
+"""Prints what DeepXube computes, for scripts/check_deepxube. It runs in the environment that
+scripts/deepxube_env makes.
+
+    deepxube_numbers.py DOMAIN HEUR V|QFix FILE COUNT STEPS INSTANCES
+
+takes COUNT states after 0 to STEPS random steps, and prints as JSON their numbers (`states`), the
+network's values (`values`: one for each state, or for QFix a list with one for each action), and the
+children of the last state, one for each action (`children`). Writes problems for `deepxube solve`
+to the file INSTANCES."""
+
+import json
+import pickle
+import random
+import sys
+
+import numpy as np
+import torch
+
+import deepxube  # noqa: F401  registers the domains
+from deepxube.nnet.nnet_utils import load_nnet
+from deepxube.utils.command_line_utils import get_domain_from_arg, get_heur_nnet_par_from_arg
+
+COUNT_TO_SOLVE = 5
+STEPS_TO_SOLVE = 4
+
+
+def numbers_of(state):
+    """Returns the numbers of a state of cube3 (colours), npuzzle or lightsout (tiles)."""
+    return [int(n) for n in (state.colors if hasattr(state, "colors") else state.tiles)]
+
+
+def walks(domain, steps):
+    """Returns the ends of random walks of these lengths, and the goals."""
+    states, goals = domain.sample_goalstate_goal_pairs(len(steps))
+    return domain.random_walk(states, list(steps))[0], goals
+
+
+def main():
+    domain_arg, heur, kind, file, count, steps, instances = sys.argv[1:]
+    random.seed(1)
+    np.random.seed(1)
+    domain, name = get_domain_from_arg(domain_arg)
+    states, goals = walks(domain, [random.randint(0, int(steps)) for _ in range(int(count))])
+    par = get_heur_nnet_par_from_arg(domain, name, heur, kind)[0]
+    values_of = par.get_nnet_fn(load_nnet(file, par.get_nnet()), None, torch.device("cpu"), None)
+    actions = domain.get_actions_fixed()
+    if kind == "V":
+        values = values_of(states, goals)
+    else:
+        values = values_of(states, goals, [actions] * len(states))
+    children = domain.next_state([states[-1]] * len(actions), actions)[0]
+    to_solve, to_solve_goals = walks(domain, [STEPS_TO_SOLVE] * COUNT_TO_SOLVE)
+    with open(instances, "wb") as out:
+        pickle.dump({"states": to_solve, "goals": to_solve_goals}, out)
+    print(json.dumps({"states": [numbers_of(s) for s in states], "values": values,
+                      "children": [numbers_of(s) for s in children]}))
+
+
+main()

@@ -1,0 +1,240 @@
+#include "archive/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/json.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint64_t kLengthBytes = 8;  // of the number before the header
+constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{16} << 20;
+constexpr std::size_t kMostDimensions = 8;
+constexpr std::uint64_t kAlignment = 8;
+constexpr const char* kMetadata = "__metadata__";
+
+// The names of the types, in the order of StoredType.
+constexpr std::array<std::string_view, 9> kTypes = {"F64", "F32", "F16", "BF16", "I64",
+                                                    "I32", "I16", "I8",  "U8"};
+
+// Shortens a name from a file for error messages, and escapes what cannot be printed.
+std::string Shown(const std::string& name) {
+  constexpr std::size_t kMost = 60;
+  return DumpJson(nlohmann::json(name.substr(0, kMost)));
+}
+
+// Reads the entry of one tensor. Errors name it. The name and the entry must outlive this object.
+class EntryReader {
+ public:
+  EntryReader(const std::string& name, const ordered_json& entry) : name_(&name), entry_(&entry) {
+    if (!entry.is_object()) Fail("its entry is not an object");
+  }
+
+  const std::string& name() const { return *name_; }
+
+  StoredType Type() const {
+    const ordered_json& type = At("dtype");
+    const auto found =
+        type.is_string() ? std::ranges::find(kTypes, type.get<std::string>()) : kTypes.end();
+    if (found == kTypes.end()) Fail("its dtype is not one that Tandem reads");
+    return static_cast<StoredType>(found - kTypes.begin());
+  }
+
+  std::vector<std::int64_t> Sizes() const {
+    const std::vector<std::uint64_t> numbers = Numbers("shape");
+    if (numbers.size() > kMostDimensions) {
+      Fail(fmt::format("it has {} dimensions, expected at most {}", numbers.size(),
+                       kMostDimensions));
+    }
+    std::vector<std::int64_t> sizes;
+    for (const std::uint64_t number : numbers) {
+      if (std::cmp_greater(number, std::numeric_limits<std::int64_t>::max())) {
+        Fail("a dimension is too large");
+      }
+      sizes.push_back(static_cast<std::int64_t>(number));
+    }
+    return sizes;
+  }
+
+  // The first byte of the tensor and the byte behind its last, after the header.
+  std::pair<std::uint64_t, std::uint64_t> Offsets() const {
+    const std::vector<std::uint64_t> numbers = Numbers("data_offsets");
+    if (numbers.size() != 2) Fail("data_offsets does not have 2 numbers");
+    return {numbers[0], numbers[1]};
+  }
+
+  [[noreturn]] void Fail(std::string_view why) const {
+    throw Error(fmt::format("tensor {}: {}", Shown(*name_), why));
+  }
+
+ private:
+  const ordered_json& At(const char* key) const {
+    const auto found = entry_->find(key);
+    if (found == entry_->end()) Fail(fmt::format("{} is missing", key));
+    return *found;
+  }
+
+  std::vector<std::uint64_t> Numbers(const char* key) const {
+    const ordered_json& list = At(key);
+    if (!list.is_array()) Fail(fmt::format("{} is not a list", key));
+    std::vector<std::uint64_t> numbers;
+    for (const ordered_json& each : list) {
+      if (!each.is_number_unsigned()) Fail(fmt::format("{} has more than whole numbers", key));
+      numbers.push_back(each.get<std::uint64_t>());
+    }
+    return numbers;
+  }
+
+  const std::string* name_;
+  const ordered_json* entry_;
+};
+
+// The number of elements. Sizes of zero count as one, because strides are made from them. Calls
+// `fail` if there are more than `most`.
+template <class Fail>
+std::uint64_t CountOf(const std::vector<std::int64_t>& sizes, std::uint64_t most,
+                      const Fail& fail) {
+  std::uint64_t count = 1;
+  for (const std::int64_t size : sizes) {
+    const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(size, 1));
+    if (steps > most / count) fail();
+    count *= steps;
+  }
+  return count;
+}
+
+std::vector<std::int64_t> RowMajorStrides(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> strides(sizes.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+// Reads one tensor, whose bytes must begin at byte `begin` of `data`.
+StoredTensor TensorOf(const EntryReader& reader, std::uint64_t begin,
+                      std::span<const std::byte> data) {
+  StoredTensor tensor{.type = reader.Type(), .sizes = reader.Sizes()};
+  const auto [first, end] = reader.Offsets();
+  if (first != begin) reader.Fail("its bytes overlap those of another tensor, or leave a gap");
+  if (end < first || end > data.size()) reader.Fail("its bytes are beyond the end of the file");
+  const std::uint64_t width = BytesOf(tensor.type);
+  const std::uint64_t most = std::max<std::uint64_t>(data.size(), 1) / width;
+  const bool is_empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
+  const std::uint64_t count = CountOf(tensor.sizes, std::max<std::uint64_t>(most, 1), [&] {
+    reader.Fail("its shape has more elements than the file has room for");
+  });
+  if (end - first != (is_empty ? 0 : count * width)) {
+    reader.Fail("its shape and its number of bytes contradict each other");
+  }
+  if (first % width != 0) {
+    reader.Fail(
+        "its bytes are not aligned to its elements; save the file with a newer safetensors");
+  }
+  tensor.strides = RowMajorStrides(tensor.sizes);
+  tensor.bytes = data.subspan(first, end - first);
+  return tensor;
+}
+
+std::map<std::string, std::string> MetadataOf(const ordered_json& entry) {
+  std::map<std::string, std::string> metadata;
+  const auto fail = [] { throw Error("its __metadata__ is not an object of texts"); };
+  if (!entry.is_object()) fail();
+  for (const auto& [key, value] : entry.items()) {
+    if (!value.is_string()) fail();
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// Parses the header, which may end with spaces.
+ordered_json HeaderOf(std::string_view text) {
+  if (!text.starts_with('{')) throw Error("its header is not a JSON object");
+  try {
+    return ParseJson<ordered_json>(text);
+  } catch (const ordered_json::exception&) {
+    throw Error("its header is not valid JSON");
+  }
+}
+
+}  // namespace
+
+Safetensors ReadSafetensors(std::span<const std::byte> file) {
+  if (file.size() < kLengthBytes) throw Error("it is incomplete: it has no header");
+  std::uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, file.data(), sizeof(header_bytes));
+  if (header_bytes > kMostHeaderBytes) {
+    throw Error(fmt::format("its header has {} bytes, expected at most {}", header_bytes,
+                            kMostHeaderBytes));
+  }
+  if (header_bytes > file.size() - kLengthBytes) {
+    throw Error("it is incomplete: its header is beyond the end of the file");
+  }
+  if (header_bytes % kAlignment != 0) {
+    throw Error(
+        "its header does not end at a multiple of 8 bytes; save the file with a newer "
+        "safetensors");
+  }
+  const std::span<const std::byte> data = file.subspan(kLengthBytes + header_bytes);
+  const ordered_json header = HeaderOf({reinterpret_cast<const char*>(file.data()) + kLengthBytes,
+                                        static_cast<std::size_t>(header_bytes)});
+
+  Safetensors content;
+  std::vector<EntryReader> entries;
+  for (const auto& [name, entry] : header.items()) {
+    if (name == kMetadata) {
+      content.metadata = MetadataOf(entry);
+    } else {
+      entries.emplace_back(name, entry);
+    }
+  }
+  // An empty tensor begins where its neighbour does, and comes before it.
+  std::ranges::stable_sort(entries, {}, &EntryReader::Offsets);
+  std::uint64_t next = 0;
+  for (const EntryReader& reader : entries) {
+    content.tensors.entries.push_back({reader.name(), TensorOf(reader, next, data)});
+    next = reader.Offsets().second;
+  }
+  if (next != data.size()) throw Error("there are bytes that belong to no tensor");
+  return content;
+}
+
+std::string SafetensorsHeader(const std::vector<TensorEntry>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  ordered_json header = ordered_json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  std::uint64_t next = 0;
+  for (const TensorEntry& tensor : tensors) {
+    std::uint64_t bytes = BytesOf(tensor.type);
+    if (next % bytes != 0) {
+      throw Error(fmt::format("tensor {} would not be aligned; this is a bug in Tandem",
+                              Shown(tensor.name)));
+    }
+    for (const std::int64_t size : tensor.sizes) bytes *= static_cast<std::uint64_t>(size);
+    header[tensor.name] = {{"dtype", kTypes[static_cast<std::size_t>(tensor.type)]},
+                           {"shape", tensor.sizes},
+                           {"data_offsets", {next, next + bytes}}};
+    next += bytes;
+  }
+  std::string text = DumpJson(header);
+  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  const auto length = static_cast<std::uint64_t>(text.size());
+  std::string start(sizeof(length), '\0');
+  std::memcpy(start.data(), &length, sizeof(length));
+  return start + text;
+}
+
+}  // namespace tandem

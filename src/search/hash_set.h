@@ -1,0 +1,49 @@
+// Sets of hashes that survive a failed allocation.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace tandem {
+
+/// Calls `change(table)`. An Abseil table whose allocation failed cannot even be destroyed (it has
+/// its new capacity already), so it is then replaced by an empty one, and its memory is lost.
+template <class Table, class Change>
+decltype(auto) ChangeTable(Table& table, Change change) {
+  try {
+    return change(table);
+  } catch (const std::bad_alloc&) {
+    new (&table) Table();
+    throw;
+  }
+}
+
+/// HashSet is a set of 64-bit hashes. If memory runs out, it throws std::bad_alloc and is then
+/// empty.
+class HashSet {
+ public:
+  /// Returns whether `hash` is new.
+  bool Insert(std::uint64_t hash) {
+    return ChangeTable(table_, [hash](Table& table) { return table.insert(hash).second; });
+  }
+  void Reserve(std::size_t size) {
+    ChangeTable(table_, [size](Table& table) { table.reserve(size); });
+  }
+  void Clear() { table_.clear(); }
+  bool Contains(std::uint64_t hash) const { return table_.contains(hash); }
+
+  /// Prefetches what Contains and Insert will read. Call it some hashes ahead.
+  void Prefetch(std::uint64_t hash) const { table_.prefetch(hash); }
+
+  std::size_t size() const { return table_.size(); }
+  std::size_t bytes() const { return table_.capacity() * (sizeof(std::uint64_t) + 1); }
+
+ private:
+  using Table = absl::flat_hash_set<std::uint64_t>;
+  Table table_;
+};
+
+}  // namespace tandem

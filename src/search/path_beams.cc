@@ -1,0 +1,122 @@
+#include "search/path_beams.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "search/expander.h"
+#include "search/search.h"
+#include "tandem/permutation.h"
+
+namespace tandem {
+namespace {
+
+Config ForParts(Config config) {
+  if (config.search.method != SearchMethod::kBidirectionalBeam) {
+    config.search.method = SearchMethod::kBeam;
+  }
+  return config;
+}
+
+}  // namespace
+
+PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& config,
+                     QEvaluator* q_net, std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      config_(config.search),
+      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
+      least_part_cost_(ball != nullptr ? 2 * ball->radius() : 0),
+      beam_(domain, network, ForParts(config), q_net, std::move(ball)) {}
+
+PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
+                                   std::vector<Action>& actions, std::int64_t width,
+                                   const Deadline& deadline) {
+  Pass pass;
+  for (const Part part : PartsOf(actions.size())) {
+    if (deadline.Reached()) return {.shortened = false, .wider_may_help = true};
+    const auto way = CheaperWay(start, actions, part, width, deadline, pass.wider_may_help);
+    if (!way) continue;
+    const auto at = actions.begin() + static_cast<std::ptrdiff_t>(part.first);
+    const auto rest = actions.erase(at, at + static_cast<std::ptrdiff_t>(part.length));
+    actions.insert(rest, way->begin(), way->end());
+    pass.shortened = true;
+    return pass;
+  }
+  return pass;
+}
+
+// The parts of a solution of `length` actions. If parts may lie anywhere, each length is three
+// quarters of the last, and neighbours overlap by about three quarters.
+std::vector<PathBeams::Part> PathBeams::PartsOf(std::size_t length) const {
+  std::vector<Part> parts;
+  for (std::size_t size = length; size > 1; size = permutes_ ? size * 3 / 4 : size - 1) {
+    const std::size_t last = length - size;
+    if (!permutes_) {
+      parts.push_back({.first = last, .length = size});
+      continue;
+    }
+    const std::size_t step = std::max<std::size_t>(size / 4, 1);
+    for (std::size_t first = 0; first < last; first += step) {
+      parts.push_back({.first = first, .length = size});
+    }
+    parts.push_back({.first = last, .length = size});
+  }
+  return parts;
+}
+
+std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::uint8_t> start,
+                                                         const std::vector<Action>& actions,
+                                                         Part part, std::int64_t width,
+                                                         const Deadline& deadline,
+                                                         bool& wider_may_help) {
+  const std::span<const Action> old = std::span(actions).subspan(part.first, part.length);
+  const float cost = CostOf(domain_.spec(), old);
+  if (cost <= least_part_cost_) return std::nullopt;
+  std::vector<std::uint8_t> from(start.begin(), start.end());
+  ApplyAll(domain_, std::span(actions).first(part.first), from);
+  const bool is_last = part.first + part.length == actions.size();
+  std::vector<std::uint8_t> moved = from;  // the position from which the part leads to the goal
+  if (!is_last) {
+    domain_.WriteGoals(Rows(std::span(moved)));
+    UndoAll(domain_, old, moved);
+  }
+  // BeamSearch looks at its time limit once per depth, and at the stop signal also in between.
+  StopSignal stop(&deadline.stop());
+  const std::chrono::duration<double> remaining(deadline.Remaining());
+  stop.SetDeadline(StopSignal::Clock::now() +
+                   std::chrono::duration_cast<StopSignal::Clock::duration>(remaining));
+  SearchResult result;
+  try {
+    result = beam_.SolveWithin({.width = width,
+                                .max_length = config_.max_length,
+                                .max_seconds = 0,
+                                .at_most = CostBelow(cost),
+                                .work = {.max_bytes = config_.max_bytes()}},
+                               moved, stop);
+  } catch (const Stopped&) {
+    wider_may_help = true;
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+  if (!beam_.kept_all() && result.ended != Ended::kMemoryLimit) wider_may_help = true;
+  if (!result.solved || result.cost >= cost) return std::nullopt;
+  if (is_last) return std::move(result.actions);
+  std::vector<std::uint8_t> to = from;
+  ApplyAll(domain_, old, to);
+  ApplyAll(domain_, result.actions, from);
+  if (from != to) return std::nullopt;
+  return std::move(result.actions);
+}
+
+// The largest cost that counts as less than `cost`.
+float PathBeams::CostBelow(float cost) const {
+  constexpr float kLess = 1 - 1e-4F;  // more than the rounding that CostBound allows for
+  const std::vector<float>& costs = domain_.spec().action_costs;
+  const float least = LeastCost(domain_.spec());
+  const bool all_equal = std::ranges::all_of(costs, [&](float each) { return each == least; });
+  return all_equal ? cost - least : cost * kLess;
+}
+
+}  // namespace tandem

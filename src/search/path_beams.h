@@ -1,0 +1,71 @@
+// Shortens solutions by beam searches between their states.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/deadline.h"
+#include "config/config.h"
+#include "search/ball.h"
+#include "search/beam_search.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// PathBeams looks for cheaper ways between two states of a solution by beam search. A beam may be
+/// wider than the one that found the solution, and a part of a solution takes fewer depths than all
+/// of it. Each search drops states from which the part would cost as much as it does now.
+///
+/// If all actions are permutations, a sequence of actions does the same to every state. The cost
+/// between two positions is then the cost-to-go of a third one: of the position from which the part
+/// leads to the goal. So one network guides the search of every part. Otherwise only the parts that
+/// end at the goal can be searched. A way is used only if a replay shows that it leads to the same
+/// state, because a permutation may look right at the goal and wrong elsewhere if the goal has
+/// equal pieces.
+class PathBeams {
+ public:
+  /// What the searches of a pass found.
+  struct Pass {
+    bool shortened = false;
+    /// Whether some beam was full, or not all parts were searched. If no beam was full, or memory
+    /// did not suffice for those that were, wider beams find nothing else.
+    bool wider_may_help = false;
+  };
+
+  /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
+  /// policy_weight, inverse and, if it is bidirectional_beam, method.
+  PathBeams(const Domain& domain, Evaluator& network, const Config& config,
+            QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
+
+  /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
+  /// a part becomes cheaper, all were searched, or `deadline` is reached. Parts that cost at most
+  /// twice the ball's radius are left out, because SolutionImprover settles them.
+  Pass Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
+               std::int64_t width, const Deadline& deadline);
+
+ private:
+  // Actions [first, first + length) of the solution.
+  struct Part {
+    std::size_t first, length;
+  };
+
+  std::vector<Part> PartsOf(std::size_t length) const;
+  std::optional<std::vector<Action>> CheaperWay(std::span<const std::uint8_t> start,
+                                                const std::vector<Action>& actions, Part part,
+                                                std::int64_t width, const Deadline& deadline,
+                                                bool& wider_may_help);
+  float CostBelow(float cost) const;
+
+  const Domain& domain_;
+  const SearchConfig config_;
+  const bool permutes_;          // every action is a permutation of the state's bytes
+  const float least_part_cost_;  // parts of at most this cost are left out
+  BeamSearch beam_;
+};
+
+}  // namespace tandem

@@ -1,0 +1,63 @@
+"""Tests `tandem metrics`."""
+
+import csv
+import io
+import json
+import sys
+import unittest
+
+from harness import CliTest
+
+
+class Metrics(CliTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "run").mkdir()
+
+    def rows_of(self, *lines):
+        """The rows that are printed for these lines of metrics.jsonl, as dictionaries."""
+        self.write("run/metrics.jsonl", "".join(line + "\n" for line in lines))
+        out, self.warnings = self.run_tandem("metrics", "run")
+        return list(csv.DictReader(io.StringIO(out, newline="")))
+
+    def test_has_a_row_per_line_and_a_column_per_key_in_order_of_appearance(self):
+        rows = self.rows_of('{"update": 0, "loss": 31.7685}',
+                            '{"update": 1, "loss": 19.0, "solve_rate": 0.15, "by": {"1": 2, "8": 0.5}}',
+                            '{"update": 2, "main_forward_s": 1e-06, "loss": 12}')
+        self.assertEqual(list(rows[0]),
+                         ["update", "loss", "solve_rate", "by/1", "by/8", "main_forward_s"])
+        self.assertEqual([list(row.values()) for row in rows],
+                         [["0", "31.7685", "", "", "", ""], ["1", "19.0", "0.15", "2", "0.5", ""],
+                          ["2", "12", "", "", "", "1e-06"]])
+
+    def test_quotes_texts_that_need_it(self):
+        texts = ['plain', 'a, b', 'say "x"', 'two\nlines']
+        rows = self.rows_of(*(json.dumps({"a,b": text}) for text in texts))
+        self.assertEqual([row["a,b"] for row in rows], texts)
+
+    def test_leaves_out_a_half_written_line_with_a_warning(self):
+        rows = self.rows_of('{"update": 0}', '{"upd')
+        self.assertEqual(rows, [{"update": "0"}])
+        self.assertIn("metrics.jsonl:2: expected a JSON object; the line is left out", self.warnings)
+
+    def test_a_run_without_metrics_is_bad_input(self):
+        _, error = self.run_tandem("metrics", "run", code=2)
+        self.assertIn("run/metrics.jsonl: no such file; expected the folder of a run", error)
+
+    def test_writes_a_file_with_the_figures_of_a_run(self):
+        (self.folder / "run").rmdir()
+        run = self.train_small("--set", "validation.every_updates=2")
+        out, _ = self.run_tandem("metrics", run, "--csv", "figures.csv")
+        self.assertEqual(out, "")
+        with open(self.folder / "figures.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(len(rows), 4)
+        for row, line in zip(rows, lines):
+            self.assertEqual(float(row["loss"]), line["loss"])
+        self.assertEqual(rows[0]["solve_rate"], "")
+        self.assertEqual(float(rows[1]["solve_rate_by_length/8"]), lines[1]["solve_rate_by_length"]["8"])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

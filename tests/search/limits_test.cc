@@ -1,0 +1,221 @@
+// Tests of the limits of nodes and memory, which hold for every search.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "search/anytime_beam_search.h"
+#include "search/astar.h"
+#include "search/beam_search.h"
+#include "search/expander.h"
+#include "search/greedy_search.h"
+#include "support/ring_domain.h"
+#include "support/small_puzzles.h"
+#include "support/stand_in_evaluator.h"
+
+namespace tandem {
+namespace {
+
+constexpr double kByte = 1.0 / (1 << 30);  // in GiB
+constexpr double kAmple = 1000;            // seconds; no search of these tests takes nearly as long
+
+// The first state is odd, so no moves solve it. One move solves the second.
+const State kHardAndEasy = {1, 0, 2, 3, 4, 5, 1, 2, 0, 3, 4, 5};
+const State kHard(kHardAndEasy.begin(), kHardAndEasy.begin() + 6);
+
+float NumberOf(std::span<const std::uint8_t> state) {
+  return float(Random(HashState(state), Purpose::kShuffle).Below(1000));
+}
+
+// The results of the hard and the easy state.
+std::vector<SearchResult> SolveBoth(Search& search) {
+  std::vector<SearchResult> results(2);
+  search.SolveAll(ConstRows(kHardAndEasy.data(), 2, 6), StopSignal(),
+                  [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
+  return results;
+}
+
+// Checks that a limit ended the hard search, and that the easy state was solved nevertheless.
+void ExpectLimit(const std::vector<SearchResult>& results, Ended limit) {
+  EXPECT_FALSE(results[0].solved);
+  EXPECT_EQ(results[0].ended, limit);
+  ASSERT_TRUE(results[0].best.has_value());
+  const CycleDomain cycles(6);
+  EXPECT_EQ(NumberOf(After(cycles, kHard, results[0].best->actions)), results[0].best->estimate);
+  EXPECT_TRUE(results[1].solved);
+  EXPECT_EQ(results[1].actions.size(), 1U);
+}
+
+TEST(NodeLimit, BeamSearchEndsBeforeItGeneratesMoreStates) {
+  const CycleDomain cycles(6);
+  float least = 1000;
+  StandInEvaluator anything([&](std::span<const std::uint8_t> state) {
+    least = std::min(least, NumberOf(state));
+    return NumberOf(state);
+  });
+  BeamSearch search(cycles, anything,
+                    {.search = {.beam_width = 5, .max_length = 1000, .max_nodes = 127}});
+  const SearchResult hard = search.Solve(kHard, StopSignal());
+  EXPECT_EQ(hard.nodes, 8 + 40 + 40);  // another depth would need 40 more
+  EXPECT_EQ(hard.best->estimate, least);
+  const auto results = SolveBoth(search);
+  ExpectLimit(results, Ended::kNodeLimit);
+  EXPECT_EQ(
+      search.Failure(results[0]),
+      "no solution found with 127 nodes (search.max_nodes); lower search.beam_width, or raise "
+      "search.max_nodes");
+}
+
+TEST(NodeLimit, AllowsExactlyAsManyNodes) {
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  State start(20, 0);
+  start[7] = 1;
+  for (const std::int64_t limit : {13, 14}) {  // 7 steps of 2 children
+    const Config config{.search = {.beam_width = 1, .max_nodes = limit}};
+    BeamSearch beam(ring, truth, config);
+    EXPECT_EQ(beam.Solve(start, StopSignal()).solved, limit == 14);
+    GreedySearch greedy(ring, truth, config);
+    EXPECT_EQ(greedy.Solve(start, StopSignal()).solved, limit == 14);
+  }
+}
+
+TEST(NodeLimit, BidirectionalBeamCountsBothBeams) {
+  const CycleDomain cycles(6);
+  StandInEvaluator anything(NumberOf);
+  BeamSearch search(cycles, anything,
+                    {.search = {.method = SearchMethod::kBidirectionalBeam,
+                                .beam_width = 5,
+                                .max_length = 1000,
+                                .max_nodes = 100}});
+  const SearchResult hard = search.Solve(kHard, StopSignal());
+  EXPECT_EQ(hard.ended, Ended::kNodeLimit);
+  EXPECT_EQ(hard.nodes, 16 + 40 + 40);
+  EXPECT_TRUE(SolveBoth(search)[1].solved);
+}
+
+TEST(NodeLimit, AnytimeBeamAddsUpItsBeams) {
+  const CycleDomain cycles(6);
+  StandInEvaluator anything(NumberOf);
+  const auto solve = [&](std::int64_t max_nodes) {
+    AnytimeBeamSearch search(
+        cycles, anything,
+        {.search = {.beam_width = 1000, .max_nodes = max_nodes, .max_seconds = kAmple}});
+    return SolveBoth(search);
+  };
+  const std::int64_t needed = solve(0)[0].nodes;  // of all beams
+  ASSERT_EQ(solve(0)[0].ended, Ended::kExhausted);
+  for (const std::int64_t limit : {needed / 10, needed / 3, needed - 1}) {
+    const auto results = solve(limit);
+    ExpectLimit(results, Ended::kNodeLimit);
+    EXPECT_LE(results[0].nodes, limit);
+  }
+}
+
+TEST(NodeLimit, GreedySearchReportsTheBestStateOnItsPath) {
+  const CycleDomain cycles(6);
+  StandInEvaluator anything(NumberOf);
+  GreedySearch search(cycles, anything, {.search = {.max_length = 1000, .max_nodes = 30}});
+  const auto results = SolveBoth(search);
+  ExpectLimit(results, Ended::kNodeLimit);
+  EXPECT_EQ(results[0].nodes, 24);  // 3 steps of 8 children
+  EXPECT_EQ(search.Failure(results[0]),
+            "no solution found with 30 nodes (search.max_nodes); raise search.max_nodes");
+}
+
+TEST(NodeLimit, AutoLimitsOnlyAStar) {
+  EXPECT_EQ(SearchConfig().max_nodes, std::nullopt);
+  const RingDomain ring(20);
+  EXPECT_NE(AStarMemory({.instances = 1}, ring.spec()).find("at most 10,000,000 nodes"),
+            std::string::npos);
+  EXPECT_NE(AStarMemory({.max_nodes = 0}, ring.spec()).find("no limit"), std::string::npos);
+}
+
+TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {
+  const CycleDomain cycles(6);
+  StandInEvaluator anything(NumberOf);
+  // The 360 odd states would take about 7,000 bytes, and a depth takes about 2,000 more.
+  BeamSearch search(cycles, anything,
+                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 3000 * kByte}});
+  const auto results = SolveBoth(search);
+  ExpectLimit(results, Ended::kMemoryLimit);
+  EXPECT_LE(results[0].bytes, 3000);
+  EXPECT_EQ(search.Failure(results[0]),
+            "no solution found within 2.9 KiB (search.max_gib); lower search.beam_width, or raise "
+            "search.max_gib");
+}
+
+TEST(MemoryLimit, BeamSearchCountsTheChildrenThatItWillMake) {
+  const CycleDomain cycles(6);
+  StandInEvaluator never([](std::span<const std::uint8_t>) -> float { throw 1; });
+  BeamSearch search(cycles, never,
+                    {.search = {.beam_width = 5, .max_length = 1000, .max_gib = 100 * kByte}});
+  const SearchResult result = search.Solve(kHard, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.nodes, 0);
+}
+
+TEST(MemoryLimit, AnytimeBeamKeepsTheSolutionOfANarrowBeam) {
+  const PancakeDomain pancakes(6);
+  StandInEvaluator misleads(NumberOf);
+  BeamSearch narrow(pancakes, misleads, {.search = {.beam_width = 64}});
+  int limited = 0;
+  for (const auto& [state, distance] : Distances(pancakes)) {
+    if (distance < 6) continue;
+    const SearchResult first = narrow.Solve(state, StopSignal());
+    // As much as a beam of 64 states may take. A beam of 512 states takes more at depth 4, where
+    // all 199 states have 5 children.
+    AnytimeBeamSearch search(
+        pancakes, misleads,
+        {.search = {.beam_width = 1000, .max_gib = 36'000 * kByte, .max_seconds = kAmple}});
+    const SearchResult result = search.Solve(state, StopSignal());
+    if (result.ended != Ended::kMemoryLimit) continue;
+    ++limited;
+    EXPECT_EQ(result.solved, first.solved);
+    EXPECT_EQ(result.actions, first.actions);
+  }
+  EXPECT_GT(limited, 0);
+}
+
+TEST(MemoryLimit, GreedySearchEndsOnItsWay) {
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  // 20 bytes for each state on the path, and 60 for the two children of the next step.
+  GreedySearch search(ring, truth, {.search = {.max_gib = 150 * kByte}});
+  State start(20, 0);
+  start[7] = 1;
+  const SearchResult result = search.Solve(start, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kMemoryLimit);
+  EXPECT_EQ(result.stored, 5);
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.best->estimate, 3.0F);
+}
+
+TEST(MemoryLimit, AStarEndsBelowItAndOthersGoOn) {
+  const CycleDomain cycles(9);  // 181,440 states are odd
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  AStar search(cycles, zero,
+               {.search = {.weight = 1, .batch = 100, .instances = 2, .max_gib = 1.0 / 1024}});
+  const State starts = {1, 0, 2, 3, 4, 5, 6, 7, 8, 1, 2, 0, 3, 4, 5, 6, 7, 8};
+  std::vector<SearchResult> results(2);
+  search.SolveAll(ConstRows(starts.data(), 2, 9), StopSignal(),
+                  [&](std::size_t i, SearchResult result) { results[i] = std::move(result); });
+  EXPECT_EQ(results[0].ended, Ended::kMemoryLimit);
+  EXPECT_LE(results[0].bytes, 1 << 20);
+  EXPECT_GT(results[0].bytes, 1 << 18);  // and not far below it
+  EXPECT_TRUE(results[0].best.has_value());
+  EXPECT_EQ(search.Failure(results[0]),
+            "no solution found within 1.0 MiB (search.max_gib); lower search.weight (1), or raise "
+            "search.max_gib");
+  EXPECT_EQ(results[1].actions.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tandem
