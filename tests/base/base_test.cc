@@ -227,7 +227,8 @@ TEST_F(Files, MissingSpaceErrorNamesTheBytesNeededAndFree) {
     FAIL();
   } catch (const Error& error) {
     const std::string what = error.what();
-    EXPECT_NE(what.find("a.txt: it needs 1,152,921,504,606,846,976 bytes ("), std::string::npos) << what;
+    EXPECT_NE(what.find("a.txt: it needs 1,152,921,504,606,846,976 bytes ("), std::string::npos)
+        << what;
     EXPECT_NE(what.find(" bytes ("), what.rfind(" bytes (")) << what;
   }
   EXPECT_EQ(Count(), 0U);
