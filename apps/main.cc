@@ -18,6 +18,7 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
+#include "base/fault_point.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "domain/plugin.h"
@@ -119,6 +120,7 @@ int Run(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   try {
+    if (const char* fault = std::getenv("TANDEM_FAULT")) ArmFault(fault);
     const int code = Run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       throw Error("cannot write standard output");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -324,22 +325,33 @@ int TrainNew(const TrainArgs& args) {
   }
 }
 
-int Resume(const TrainArgs& args) {
-  const Stopwatch began;
-  CheckMayChange(args.overrides);
-  const RunDirectory directory = RunDirectory::Reopen(args.resume);
-  const Checkpoint checkpoint(directory.checkpoint());
+// Makes the run that continues from the checkpoint in `file`.
+std::unique_ptr<TrainRun> RunFrom(const std::filesystem::path& file, const RunDirectory& directory,
+                                  const TrainArgs& args, const StopSignal& stop,
+                                  const Stopwatch& began) {
+  const Checkpoint checkpoint(file);
   const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const RunCounters done = checkpoint.Counters();
   CheckNotComplete(asked, done, directory.path());
   const std::shared_ptr<Device> device = OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
-  const StopOnSignals signals(ClosedPipe::kStops);
   Announce(config, device->description(), directory.path());
-  TrainRun run(config, device, directory, signals.stop(), began, &checkpoint);
+  auto run = std::make_unique<TrainRun>(config, device, directory, stop, began, &checkpoint);
   LogInfo(fmt::format("continuing after update {} of {}", done.updates, *config.train.max_updates));
-  return Run(run, directory, signals);
+  return run;
+}
+
+int Resume(const TrainArgs& args) {
+  const Stopwatch began;
+  CheckMayChange(args.overrides);
+  const RunDirectory directory = RunDirectory::Reopen(args.resume);
+  const StopOnSignals signals(ClosedPipe::kStops);
+  const std::unique_ptr<TrainRun> run =
+      OpenNewest(directory, [&](const std::filesystem::path& file) {
+        return RunFrom(file, directory, args, signals.stop(), began);
+      });
+  return Run(*run, directory, signals);
 }
 
 }  // namespace

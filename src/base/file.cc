@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -97,6 +99,23 @@ void WriteFileAtomically(const fs::path& path, std::string_view content) {
   AtomicFile file(path);
   file.Write(content);
   file.Commit();
+}
+
+void RequireSpace(const fs::path& path, std::int64_t bytes) {
+  std::error_code failed;
+  const fs::path real = fs::weakly_canonical(path, failed);
+  if (failed || (fs::exists(real, failed) && !fs::is_regular_file(real, failed))) return;
+  const fs::space_info space = fs::space(real.parent_path(), failed);
+  if (failed || space.capacity == 0) return;
+  if (space.available >= static_cast<std::uintmax_t>(std::max<std::int64_t>(bytes, 0))) return;
+  const auto amount = [](std::uintmax_t number) {
+    return fmt::format("{} bytes ({})", WithThousands(static_cast<long long>(number)),
+                       HumanBytes(static_cast<double>(number)));
+  };
+  throw Error(fmt::format(
+      "cannot write {}: it needs {}, and the file system has {} free. Free some space, or use "
+      "another disk.",
+      path.string(), amount(static_cast<std::uintmax_t>(bytes)), amount(space.available)));
 }
 
 std::string ReadFile(const fs::path& path) {

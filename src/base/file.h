@@ -6,7 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/error.h"
+
 namespace tandem {
+
+/// DamagedFile reports a file that cannot be read, or whose bytes are not the ones that were
+/// written. Another copy of the file may still be good.
+class DamagedFile : public InputError {
+ public:
+  using InputError::InputError;
+};
 
 /// AtomicFile writes a file that appears complete or not at all. It writes to a temporary file in
 /// the same folder. Commit makes that file durable (fsync) and renames it to `path`; if `path` is a
@@ -50,6 +59,11 @@ class AtomicFile {
 
 /// Writes a whole file with AtomicFile.
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content);
+
+/// Throws Error that names both amounts if the file system of `path` has fewer than `bytes` bytes
+/// free for this user. Does nothing if the system does not say how much is free, and for a device
+/// or a pipe.
+void RequireSpace(const std::filesystem::path& path, std::int64_t bytes);
 
 /// Reads a whole file. Throws InputError that names the path and the system's reason.
 std::string ReadFile(const std::filesystem::path& path);

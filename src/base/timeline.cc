@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -30,6 +31,9 @@ static_assert(!kNames.back().empty(), "a phase has no name");
 using Clock = Track::Clock;
 
 constinit thread_local Track* current_track = nullptr;
+
+// The phase of the first span that an exception left. Forgotten when a span begins normally.
+constinit thread_local Phase failed_phase = Phase::kUnnamed;
 
 // Caches the worker track that the thread used last. Timelines are identified by number, because a
 // new timeline may have the address of an old one.
@@ -116,6 +120,11 @@ PhaseTimes Track::Times() const {
   return times;
 }
 
+ThreadActivity Track::Activity() const {
+  const std::lock_guard lock(mutex_);
+  return {.name = name_, .phase = phase_, .seconds = Seconds(Clock::now() - since_)};
+}
+
 std::vector<TraceEvent> Track::Events() const {
   const std::lock_guard lock(mutex_);
   return {events_.begin(), events_.end()};
@@ -163,6 +172,8 @@ Timeline* Timeline::Current() {
 Phase Timeline::CurrentPhase() {
   return current_track == nullptr ? Phase::kUnnamed : current_track->phase();
 }
+
+Phase Timeline::FailedPhase() { return failed_phase; }
 
 Track& Timeline::AddMainTrack(std::string name, Phase phase) {
   const std::lock_guard lock(mutex_);
@@ -212,6 +223,13 @@ std::vector<Timeline::TrackEvents> Timeline::Events() const {
   return all;
 }
 
+std::vector<ThreadActivity> Timeline::Activity() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<ThreadActivity> all;
+  for (const auto& track : tracks_) all.push_back(track->Activity());
+  return all;
+}
+
 void Timeline::Record(bool on, RangeListener* listener) {
   listener_.store(on ? listener : nullptr, std::memory_order_release);
   recording_.store(on, std::memory_order_relaxed);
@@ -255,6 +273,8 @@ void Recorded::End(Clock::time_point now) {
 Span::Span(Phase phase)
     : track_(current_track), recorded_(track_, PhaseName(phase), TraceEvent::kNoNumber) {
   if (track_ == nullptr) return;
+  exceptions_ = std::uncaught_exceptions();
+  if (exceptions_ == 0) failed_phase = Phase::kUnnamed;
   outer_ = track_->phase();
   phase_ = TakesAll(outer_) ? outer_ : phase;
   const Clock::time_point now = track_->Change(phase_);
@@ -263,6 +283,9 @@ Span::Span(Phase phase)
 
 Span::~Span() {
   if (track_ == nullptr) return;
+  if (std::uncaught_exceptions() > exceptions_ && failed_phase == Phase::kUnnamed) {
+    failed_phase = phase_;
+  }
   const Clock::time_point now = track_->EndPhase(phase_, outer_);
   if (recorded_.on()) recorded_.End(now);
 }

@@ -106,6 +106,13 @@ struct PhaseTimes {
   PhaseTimes& operator-=(const PhaseTimes& other);
 };
 
+/// ThreadActivity says what a thread does now.
+struct ThreadActivity {
+  std::string name;
+  Phase phase = Phase::kIdle;
+  double seconds = 0;  ///< since it came into this phase
+};
+
 class Timeline;
 
 /// Track accounts for the time of one thread, which is always in exactly one phase. Changing the
@@ -122,6 +129,7 @@ class Track {
   bool is_worker() const { return is_worker_; }
 
   PhaseTimes Times() const;
+  ThreadActivity Activity() const;
 
   /// The events recorded on this track so far, in order (Timeline::Record).
   std::vector<TraceEvent> Events() const;
@@ -190,6 +198,11 @@ class Timeline {
   /// The phase that the calling thread is in; kUnnamed if it is not attached to a track.
   static Phase CurrentPhase();
 
+  /// The phase that the calling thread was in when the exception that it handles was thrown or
+  /// arrived: that of its innermost Span. Call it before the handler begins a Span. kUnnamed if the
+  /// exception left no Span, or the thread is not attached to a track.
+  static Phase FailedPhase();
+
   /// Adds a track that is in `phase` from the timeline's start on.
   Track& AddMainTrack(std::string name, Phase phase);
 
@@ -204,6 +217,9 @@ class Timeline {
   /// The times and the recorded events of all tracks, in the order in which they were added.
   std::vector<TrackTimes> Times() const;
   std::vector<TrackEvents> Events() const;
+
+  /// What the threads of all tracks do now.
+  std::vector<ThreadActivity> Activity() const;
 
   /// Starts or stops recording. While it is on, each scope that begins is recorded when it ends.
   /// `listener`, if any, must outlive all threads that use this timeline.
@@ -280,6 +296,7 @@ class Span {
   Recorded recorded_;
   Phase phase_ = Phase::kUnnamed;
   Phase outer_ = Phase::kUnnamed;
+  int exceptions_ = 0;  // being thrown when the span began
 };
 
 /// Section records a scope that consists of several phases, such as an update. It does not change

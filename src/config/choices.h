@@ -240,6 +240,23 @@ inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
      "ones"},
 });
 
+/// train.on_invalid
+enum class OnInvalid { kStop, kSkip };
+inline constexpr auto kOnInvalids = std::to_array<Choice<OnInvalid>>({
+    {OnInvalid::kStop, "stop",
+     "end the run before the next publish or checkpoint, with the state before the update"},
+    {OnInvalid::kSkip, "skip",
+     "leave out the step and count it. The run then waits for the device in each iteration"},
+});
+
+/// train.on_stall
+enum class OnStall { kReport, kStop };
+inline constexpr auto kOnStalls = std::to_array<Choice<OnStall>>({
+    {OnStall::kReport, "report", "print what each thread does, and wait"},
+    {OnStall::kStop, "stop",
+     "print what each thread does, save the state before the update, and end the run"},
+});
+
 /// train.ema_use
 enum class EmaUse { kSaved, kTarget, kBoth };
 inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({

@@ -144,6 +144,9 @@ struct TrainingConfig {
   double huber_delta = 1;
   double policy_weight = 1;
   std::int64_t accumulation_steps = 1;
+  OnInvalid on_invalid = OnInvalid::kStop;
+  double watchdog_seconds = 0;
+  OnStall on_stall = OnStall::kReport;
   double ema_decay = 0;
   EmaUse ema_use = EmaUse::kSaved;
   AutoInt threads;
@@ -206,6 +209,7 @@ struct ValidationConfig {
 struct CheckpointConfig {
   std::int64_t every_updates = 100;
   double every_seconds = 600;
+  std::int64_t keep = 1;
   std::int64_t keep_every = 0;
 };
 

@@ -306,6 +306,14 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of equal parts into which a batch is split to save memory. The gradients of the "
        "parts are added up.",
        IntField{&c.train.accumulation_steps, 1, 1 << 20}},
+      ChoiceKey("train.on_invalid", "What to do if the loss or a gradient is not a finite number.",
+                c.train.on_invalid, kOnInvalids),
+      {"train.watchdog_seconds",
+       "Report a run in which a thread works on one thing for this many seconds, or all threads "
+       "wait "
+       "for so long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
+       RealField{&c.train.watchdog_seconds, 0, 1e9}},
+      ChoiceKey("train.on_stall", "What to do then.", c.train.on_stall, kOnStalls),
       {"train.ema_decay",
        "Decay per iteration of an exponential moving average of the weights. It is lower in the "
        "first iterations, so that the average forgets the initial weights. 0: no average.",
@@ -451,6 +459,13 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest number of seconds of work that a killed run may lose. If the next update might "
        "exceed it, the run writes a checkpoint first. 0: no limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
+      {"checkpoint.keep",
+       "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "
+       "keeps "
+       "the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
+       "--resume "
+       "uses the newest one that is not. With replay, each takes a replay file too.",
+       IntField{&c.checkpoint.keep, 1, 1000}},
       {"checkpoint.keep_every",
        "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "
        "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "

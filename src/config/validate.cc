@@ -285,6 +285,12 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the target value_iteration or capped_value_iteration.");
 }
 
+void CheckWatchdog(const Config& c, const Reject& reject) {
+  reject(c.train.on_stall == OnStall::kStop && c.train.watchdog_seconds == 0, "train.on_stall",
+         "train.watchdog_seconds",
+         "nothing watches the run. Set train.watchdog_seconds to a time above 0.");
+}
+
 void CheckInputLayer(const Config& c, const Reject& reject) {
   reject(c.network.input_layer == InputLayer::kLinear && c.network.kind != kResNetFc,
          "network.input_layer", "network.kind",
@@ -395,8 +401,8 @@ void Validate(const Config& config, const Contradiction& contradiction) {
   };
   for (const auto check :
        {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
-        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckNetworkKind, CheckInputLayer,
-        CheckMuon, CheckFactors, CheckSchedule, CheckSizes, CheckSearch}) {
+        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckWatchdog, CheckNetworkKind,
+        CheckInputLayer, CheckMuon, CheckFactors, CheckSchedule, CheckSizes, CheckSearch}) {
     check(config, reject);
   }
 }

@@ -1,7 +1,13 @@
 #include "data/examples.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <limits>
 #include <vector>
+
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -70,6 +76,29 @@ Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {
 Schema ExampleSchema(const DomainSpec& spec, const Config& config) {
   const Head head = config.network.head;
   return ExampleSchema(spec, head, LabelsSomeOutputs(config.generate.target, head));
+}
+
+bool HasTargets(const Schema& schema) {
+  return schema.columns.size() > kTargetColumn && schema.columns[kTargetColumn].name == "target";
+}
+
+void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where) {
+  // False also for NaN, with which every comparison is false.
+  const auto is_valid = [](float target) {
+    return target >= 0 && target <= std::numeric_limits<float>::max();
+  };
+  const auto wrong = std::ranges::find_if_not(targets, is_valid);
+  if (wrong == targets.end()) return;
+  const std::size_t width = targets.size() / inputs.size();
+  const auto index = static_cast<std::size_t>(wrong - targets.begin());
+  throw Error(fmt::format(
+      "{}: target {} of row {} is {}, expected a finite number of at least 0; the network's input "
+      "in this row is {}. Check the costs of the puzzle's actions, and where the labels come from.",
+      where, index % width, index / width, *wrong, fmt::join(inputs[index / width], " ")));
+}
+
+void CheckTargets(const DataBuffer& examples, std::string_view where) {
+  CheckTargets(examples.column(kInputColumn), examples.floats(kTargetColumn), where);
 }
 
 Schema StateSchema(const DomainSpec& spec) {

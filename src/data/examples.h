@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "config/config.h"
 #include "data/data_buffer.h"
@@ -46,6 +47,14 @@ Schema ExampleSchema(const DomainSpec& spec, const Config& config);
 
 /// Whether examples of this schema have weights.
 inline bool HasWeights(const Schema& schema) { return schema.columns.size() > kWeightColumn; }
+
+/// Whether rows of this schema are labelled.
+bool HasTargets(const Schema& schema);
+
+/// Throws Error that names the first example whose target is not a finite number of at least 0, as
+/// costs and probabilities are. `where` says which rows these are: "the rows of update 3".
+void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where);
+void CheckTargets(const DataBuffer& examples, std::string_view where);
 
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
 /// bytes and an upper bound on its cost-to-go, which is infinite if none is known.

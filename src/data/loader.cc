@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/random.h"
 #include "base/slot_ring.h"
 #include "base/stop_signal.h"
@@ -163,6 +164,7 @@ class BufferLoader::Iterator final : public BatchIterator {
 
   // Gathers the next batch and enqueues its copy. Runs on the loader's thread if there is one.
   void CopyNext() {
+    FaultPoint(Fault::kLoadBatch);
     TransferSlot& slot = SlotOf(ring_.Begin(kCopy));
     {
       const Span span(Phase::kWaitForDevice);

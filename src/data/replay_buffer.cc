@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/random.h"
@@ -90,8 +91,8 @@ class Reader {
     RequireNoPipe(path);
     in_.open(path, std::ios::binary);
     if (!in_) {
-      throw InputError(fmt::format("cannot open {}, which is needed to resume with replay: {}",
-                                   path.string(), std::strerror(errno)));
+      throw DamagedFile(fmt::format("cannot open {}, which is needed to resume with replay: {}",
+                                    path.string(), std::strerror(errno)));
     }
   }
 
@@ -116,7 +117,7 @@ class Reader {
   }
 
   [[noreturn]] void Fail(std::string_view why) const {
-    throw InputError(fmt::format("{} is damaged: {}", path_.string(), why));
+    throw DamagedFile(fmt::format("{} is damaged: {}", path_.string(), why));
   }
 
  private:
@@ -129,6 +130,10 @@ class Reader {
 
 void WriteReplay(const fs::path& path, const ReplayBuffer& replay, std::int64_t next,
                  std::int64_t since) {
+  FaultPoint(Fault::kWriteReplay);
+  const std::int64_t updates = next - FirstNeeded(replay, next, since);
+  RequireSpace(path,
+               updates * static_cast<std::int64_t>(replay.rows() * replay.schema().row_bytes()));
   AtomicFile file(path);
   Hash hash;
   const auto write = [&](std::string_view bytes) {
@@ -150,9 +155,9 @@ void ReadReplay(const fs::path& path, ReplayBuffer& replay, std::int64_t next, s
   Reader reader(path);
   const std::string expected = Header(replay, next, since);
   if (const std::string header = reader.Read(expected.size()); header != expected) {
-    throw InputError(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
-                                 path.string(), header.substr(0, header.rfind('\n') + 1),
-                                 expected));
+    throw DamagedFile(fmt::format("{} does not belong to this run: it begins with\n{}expected\n{}",
+                                  path.string(), header.substr(0, header.rfind('\n') + 1),
+                                  expected));
   }
   DataBuffer rows(replay.schema(), replay.rows());
   for (std::int64_t update = FirstNeeded(replay, next, since); update < next; ++update) {

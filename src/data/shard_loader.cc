@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/log.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
@@ -152,9 +153,11 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   slots_[slot]->AwaitHost();
   const Section section("chunk", chunk);
   const Span span(Phase::kDiskLoad);
+  FaultPoint(Fault::kReadShard);
   const Stopwatch watch;
   try {
     set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
+    CheckTargetsOf(chunk, slots_[slot]->host(kChunk));
   } catch (const DamagedShard& damage) {
     if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.
@@ -175,6 +178,19 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   return true;
 }
 
+void ShardLoader::CheckTargetsOf(std::int64_t chunk, std::span<const std::byte> memory) const {
+  const Schema& schema = set_.spec().schema;
+  const auto rows = static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk));
+  const auto start_of = [&](std::size_t column) {
+    return memory.data() + DataBuffer::OffsetOf(column, schema, rows);
+  };
+  CheckTargets(ConstRows(reinterpret_cast<const std::uint8_t*>(start_of(kInputColumn)), rows,
+                         schema.columns[kInputColumn].row_bytes()),
+               {reinterpret_cast<const float*>(start_of(kTargetColumn)),
+                rows * schema.columns[kTargetColumn].width},
+               fmt::format("chunk {} of {}", chunk, set_.folder().string()));
+}
+
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
   const std::int64_t chunk = transfer_order_.ChunkOf(step);
   TransferSlot& memory = *slots_[slot];
@@ -189,6 +205,7 @@ void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {
     memory.AwaitReleased();
   }
   const Span span(Phase::kGpuTransfer);
+  FaultPoint(Fault::kTransferShard);
   const Stopwatch watch;
   memory.EnqueueCopy();
   memory.AwaitHost();

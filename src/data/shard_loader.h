@@ -1,11 +1,13 @@
 // Batches of examples from shards on disk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,7 @@ class ShardLoader final : private ChunkStages {
 
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
+  void CheckTargetsOf(std::int64_t chunk, std::span<const std::byte> memory) const;
   Batch Gather(std::int64_t most);
   void TakeChunk();
   void CountSkipped(std::int64_t end);

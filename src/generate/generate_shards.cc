@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/worker.h"
 #include "config/fields.h"
+#include "data/examples.h"
 #include "data/shard_set.h"
 
 namespace tandem {
@@ -203,6 +204,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
       }
       generator.Fill({.update = kNoUpdate, .first_row = c * set.chunk_rows, .rows = rows}, *filling,
                      stop);
+      if (HasTargets(set.schema)) CheckTargets(*filling, fmt::format("chunk {} of the set", c));
       finish_write();
       std::swap(filling, writing);
       written = thread.Post([&, shard, c, rows] {

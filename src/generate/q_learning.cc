@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
@@ -104,6 +105,7 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   const Rows inputs(batch.inputs.data(), size, input_size);
   ForRanges(size, kGrain, [&](std::size_t first, std::size_t count) {
+    FaultPoint(Fault::kSimulator);
     {
       const Span span(Phase::kScramble);
       for (std::size_t i = first; i < first + count; ++i) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fault_point.h"
 #include "base/parallel.h"
 #include "base/timeline.h"
 #include "search/search.h"
@@ -47,6 +48,7 @@ void SupervisedGenerator::Fill(const FillRequest& request, DataBuffer& out,
               [&](std::size_t first, std::size_t count) {
                 for (std::size_t i = first; i < first + count; ++i) {
                   if (stop.Reached()) throw Stopped();
+                  FaultPoint(Fault::kSimulator);
                   FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
                 }
               });

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fault_point.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
@@ -75,6 +76,7 @@ void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const Stop
     ForRanges(ranges.size(), 1, [&](std::size_t first, std::size_t count) {
       for (std::size_t i = first; i < first + count; ++i) {
         if (stop.Reached()) throw Stopped();
+        FaultPoint(Fault::kSimulator);
         FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
       }
     });

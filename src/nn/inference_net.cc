@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/fault_point.h"
 #include "data/examples.h"
 #include "nn/products.h"
 #include "nn/threads.h"
@@ -114,6 +115,7 @@ InferenceNet::Reduce InferenceNet::ToActionValues(Head head) {
 }
 
 void InferenceNet::Evaluate(ConstRows inputs, std::span<float> values) {
+  FaultPoint(Fault::kEvaluator);
   EvaluateAll(inputs, values, ToEstimates(head_));
 }
 

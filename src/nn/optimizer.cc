@@ -181,6 +181,10 @@ void Optimizer::Step(double learning_rate) {
       StepSgd(group, selected, learning_rate);
     }
   }
+  ClearGradients();
+}
+
+void Optimizer::ClearGradients() {
   for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 

@@ -47,6 +47,9 @@ class Optimizer {
   /// parameter has no gradient.
   void Step(double learning_rate);
 
+  /// Drops the parameters' gradients without a step.
+  void ClearGradients();
+
   /// The state that a checkpoint saves. With Adam or AdamW: the number of steps taken, and both
   /// running means of each parameter. With SGD: the momentum of each parameter. With Muon: each
   /// parameter's part of the two. `names[i]` is the name of parameter i. The tensors are not

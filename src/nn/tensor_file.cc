@@ -103,8 +103,19 @@ std::vector<std::byte> ContentOf(const std::filesystem::path& path) {
     file.Read(0, bytes);
     return bytes;
   } catch (const Error& error) {
-    throw InputError(fmt::format("cannot read {}: {}", path.string(), error.what()));
+    throw DamagedFile(fmt::format("cannot read {}: {}", path.string(), error.what()));
   }
+}
+
+// The bytes of all tensors in a dictionary. The rest of its file is small.
+std::int64_t BytesOf(const TensorDict& dict) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : dict) {
+    const c10::IValue& value = entry.value();
+    if (value.isTensor()) bytes += static_cast<std::int64_t>(value.toTensor().nbytes());
+    if (value.isGenericDict()) bytes += BytesOf(value.toGenericDict());
+  }
+  return bytes;
 }
 
 at::ScalarType ScalarTypeOf(StoredType type) {
@@ -164,7 +175,7 @@ bool IsZip(const std::vector<std::byte>& content) {
 template <class Parse>
 TensorDict WithFileErrors(const std::filesystem::path& path, const Parse& parse) {
   const auto fail = [&](std::string_view why) {
-    return InputError(fmt::format("{}: damaged tensor file: {}", path.string(), why));
+    return DamagedFile(fmt::format("{}: damaged tensor file: {}", path.string(), why));
   };
   try {
     return parse(ContentOf(path));
@@ -201,6 +212,7 @@ StateDict CloneOf(const StateDict& state) {
 }
 
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict) {
+  RequireSpace(path, BytesOf(dict));
   AtomicFile file(path);
   WriteArchive(file, dict);
   file.Commit();
@@ -225,7 +237,7 @@ void WriteSafetensors(const std::filesystem::path& path, const StateDict& state,
 TensorDict ReadTensorFile(const std::filesystem::path& path) {
   return WithFileErrors(path, [&](const std::vector<std::byte>& content) {
     if (!IsZip(content)) {
-      throw InputError(fmt::format(
+      throw DamagedFile(fmt::format(
           "{}: not a tensor file; expected a zip archive as torch.save writes it", path.string()));
     }
     return ToTensorDict(ReadTensorArchive(content));

@@ -21,13 +21,14 @@ TensorDict ToTensorDict(const StateDict& state);
 StateDict CloneOf(const StateDict& state);
 
 /// Writes `dict` to `path`. If that fails, the file is left as it was. The file ends with a hash of
-/// its contents.
+/// its contents. Throws Error that names both amounts if the disk has too little space.
 void WriteTensorFile(const std::filesystem::path& path, const TensorDict& dict);
 
 /// Reads a file that WriteTensorFile wrote, or Python's torch.save from a dictionary of the same
 /// kinds of values. The file may be hostile: no code in it is run, LibTorch does not parse its
 /// structure, and each tensor is checked against the size of its record before it is allocated
-/// (ReadTensorArchive). Throws InputError that names the file.
+/// (ReadTensorArchive). Throws InputError that names the file; DamagedFile if the file cannot be
+/// read or its contents are wrong.
 TensorDict ReadTensorFile(const std::filesystem::path& path);
 
 /// Writes the tensors to a safetensors file. If that fails, the file is left as it was.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/fault_point.h"
 #include "base/parallel.h"
 #include "base/timeline.h"
 #include "search/ball.h"
@@ -91,6 +92,7 @@ void Expander::Resize(std::size_t states) {
 }
 
 void Expander::ExpandRange(ConstRows states, std::size_t first) {
+  FaultPoint(Fault::kSimulator);
   {
     const Span span(Phase::kExpand);
     MakeChildren(states, first, ChildrenOf(first, states.size()));

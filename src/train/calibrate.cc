@@ -58,6 +58,7 @@ struct ProbeLength {
 Config ProbeFor(Config config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;
+  config.train.watchdog_seconds = 0;
   config.train.max_updates = 1'000'000;
   config.train.plan.clear();
   config.phases.clear();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
 
@@ -80,6 +81,7 @@ TensorDict ToDict(const RunCounters& c) {
   if (c.best) Insert(dict, "best", *c.best);
   dict.insert("validated_iterations", c.validated_iterations);
   dict.insert("best_update", c.best_update);
+  if (c.skipped > 0) dict.insert("skipped", c.skipped);
   if (c.phase > 0) {
     dict.insert("phase", c.phase);
     dict.insert("phase_began", c.phase_began);
@@ -197,8 +199,12 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   const auto schema = content_.find("schema");
   if (schema == content_.end() || !schema->value().isInt() ||
       schema->value().toInt() != kCheckpointSchema) {
+    const bool has_number = schema != content_.end() && schema->value().isInt();
     throw InputError(
-        fmt::format("{}: expected a checkpoint of schema {}", file_, kCheckpointSchema));
+        fmt::format("{}: {}, expected a checkpoint of schema {}", file_,
+                    has_number ? fmt::format("a checkpoint of schema {}", schema->value().toInt())
+                               : "not a checkpoint",
+                    kCheckpointSchema));
   }
   iterations_ = Entries(content_, file_).Count("iterations");
 }
@@ -238,6 +244,7 @@ RunCounters Checkpoint::Counters() const {
   return {.updates = counters.Count("updates"),
           .iterations = counters.Count("iterations"),
           .examples = counters.Count("examples"),
+          .skipped = counters.Has("skipped") ? counters.Count("skipped") : 0,
           .wall_s = counters.Real("wall_s"),
           .generate_s = counters.Real("generate_s"),
           .train_s = counters.Real("train_s"),
@@ -285,7 +292,7 @@ void Checkpoint::LoadState(const StateDict& model, const StateDict& optimizer,
                            const StateDict& target_network, const StateDict& average) const {
   const Entries state = RunStateIn(content_, file_);
   if (Sha256Of(state.dict()) != state.Text(kSha256)) {
-    throw InputError(fmt::format(
+    throw DamagedFile(fmt::format(
         "{}: the SHA-256 of the run's state does not match; the file is damaged. Train a new "
         "run; network.init_from can take the weights of best.pt.",
         file_));

@@ -55,6 +55,7 @@ class Checkpoint {
   /// Reads `path`. Throws InputError that names the file if it is not a checkpoint of this schema.
   explicit Checkpoint(const std::filesystem::path& path);
 
+  const std::string& file() const { return file_; }
   std::int64_t iterations() const { return iterations_; }
 
   /// Throws InputError that names both puzzles if the checkpoint was not trained on `domain`, a
@@ -73,7 +74,7 @@ class Checkpoint {
   PipelineState StateOfPipeline() const;
 
   /// Copies the state before the next update into these tensors. Throws InputError if the state
-  /// does not match them in names, shapes or types, or if it is damaged.
+  /// does not match them in names, shapes or types, and DamagedFile if it is damaged.
   void LoadState(const StateDict& model, const StateDict& optimizer,
                  const StateDict& target_network, const StateDict& average = {}) const;
 

@@ -70,7 +70,7 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
 
 Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
-                       const Checkpoint* from, const RunState* ended)
+                       Interrupter& interrupter, const Checkpoint* from, const RunState* ended)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
       stop(stop_signal),
@@ -85,7 +85,7 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
                                            : std::nullopt)),
       loader(*device, ExampleSchema(domain->spec(), config), config, shards.get()),
       trainer(*net, target.get(), loader, *device, config),
-      parts{.trainer = trainer, .progress = progress} {
+      parts{.trainer = trainer, .progress = progress, .interrupter = &interrupter} {
   trainer.UsePlan(plan);
   if (generates()) MakeGenerator();
   if (config.validation.every_updates > 0) {

@@ -31,14 +31,15 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device);
 /// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
-  /// Builds the objects of phase `phase` of `run`. `progress` and `stop` must outlive this object.
+  /// Builds the objects of phase `phase` of `run`. `progress`, `stop` and `interrupter`, which ends
+  /// the waits of the pipeline, must outlive this object.
   /// `from` is the checkpoint to resume from, or null. `ended` is the state at the end of the
   /// previous phase, or null: the networks keep its weights, and the optimizer, the target
   /// network's schedule and replay begin again. At most one of the two may be set. Throws the same
   /// errors as TrainRun's constructor.
   Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
-             ProgressListener& progress, const StopSignal& stop, const Checkpoint* from,
-             const RunState* ended);
+             ProgressListener& progress, const StopSignal& stop, Interrupter& interrupter,
+             const Checkpoint* from, const RunState* ended);
 
   /// Follows `changed`, a new plan of this phase, from the next update on.
   void UsePlan(const PhasePlan& changed);

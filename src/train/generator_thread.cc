@@ -1,20 +1,29 @@
 #include "train/generator_thread.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <utility>
 
 #include "base/timeline.h"
+#include "data/examples.h"
 
 namespace tandem {
 
 GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
-                                 const StopSignal& stop)
+                                 const StopSignal& stop, Interrupter* interrupter)
     : generator_(generator),
       rows_(rows),
       queue_(queue),
       stop_(&stop),
       buffers_(generator.schema(), static_cast<std::size_t>(rows)),
-      thread_(kGeneratorThread) {}
+      thread_(kGeneratorThread) {
+  if (interrupter == nullptr) return;
+  registration_.emplace(*interrupter, [this](const std::exception_ptr& reason) {
+    buffers_.Close(reason);
+    if (queue_ != nullptr) queue_->Close(reason);
+  });
+}
 
 GeneratorThread::~GeneratorThread() {
   stop_.Request();
@@ -57,6 +66,9 @@ void GeneratorThread::Fill(const FillRequest& request) {
     const ScopedTimer timer(stats.seconds);
     generator_.Fill(request, slot.rows(), stop_);
     stats.searches_solved = generator_.searches_solved();
+    if (HasTargets(generator_.schema())) {
+      CheckTargets(slot.rows(), fmt::format("the rows of update {}", request.update));
+    }
   } catch (...) {
     // Close with the real reason before the unpublished slot closes the pair with a general one.
     buffers_.Close(std::current_exception());

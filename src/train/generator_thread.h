@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "base/worker.h"
@@ -39,9 +40,10 @@ class GeneratorThread {
   };
 
   /// Fills buffers of `rows` rows. `queue` learns of the end of each fill; it is null except in
-  /// sync_main. `stop` ends fills early. All must outlive this object.
+  /// sync_main. `stop` ends fills early. `interrupter`, if there is one, ends the waits for buffers
+  /// and for the queue. All must outlive this object.
   GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
-                  const StopSignal& stop);
+                  const StopSignal& stop, Interrupter* interrupter = nullptr);
 
   /// Stops the running fill, if any, and waits until it has ended. Its rows are discarded. Random
   /// numbers are keyed by row, so a later fill of the same update makes the same rows again.
@@ -72,6 +74,8 @@ class GeneratorThread {
   // the generator thread does not write it again before the next Start.
   FillStats last_fill_;
   Stopwatch idle_;  // used by the generator thread only
+
+  std::optional<Interrupter::Registration> registration_;
 
   Worker thread_;  // declared last, so that it ends before the members that it uses
 };

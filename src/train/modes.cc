@@ -1,5 +1,7 @@
 #include "train/modes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <limits>
@@ -57,7 +59,8 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
   if (parts.bellman != nullptr) {
     labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
   }
-  if (parts.generator != nullptr) fills_.emplace(*parts.generator, rows, parts.queue, stop);
+  if (parts.generator != nullptr)
+    fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter);
 }
 
 Pipeline::~Pipeline() {
@@ -161,6 +164,10 @@ const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
   do {
     parts_.queue->Serve();
   } while (labelling.Step());
+  {
+    const Span span(Phase::kBackUp);
+    CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
+  }
   record.label_s = watch.Seconds();
   return *labelled_;
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "config/config.h"
@@ -29,7 +30,8 @@ namespace tandem {
 struct TrainStats {
   std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
   std::int64_t examples = 0;    ///< rows trained on
-  double loss = 0;              ///< mean over the iterations
+  std::int64_t skipped = 0;     ///< iterations whose step train.on_invalid left out
+  double loss = 0;              ///< mean over the iterations that were not skipped
   double learning_rate = 0;     ///< in the last iteration
   Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< total time of the training
@@ -49,7 +51,8 @@ class TrainPass {
   virtual std::int64_t iterations_of_run() const = 0;
 
   /// Ends the training and returns what it did, without the times. Waits until the network has its
-  /// new weights. Throws Error that names the update if the mean loss is not finite.
+  /// new weights. Throws Error that names the iteration if a loss or a weight is not finite, or if
+  /// all steps of the update were skipped.
   virtual TrainStats Finish() = 0;
 };
 
@@ -185,7 +188,8 @@ struct PipelineParts {
   Generator* generator = nullptr;   ///< null if all rows come from shards
   ReplayBuffer* replay = nullptr;   ///< null without replay
   InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of this pipeline only
-  BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
+  BellmanTargets* bellman = nullptr;   ///< sync_main: labels states with the target network
+  Interrupter* interrupter = nullptr;  ///< ends the waits for buffers; null: nothing does
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.

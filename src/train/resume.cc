@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/log.h"
 #include "base/machine.h"
 #include "base/text.h"
 #include "config/fields.h"
@@ -70,10 +71,14 @@ namespace {
 
 // Keys, or prefixes of keys, that affect at most the last bits of the weights.
 constexpr auto kMayChange = std::to_array<std::string_view>(
-    {"train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
-     "inference.threads", "prefetch.", "checkpoint.", "search.", "report.", "profile.", "device",
+    {// How long, how fast and where the run works.
+     "train.max_updates", "train.max_seconds", "train.threads", "generate.workers",
+     "inference.threads", "prefetch.", "device", "memory.", "replay.map_to",
+     // What it reads, writes and reports.
      "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
-     "memory.", "replay.map_to"});
+     "checkpoint.", "search.", "report.", "profile.",
+     // What it does when something fails.
+     "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 
 bool MayChange(std::string_view key) {
   return std::ranges::any_of(kMayChange,
@@ -123,6 +128,12 @@ void CheckScheduleStays(const Config& before, const Config& requested,
 
 }  // namespace
 
+void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next) {
+  LogWarning(error.what());
+  LogWarning(fmt::format("continuing from {} instead; the updates since then are repeated",
+                         next.string()));
+}
+
 void CheckMayChange(const std::vector<Override>& overrides) {
   for (const Override& override : overrides) {
     if (!MayChange(override.key)) {
@@ -135,7 +146,7 @@ void CheckMayChange(const std::vector<Override>& overrides) {
 
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides) {
-  const std::string file = directory.checkpoint().string();
+  const std::string& file = checkpoint.file();
   // A run that was killed right after its first checkpoint leaves an empty config.yaml.
   const bool written = !std::filesystem::is_empty(directory.config());
   const auto load = [&](const std::vector<Override>& with) {

@@ -1,9 +1,12 @@
 // Completes the config of a run, and decides which keys may change when a run is resumed.
 #pragma once
 
+#include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <vector>
 
+#include "base/file.h"
 #include "config/config.h"
 #include "config/load.h"
 #include "train/run_counters.h"
@@ -13,6 +16,9 @@ namespace tandem {
 
 class Checkpoint;
 class Device;
+
+/// Says that a checkpoint is damaged and that the run continues from `next` instead.
+void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next);
 
 /// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
 Config ResolveAutos(Config config, const Device& device);
@@ -32,6 +38,24 @@ void CheckMayChange(const std::vector<Override>& overrides);
 /// up to the last update, because no config would then repeat the run.
 Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoint,
                       const std::vector<Override>& overrides);
+
+/// Calls `open` with the checkpoints of a run, newest first, until one call does not throw
+/// DamagedFile, and returns its result. Warns of each damaged checkpoint. If all are damaged,
+/// throws the error of the newest.
+template <class Open>
+auto OpenNewest(const RunDirectory& directory, const Open& open) {
+  const std::vector<std::filesystem::path> files = directory.Checkpoints();
+  std::exception_ptr newest;
+  for (std::size_t i = 0;; ++i) {
+    try {
+      return open(files[i]);
+    } catch (const DamagedFile& error) {
+      if (!newest) newest = std::current_exception();
+      if (i + 1 == files.size()) std::rethrow_exception(newest);
+      WarnOfDamage(error, files[i + 1]);
+    }
+  }
+}
 
 /// Throws InputError if the run is complete: it has done all updates or used all the time of
 /// `config`, and has a summary.json. A run that was killed before it wrote that file still has to

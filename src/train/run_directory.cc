@@ -11,12 +11,14 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -28,23 +30,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool IsReplay(std::string_view name) {
-  return name.starts_with("replay-") && name.ends_with(".bin");
+// Returns N if `name` is `prefix`, the number N and `suffix`.
+std::optional<std::int64_t> NumberIn(std::string_view name, std::string_view prefix,
+                                     std::string_view suffix) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+  name.remove_prefix(prefix.size());
+  name.remove_suffix(std::min(suffix.size(), name.size()));
+  const auto number = ParseNumber<std::int64_t>(name);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
-bool IsBestAside(std::string_view name) {
-  return name.starts_with("best-") && name.ends_with(".pt");
-}
+bool IsReplay(std::string_view name) { return NumberIn(name, "replay-", ".bin").has_value(); }
 
 // Returns N if `name` is "checkpoint-N.pt".
 std::optional<std::int64_t> UpdateOfKept(std::string_view name) {
-  constexpr std::string_view kPrefix = "checkpoint-";
-  constexpr std::string_view kSuffix = ".pt";
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
-  name.remove_suffix(kSuffix.size());
-  const auto update = ParseNumber<std::int64_t>(name);
-  return update && *update >= 0 ? update : std::nullopt;
+  return NumberIn(name, "checkpoint-", ".pt");
 }
 
 // Returns "checkpoint.pt" for "checkpoint.pt.1234.partial", the name of AtomicFile's partial file,
@@ -158,7 +158,8 @@ void RunDirectory::RemovePartialFiles() const {
     const std::string file = entry.path().filename().string();
     const std::string_view name = NameOfPartial(file);
     const auto has_name = [&](const fs::path& path) { return path.filename() == name; };
-    if (IsReplay(name) || UpdateOfKept(name) || std::ranges::any_of(own, has_name)) {
+    if (IsReplay(name) || UpdateOfKept(name) || NumberIn(name, "previous-", ".pt") ||
+        std::ranges::any_of(own, has_name)) {
       fs::remove(entry.path());
     }
   }
@@ -215,23 +216,74 @@ void RunDirectory::SetBestAside(std::int64_t update) const {
   if (fs::exists(best())) fs::rename(best(), best_aside(update));
 }
 
+// Keeps the networks that a checkpoint refers to: `update` for checkpoint.pt, and for a previous
+// checkpoint the latest one that was best before it was written.
 void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const bool kept = update && entry.path() == best_aside(*update);
-    if (IsBestAside(entry.path().filename().string()) && !kept) fs::remove(entry.path());
+  const std::set<std::int64_t> aside = NumbersOf("best-", ".pt");
+  std::set<std::int64_t> bests = aside;
+  std::set<std::int64_t> kept;
+  if (update) {
+    bests.insert(*update);
+    kept.insert(*update);
+  }
+  for (const std::int64_t next : Previous()) {
+    const auto later = bests.upper_bound(next);
+    if (later != bests.begin()) kept.insert(*std::prev(later));
+  }
+  for (const std::int64_t best : aside) {
+    if (!kept.contains(best)) fs::remove(best_aside(best));
   }
 }
 
 void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
   KeepMetricsOf(updates);
   RemoveKeptAfter(updates);
+  for (const std::int64_t next : Previous()) {
+    if (next > updates) fs::remove(previous(next));
+  }
   fs::remove(summary());
   if (!best_update) {
     fs::remove(best());
   } else if (fs::exists(best_aside(*best_update))) {
     fs::rename(best_aside(*best_update), best());
   }
-  KeepBestOf(std::nullopt);
+  KeepBestOf(best_update);
+}
+
+fs::path RunDirectory::previous(std::int64_t next) const {
+  return path_ / fmt::format("previous-{}.pt", next);
+}
+
+// The numbers N of all files whose names are `prefix`, N and `suffix`.
+std::set<std::int64_t> RunDirectory::NumbersOf(std::string_view prefix,
+                                               std::string_view suffix) const {
+  std::set<std::int64_t> numbers;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    if (const auto number = NumberIn(entry.path().filename().string(), prefix, suffix)) {
+      numbers.insert(*number);
+    }
+  }
+  return numbers;
+}
+
+std::set<std::int64_t> RunDirectory::Previous() const { return NumbersOf("previous-", ".pt"); }
+
+std::vector<fs::path> RunDirectory::Checkpoints() const {
+  std::vector<fs::path> paths = {checkpoint()};
+  const std::set<std::int64_t> numbers = Previous();
+  for (auto next = numbers.rbegin(); next != numbers.rend(); ++next) {
+    paths.push_back(previous(*next));
+  }
+  return paths;
+}
+
+// A second name for the file costs no space. The next checkpoint replaces only the first name.
+void RunDirectory::SetCheckpointAside(std::int64_t next) const {
+  const fs::path aside = previous(next);
+  if (fs::exists(aside)) return;
+  std::error_code no_links;
+  fs::create_hard_link(fs::canonical(checkpoint()), aside, no_links);
+  if (no_links) WriteFileAtomically(aside, ReadFile(checkpoint()));
 }
 
 fs::path RunDirectory::kept(std::int64_t updates) const {
@@ -269,16 +321,25 @@ fs::path RunDirectory::new_events() const {
   return path_at(seconds);
 }
 
-void RunDirectory::RemoveFilesBefore(std::int64_t next,
-                                     std::optional<std::int64_t> best_update) const {
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
-    const std::string name = entry.path().filename().string();
-    if (IsReplay(name) && entry.path() != replay(next)) fs::remove(entry.path());
+void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,
+                                     std::int64_t keep) const {
+  const std::set<std::int64_t> numbers = Previous();
+  std::set<std::int64_t> kept = {next};
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    if (*number < next && std::ssize(kept) < keep) {
+      kept.insert(*number);
+    } else {
+      fs::remove(previous(*number));
+    }
+  }
+  for (const std::int64_t number : NumbersOf("replay-", ".bin")) {
+    if (!kept.contains(number)) fs::remove(replay(number));
   }
   KeepBestOf(best_update);
 }
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
+  FaultPoint(Fault::kWriteMetrics);
   std::ofstream out(metrics(), std::ios::app);
   out << DumpJson(line) + "\n" << std::flush;
   if (!out) {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -27,6 +29,9 @@ bool IsImported(const std::filesystem::path& checkpoint);
 /// also replay-N.bin), best.pt, summary.json and, with checkpoint.keep_every, checkpoint-N.pt, and
 /// with report.tensorboard, events.out.tfevents.*. A folder that `tandem import` made has
 /// config.yaml, checkpoint.pt and import.json.
+///
+/// With checkpoint.keep, previous-N.pt is an earlier checkpoint.pt, which continues with update N.
+/// Its replay-N.bin and the best-N.pt that it refers to are kept with it.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
 /// the object is destroyed or the program ends.
@@ -59,6 +64,14 @@ class RunDirectory {
   /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
   std::filesystem::path kept(std::int64_t updates) const;
 
+  /// Returns the checkpoints from which the run can be resumed, newest first: checkpoint.pt and the
+  /// previous ones.
+  std::vector<std::filesystem::path> Checkpoints() const;
+
+  /// Keeps checkpoint.pt, which continues with update `next`, as previous-N.pt also after the next
+  /// checkpoint is written. Does nothing if that file exists.
+  void SetCheckpointAside(std::int64_t next) const;
+
   /// Returns the files of all kept networks that exist, in the order of their updates.
   std::vector<std::filesystem::path> AllKept() const;
 
@@ -85,19 +98,23 @@ class RunDirectory {
   void SetBestAside(std::int64_t update) const;
 
   /// Call after writing the checkpoint that continues with update `next` and knows the best network
-  /// after `best` updates. Removes the replay files and networks of earlier checkpoints.
-  void RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best) const;
+  /// after `best` updates. Removes the files of earlier checkpoints, except the newest `keep` - 1.
+  void RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best,
+                         std::int64_t keep) const;
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
   /// metrics.jsonl of later updates and, with a warning, lines that are not JSON. Removes the kept
-  /// networks of later updates, and summary.json. Restores best.pt to the network after `best`
-  /// updates, or removes it.
+  /// networks and the previous checkpoints of later updates, and summary.json. Restores best.pt to
+  /// the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path best_aside(std::int64_t update) const;
+  std::filesystem::path previous(std::int64_t next) const;
+  std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
+  std::set<std::int64_t> Previous() const;
   void KeepMetricsOf(std::int64_t updates) const;
   void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update) const;

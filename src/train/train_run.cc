@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/fault_point.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -17,6 +20,7 @@
 #include "nn/tensor_file.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
+#include "train/failure.h"
 #include "train/resume.h"
 
 namespace tandem {
@@ -69,8 +73,10 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents(from, /*ended=*/nullptr);
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
+  if (config_.train.watchdog_seconds > 0) Watch();
   if (!directory_) return;
   if (from != nullptr) {
+    saved_next_ = so_far_.updates;
     DropLaterFiles();
   } else {
     SaveCheckpoint();
@@ -81,6 +87,30 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
 }
 
 TrainRun::~TrainRun() = default;
+
+// With train.on_stall: stop, a run that is stuck is stopped as by a signal, and the waits for
+// buffers end with an error. The main thread then saves the state. A thread that does not return
+// from what it does cannot be ended, so the process ends without it.
+void TrainRun::Watch() {
+  const bool stops = config_.train.on_stall == OnStall::kStop;
+  Watchdog::Actions actions;
+  actions.on_stall = [this, stops](const std::string& description) {
+    LogWarning(description);
+    if (!stops) return;
+    interrupter_.Interrupt(std::make_exception_ptr(
+        Error("the run made no progress for train.watchdog_seconds; see the threads above")));
+    requests_.Request();  // last, so that the error is the reason and not the stop
+  };
+  if (stops) {
+    actions.on_no_recovery = [] {
+      LogWarning(
+          "the run does not end, because a thread does not return; the process ends now. `tandem "
+          "train --resume` continues from the last checkpoint.");
+      std::_Exit(EXIT_FAILURE);
+    };
+  }
+  watchdog_.emplace(time_.timeline(), config_.train.watchdog_seconds, std::move(actions));
+}
 
 void TrainRun::AddObserver(TrainObserver& observer) { observers_.push_back(&observer); }
 
@@ -97,7 +127,7 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_, static_cast<ProgressListener&>(*this), stop_, from, ended);
+      device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended);
   if (from != nullptr && components_->replay != nullptr) {
     ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates,
                so_far_.phase_began);
@@ -186,14 +216,14 @@ bool TrainRun::RunUpdate() {
 }
 
 // Runs `work`. If it throws, saves the state before the current update, or the current state if no
-// update has begun.
+// update has begun, and adds the update and the stage to the message.
 void TrainRun::SaveOnFailure(const std::function<void()>& work) {
   try {
     work();
   } catch (...) {
-    if (!unfinished_) KeepState();
+    const Phase phase = Timeline::FailedPhase();  // before the spans of saving
     SaveUnfinished();
-    throw;
+    ThrowWithStage(so_far_.updates, phase);
   }
 }
 
@@ -283,11 +313,17 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   if (whole) ++so_far_.updates;
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
+  so_far_.skipped += train.skipped;
   trained_rows_ += train.examples;
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
   so_far_.final_loss = train.loss;
+  if (train.skipped > 0) {
+    LogWarning(fmt::format(
+        "update {}: {} of {} steps were skipped, because the loss or a gradient was not finite",
+        record.update, train.skipped, train.iterations));
+  }
   last_fill_ = record.fill;
 
   if (whole) ValidateIfDue();
@@ -344,6 +380,7 @@ void TrainRun::Validate() {
   if (so_far_.validated_iterations == so_far_.iterations) return;
   const ScopedTimer timer(so_far_.validate_s);
   const Span span(Phase::kValidation);
+  FaultPoint(Fault::kValidate);
   ValidationReport report;
   try {
     report = components_->validator->Validate(components_->trainer.saved_net(), requests_);
@@ -412,11 +449,13 @@ void TrainRun::SaveCheckpoint() {
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
-  if (!unfinished_) return;
   try {
-    Save(*unfinished_, *unfinished_);
+    if (!unfinished_) KeepState();
+    if (unfinished_) Save(*unfinished_, *unfinished_);
   } catch (const std::exception& error) {
-    LogWarning(fmt::format("cannot save the state before the update: {}", error.what()));
+    LogWarning(fmt::format(
+        "cannot save the state before the update: {} The last checkpoint stays as it is.",
+        error.what()));
   }
 }
 
@@ -429,10 +468,15 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   if (components_->replay != nullptr) {
     WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
   }
+  FaultPoint(Fault::kCheckpoint);
+  if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
+    directory_->SetCheckpointAside(*saved_next_);
+  }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
                   config_.train.saves_average() ? current.average : current.model, &resume);
   since_saved_ = Stopwatch();
-  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters));
+  saved_next_ = next;
+  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
 }
 
 TrainingMark TrainRun::Mark() const {

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
+#include "base/watchdog.h"
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "train/modes.h"
@@ -110,6 +112,7 @@ class TrainRun final : private ProgressListener {
  private:
   // Setting up and going back.
   void MakeComponents(const Checkpoint* from, const RunState* ended);
+  void Watch();
   void CheckReplayCanBeRead() const;
   void ForgetPlanFrom(std::int64_t update);
   void DropLaterFiles();
@@ -155,6 +158,7 @@ class TrainRun final : private ProgressListener {
   const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
   StopSignal requests_;                   // stop requests
   StopSignal stop_;                       // stop requests and the time limit
+  Interrupter interrupter_;               // ends the waits of a run that is stuck
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
@@ -166,6 +170,7 @@ class TrainRun final : private ProgressListener {
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
   Stopwatch since_saved_;                   // time since the last checkpoint
+  std::optional<std::int64_t> saved_next_;  // update with which the last checkpoint continues
   TrainingMark began_training_;             // when the current components were built
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
@@ -174,6 +179,8 @@ class TrainRun final : private ProgressListener {
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::unique_ptr<const RunState> unfinished_;  // state before the current update
+
+  std::optional<Watchdog> watchdog_;  // watches also while the components end
 
   std::unique_ptr<Components> components_;  // last, because its threads use the members above
 };

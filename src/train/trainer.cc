@@ -1,17 +1,24 @@
 #include "train/trainer.h"
 
+#include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/huber_loss.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/softplus.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "base/fault_point.h"
 #include "base/stopwatch.h"
 #include "base/timeline.h"
 #include "nn/products.h"
@@ -35,6 +42,21 @@ at::Tensor SumOf(const at::Tensor& weights) {
 at::Tensor LossOfPolicy(const at::Tensor& outputs, const at::Tensor& targets,
                         at::Reduction::Reduction reduction) {
   return at::cross_entropy_loss(outputs, targets, /*weight=*/{}, reduction);
+}
+
+// Whether all numbers are finite. Blocks until the device has computed them. The sum of the norms
+// is finite only if each number is.
+bool AllFinite(const std::vector<at::Tensor>& tensors) {
+  const c10::NoGradGuard no_grad;
+  return std::isfinite(ValueOf(at::stack(at::_foreach_norm(tensors)).sum()));
+}
+
+bool AllFinite(const StateDict& state) {
+  std::vector<at::Tensor> tensors;
+  for (const auto& [name, tensor] : state) {
+    if (tensor.is_floating_point()) tensors.push_back(tensor);
+  }
+  return AllFinite(tensors);
 }
 
 // log(cosh(error)) of each output. cosh itself overflows for errors above 89.
@@ -64,7 +86,9 @@ class TorchTrainer::Pass final : public TrainPass {
         threads_(static_cast<int>(*trainer.config_.threads)),
         scope_(trainer.stream_->Enter()),
         batches_(trainer.loader_.Open(rows, update)),
-        loss_sum_(at::zeros({}, at::TensorOptions().device(trainer.device_.torch()))) {
+        loss_sum_(at::zeros({}, at::TensorOptions().device(trainer.device_.torch()))),
+        finite_iterations_(
+            at::zeros({}, at::TensorOptions().dtype(at::kLong).device(trainer.device_.torch()))) {
     set_up_.reset();
   }
 
@@ -75,12 +99,14 @@ class TorchTrainer::Pass final : public TrainPass {
     const Batch batch = NextBatch();
     stats_.learning_rate = trainer_.LearningRateAt(iteration, update_);
     const at::Tensor loss = trainer_.Step(batch, stats_.learning_rate);
-    if (trainer_.average_) {
+    if (!loss.defined()) ++stats_.skipped;
+    if (trainer_.average_ && loss.defined()) {
       const Span span(Phase::kOptimizer);
       trainer_.average_->Add(trainer_.net_, iteration);
     }
     const Span span(Phase::kReport);
-    loss_sum_ += loss;
+    if (loss.defined()) loss_sum_ += loss;
+    finite_iterations_ += loss_sum_.isfinite();
     ++stats_.iterations;
     stats_.examples += batch.targets.size(0);
     return true;
@@ -95,19 +121,31 @@ class TorchTrainer::Pass final : public TrainPass {
       const Span span(Phase::kWaitForBatch);
       batches_.reset();  // waits if a batch is being gathered
     }
-    if (stats_.iterations > 0) {
-      stats_.loss = ValueOf(loss_sum_) / static_cast<double>(stats_.iterations);
+    if (stats_.iterations == 0) return stats_;
+    const Span span(Phase::kWaitForDevice);
+    const std::int64_t used = stats_.iterations - stats_.skipped;
+    if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
+      Fail(iterations_of_run() - 1, "in all iterations of the update a loss or gradient");
     }
+    stats_.loss = ValueOf(loss_sum_) / static_cast<double>(std::max<std::int64_t>(used, 1));
     if (!std::isfinite(stats_.loss)) {
-      throw Error(
-          fmt::format("update {}: the loss is {}, not a finite number; lower "
-                      "optimizer.learning_rate, which is now {}",
-                      update_, stats_.loss, stats_.learning_rate));
+      Fail(update_ * trainer_.config_.iterations_per_update +
+               finite_iterations_.item<std::int64_t>(),
+           "the loss");
     }
+    // A gradient that is not finite spoils the weights, and after the next iteration also the loss.
+    if (!AllFinite(StateDictOf(trainer_.net_))) Fail(iterations_of_run() - 1, "a weight");
     return stats_;
   }
 
  private:
+  [[noreturn]] void Fail(std::int64_t iteration, std::string_view what) const {
+    throw Error(
+        fmt::format("iteration {}: {} is not a finite number; lower optimizer.learning_rate, "
+                    "which is now {}, set optimizer.max_grad_norm, or use train.precision: fp32",
+                    iteration, what, stats_.learning_rate));
+  }
+
   Batch NextBatch() {
     const ScopedTimer timer(stats_.wait_for_batch_s);
     const Span span(Phase::kWaitForBatch);
@@ -120,7 +158,8 @@ class TorchTrainer::Pass final : public TrainPass {
   const ScopedThreads threads_;
   const std::unique_ptr<StreamScope> scope_;
   std::unique_ptr<BatchIterator> batches_;
-  at::Tensor loss_sum_;  // on the device
+  at::Tensor loss_sum_;           // on the device
+  at::Tensor finite_iterations_;  // on the device; iterations before the sum was not finite
   TrainStats stats_;
 };
 
@@ -156,6 +195,7 @@ double TorchTrainer::LearningRateAt(std::int64_t iteration, std::int64_t update)
 
 void TorchTrainer::RefreshTarget() {
   const Span span(Phase::kPublish);
+  FaultPoint(Fault::kPublish);
   target_->Load(config_.labels_with_average() ? average_->net() : net_);
 }
 
@@ -164,9 +204,22 @@ std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBu
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
+  FaultPoint(Fault::kTrainStep);
+  const bool skips = config_.on_invalid == OnInvalid::kSkip;
+  std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
+  if (skips) {
+    for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
+  }
   const at::Tensor loss = fused_ != nullptr
                               ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
                               : SetGradientsByAutograd(batch);
+  if (skips && !(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
+    optimizer_.ClearGradients();
+    const c10::NoGradGuard no_grad;
+    const std::vector<at::Tensor> buffers = net_.buffers();
+    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(statistics[i]);
+    return {};
+  }
   optimizer_.Step(learning_rate);
   ++num_steps_;
   return loss;
@@ -183,6 +236,12 @@ at::Tensor TorchTrainer::SetGradientsByAutograd(const Batch& batch) {
     loss.reset();  // frees the autograd graph before the next part's forward pass
   }
   return mean;
+}
+
+bool TorchTrainer::GradientsAreFinite() const {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : net_.parameters()) gradients.push_back(parameter.grad());
+  return AllFinite(gradients);
 }
 
 // The contribution of part `part` to the mean loss of the batch.

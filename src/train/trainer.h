@@ -42,7 +42,8 @@ class TorchTrainer final : public Trainer {
 
   /// Does one optimizer step: forward pass, loss and backward pass for each of
   /// `train.accumulation_steps` parts of the batch, then the update of the weights. Returns the
-  /// mean loss, on the device.
+  /// mean loss, on the device. With `train.on_invalid: skip`, returns an undefined tensor and
+  /// leaves the network unchanged if the loss or a gradient is not finite.
   at::Tensor Step(const Batch& batch, double learning_rate);
 
   const Optimizer& optimizer() const { return optimizer_; }
@@ -62,6 +63,7 @@ class TorchTrainer final : public Trainer {
 
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   at::Tensor SetGradientsByAutograd(const Batch& batch);
+  bool GradientsAreFinite() const;
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
   at::Tensor LossOf(const Batch& batch);
   at::Tensor LossOf(const at::Tensor& outputs, const at::Tensor& targets,

@@ -219,6 +219,21 @@ TEST_F(Files, WritingToAFullDeviceFails) {
   EXPECT_TRUE(fs::is_symlink(path_));
 }
 
+TEST_F(Files, MissingSpaceErrorNamesTheBytesNeededAndFree) {
+  EXPECT_NO_THROW(RequireSpace(path_, 1));
+  EXPECT_NO_THROW(RequireSpace("/dev/full", std::int64_t{1} << 60));  // a device has no size
+  try {
+    RequireSpace(path_, std::int64_t{1} << 60);
+    FAIL();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    EXPECT_NE(what.find("a.txt: it needs 1,152,921,504,606,846,976 bytes ("), std::string::npos)
+        << what;
+    EXPECT_NE(what.find(" bytes ("), what.rfind(" bytes (")) << what;
+  }
+  EXPECT_EQ(Count(), 0U);
+}
+
 TEST_F(Files, RequireNoPipeRejectsPipesAndDevices) {
   EXPECT_NO_THROW(RequireNoPipe(path_));
   WriteFileAtomically(path_, "text");

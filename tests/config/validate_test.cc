@@ -388,6 +388,12 @@ TEST(Validate, FusedStepNeedsResNetFcWithoutBatchNormalisation) {
   EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
 }
 
+TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
+  ExpectContradiction({"train.on_stall=stop"}, "train.on_stall", "train.watchdog_seconds",
+                      "nothing watches the run");
+  EXPECT_EQ(ErrorOf({"train.on_stall=stop", "train.watchdog_seconds=60"}), "");
+}
+
 TEST(Validate, InverseNeedsBeamSearch) {
   for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
     ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",

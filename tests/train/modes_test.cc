@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -451,6 +453,44 @@ TEST(Modes, WithoutAGeneratorNothingIsFilled) {
   }
   EXPECT_EQ(trainer.updates, (std::vector<std::int64_t>{0, 1, 0, 1}));
   EXPECT_EQ(progress.done, (std::vector<std::int64_t>{1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3}));
+}
+
+// A generator that does not return until it is released.
+class StuckGenerator final : public Generator {
+ public:
+  bool needs_network() const override { return false; }
+  const Schema& schema() const override { return kSchema; }
+  void Fill(const FillRequest&, DataBuffer&, const StopSignal&) override {
+    began.set_value();
+    released.get_future().wait();
+  }
+
+  std::promise<void> began, released;
+};
+
+TEST(Interrupter, EndsTheWaitForAGeneratorThatDoesNotReturn) {
+  for (const bool async : {true, false}) {
+    StandIns shared;
+    StuckGenerator generator;
+    StandInTrainer trainer(shared);
+    StandInProgress progress;
+    Interrupter interrupter;
+    const StopSignal stop;
+    const Config config = ConfigFor(async, async ? 1 : 0);
+    Pipeline pipeline(config,
+                      {.trainer = trainer,
+                       .progress = progress,
+                       .generator = &generator,
+                       .interrupter = &interrupter},
+                      /*first_update=*/0, /*end_update=*/3, {}, stop);
+    std::thread watchdog([&] {
+      generator.began.get_future().wait();
+      interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
+    });
+    EXPECT_THROW(pipeline.RunUpdate(), Error);
+    watchdog.join();
+    generator.released.set_value();  // so that the pipeline can end
+  }
 }
 
 }  // namespace

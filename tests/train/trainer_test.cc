@@ -1,5 +1,6 @@
 #include "train/trainer.h"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include "generate/generator.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
+#include "nn/tensor_file.h"
 #include "support/recorded_ops.h"
 #include "support/recording_device.h"
 #include "support/ring_domain.h"
@@ -386,14 +388,68 @@ TEST(TorchTrainer, APassCanEndEarly) {
   EXPECT_EQ(stats.examples, 12);
 }
 
-TEST(TorchTrainer, ErrorNamesTheUpdateWhoseLossIsNotFinite) {
+TEST(TorchTrainer, ErrorNamesTheIterationWhoseLossIsNotFinite) {
   Parts parts;
   const DataBuffer rows = RingRows(parts, 20, std::numeric_limits<float>::infinity());
   try {
     parts.Train(3, rows);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("update 3: the loss is "), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("iteration 15: the loss is "), std::string::npos);
+  }
+}
+
+// Returns rows of which those from `first` on have an infinite target.
+DataBuffer RowsWithInfinity(const Parts& parts, std::size_t first) {
+  DataBuffer rows = RingRows(parts, 20, 3.0F);
+  for (std::size_t i = first; i < rows.rows(); ++i) {
+    rows.floats(kTargetColumn)[i] = std::numeric_limits<float>::infinity();
+  }
+  return rows;
+}
+
+TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
+  Config config = SmallConfig();
+  config.train.on_invalid = OnInvalid::kSkip;
+  config.network.norm = Norm::kBatch;
+  Parts parts(config);
+  const std::string before = WeightsSha256(StateDictOf(parts.net));
+  const Batch bad{
+      .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
+      .targets = at::full({2, 1}, std::numeric_limits<float>::infinity())};
+  EXPECT_FALSE(parts.trainer.Step(bad, 0.01).defined());
+  EXPECT_EQ(WeightsSha256(StateDictOf(parts.net)), before);
+  EXPECT_EQ(parts.trainer.num_steps(), 0);
+
+  const TrainStats stats = parts.Train(0, RowsWithInfinity(parts, 19));  // one of five batches
+  EXPECT_EQ(stats.skipped, 1);
+  EXPECT_EQ(stats.iterations, 5);
+  EXPECT_TRUE(std::isfinite(stats.loss));
+  EXPECT_EQ(parts.trainer.num_steps(), 4);
+  EXPECT_NE(WeightsSha256(StateDictOf(parts.net)), before);
+}
+
+TEST(TorchTrainer, SkippingAllStepsOfAnUpdateIsAnError) {
+  Config config = SmallConfig();
+  config.train.on_invalid = OnInvalid::kSkip;
+  Parts parts(config);
+  EXPECT_THROW(parts.Train(0, RowsWithInfinity(parts, 0)), Error);
+}
+
+TEST(TorchTrainer, GradientThatIsNotFiniteInTheLastIterationIsAnError) {
+  // The loss is finite, but the step with it makes the weights infinite.
+  Config config = SmallConfig({.name = OptimizerKind::kSgd,
+                               .learning_rate = std::numeric_limits<float>::max(),
+                               .momentum = 0});
+  config.train.iterations_per_update = 1;
+  Parts parts(config);
+  try {
+    parts.Train(3, RingRows(parts, 4, 1e15F));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("iteration 3: a weight is not a finite number"),
+              std::string::npos)
+        << error.what();
   }
 }
 

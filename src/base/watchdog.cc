@@ -1,0 +1,115 @@
+#include "base/watchdog.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/stopwatch.h"
+
+namespace tandem {
+namespace {
+
+// What a thread in this phase waits for.
+std::string_view WaitsFor(Phase phase) {
+  switch (phase) {
+    case Phase::kWaitForWorkers:
+      return "its workers to finish their ranges of rows";
+    case Phase::kWaitForInference:
+      return "the main thread to serve its request in the inference queue";
+    case Phase::kWaitForFreeSlot:
+      return "the trainer to give back one of the two buffers";
+    case Phase::kWaitForRoom:
+      return "room in the queue behind it";
+    case Phase::kWaitForChunk:
+      return "the disk thread to read the next chunk";
+    case Phase::kGpuQueueWait:
+      return "the queue of chunks on the device";
+    case Phase::kWaitForRows:
+      return "the generator to fill a buffer";
+    case Phase::kWaitForBatch:
+      return "the prefetch thread to make a batch";
+    case Phase::kWaitForDevice:
+      return "the device";
+    default:
+      return "";
+  }
+}
+
+std::string Describe(const ThreadActivity& thread) {
+  const std::string_view what = WaitsFor(thread.phase);
+  return fmt::format("{}: {} for {:.1f} s{}{}", thread.name, PhaseName(thread.phase),
+                     thread.seconds, what.empty() ? "" : ", waits for ", what);
+}
+
+bool IsIdle(const ThreadActivity& thread) { return thread.phase == Phase::kIdle; }
+
+// Waiting for the device is a wait, but nobody else of the run would end it.
+bool Works(const ThreadActivity& thread) {
+  return !IsWait(thread.phase) || thread.phase == Phase::kWaitForDevice;
+}
+
+}  // namespace
+
+std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s) {
+  const auto is_silent = [&](const ThreadActivity& thread) { return thread.seconds >= limit_s; };
+  const auto stuck = std::ranges::find_if(threads, [&](const ThreadActivity& thread) {
+    return !IsIdle(thread) && Works(thread) && is_silent(thread);
+  });
+  const bool all_wait = !threads.empty() && !IsIdle(threads.front()) &&
+                        std::ranges::all_of(threads, [&](const ThreadActivity& thread) {
+                          return IsIdle(thread) || is_silent(thread);
+                        });
+  if (stuck == threads.end() && !all_wait) return "";
+  std::string text = stuck != threads.end()
+                         ? fmt::format("no progress for {:g} s in thread {}", limit_s, stuck->name)
+                         : fmt::format("no progress for {:g} s: all threads wait", limit_s);
+  for (const ThreadActivity& thread : threads) {
+    if (!IsIdle(thread)) text += "\n  " + Describe(thread);
+  }
+  return text;
+}
+
+Watchdog::Watchdog(const Timeline& timeline, double limit_s, Actions actions)
+    : timeline_(timeline),
+      limit_s_(limit_s),
+      actions_(std::move(actions)),
+      thread_([this] { Run(); }) {
+  pthread_setname_np(thread_.native_handle(), "watchdog");
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::Run() {
+  const std::chrono::duration<double> interval(limit_s_ / 8);
+  std::optional<Stopwatch> stalled;  // since the stall was reported
+  bool gave_up = false;
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, interval, [this] { return ends_; })) {
+    lock.unlock();
+    const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
+    if (stall.empty()) {
+      stalled.reset();
+    } else if (!stalled) {
+      stalled.emplace();
+      if (actions_.on_stall) actions_.on_stall(stall);
+    } else if (!gave_up && stalled->Seconds() >= limit_s_) {
+      gave_up = true;
+      if (actions_.on_no_recovery) actions_.on_no_recovery();
+    }
+    lock.lock();
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,50 @@
+// Notices that a run has stopped making progress.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/timeline.h"
+
+namespace tandem {
+
+/// Returns which thread is stuck and what each thread does, or "" if the run makes progress. Each
+/// change of a thread's phase counts as progress. A run is stuck if a thread has worked for
+/// `limit_s` seconds in one phase, or if all threads that are not idle have waited for so long. The
+/// first thread is the main thread; while it is idle, the others may wait for it.
+std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s);
+
+/// `Watchdog` looks at the threads of a timeline from a thread of its own.
+class Watchdog {
+ public:
+  /// What to do, on the watchdog's thread. An empty function does nothing.
+  struct Actions {
+    /// The run has become stuck; called once, until it makes progress again.
+    std::function<void(const std::string& description)> on_stall;
+    /// The run is still stuck after another `limit_s` seconds.
+    std::function<void()> on_no_recovery;
+  };
+
+  /// `timeline` must outlive this object. `limit_s` is above 0.
+  Watchdog(const Timeline& timeline, double limit_s, Actions actions);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void Run();
+
+  const Timeline& timeline_;
+  const double limit_s_;
+  const Actions actions_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool ends_ = false;   // guarded by mutex_
+  std::thread thread_;  // last, because it uses everything above
+};
+
+}  // namespace tandem

@@ -1,0 +1,17 @@
+// Says in which update and at which stage a run failed.
+#pragma once
+
+#include <cstdint>
+
+#include "base/timeline.h"
+
+namespace tandem {
+
+/// Throws the exception that is being handled again, with the update and the stage of the run in
+/// front of its message: "update 3, generating rows: ...". `phase` is the phase of the main thread
+/// in which the exception arrived (Timeline::FailedPhase). Error and InputError keep their class.
+/// All other exceptions, those of LibTorch and of plug-ins among them, become Error. Stopped is
+/// thrown again as it is.
+[[noreturn]] void ThrowWithStage(std::int64_t update, Phase phase);
+
+}  // namespace tandem

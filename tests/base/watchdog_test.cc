@@ -1,0 +1,83 @@
+#include "base/watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(DescribeStall, ThreadsThatChangeTheirPhaseMakeProgress) {
+  EXPECT_EQ(DescribeStall({}, 60), "");
+  EXPECT_EQ(DescribeStall({{"main", Phase::kForward, 59}, {"generator", Phase::kIdle, 900}}, 60),
+            "");
+  // A long fill: only the main thread has waited for long.
+  EXPECT_EQ(
+      DescribeStall({{"main", Phase::kWaitForRows, 300}, {"generator", Phase::kEvaluate, 0.5}}, 60),
+      "");
+  // Between two updates the other threads wait for the main thread.
+  EXPECT_EQ(DescribeStall({{"main", Phase::kIdle, 300}, {"disk", Phase::kWaitForRoom, 300}}, 60),
+            "");
+}
+
+TEST(DescribeStall, NamesTheThreadThatDoesNotReturn) {
+  const std::string stall =
+      DescribeStall({{"main", Phase::kForward, 0.1}, {"generator", Phase::kEvaluate, 61}}, 60);
+  EXPECT_THAT(stall, StartsWith("no progress for 60 s in thread generator"));
+  EXPECT_THAT(stall, HasSubstr("generator: evaluate for 61.0 s"));
+  EXPECT_THAT(stall, HasSubstr("main: forward for 0.1 s"));
+}
+
+TEST(DescribeStall, NamesWhatEachThreadOfADeadlockWaitsFor) {
+  const std::string stall = DescribeStall({{"main", Phase::kWaitForRows, 70},
+                                           {"generator", Phase::kWaitForInference, 65},
+                                           {"prefetch", Phase::kIdle, 80}},
+                                          60);
+  EXPECT_THAT(stall, StartsWith("no progress for 60 s: all threads wait"));
+  EXPECT_THAT(stall, HasSubstr("main: wait_for_rows for 70.0 s, waits for the generator"));
+  EXPECT_THAT(stall, HasSubstr("generator: wait_for_inference for 65.0 s, waits for the main"));
+  EXPECT_THAT(stall, testing::Not(HasSubstr("prefetch")));
+}
+
+TEST(Watchdog, ReportsOnceAndThenThatNothingChanged) {
+  Timeline timeline;
+  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
+  const Span span(Phase::kEvaluate);
+  std::promise<std::string> reported;
+  std::promise<void> unchanged;  // a second call of set_value would throw
+  const Watchdog watchdog(timeline, 0.02,
+                          {.on_stall = [&](const std::string& stall) { reported.set_value(stall); },
+                           .on_no_recovery = [&] { unchanged.set_value(); }});
+  EXPECT_THAT(reported.get_future().get(), HasSubstr("main: evaluate for"));
+  unchanged.get_future().get();
+}
+
+TEST(Timeline, FailedPhaseIsThatOfTheInnermostSpan) {
+  Timeline timeline;
+  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
+  const auto fail_in = [](Phase phase) {
+    const Span outer(Phase::kReport);
+    { const Span done(Phase::kForward); }
+    const Span inner(phase);
+    throw 1;
+  };
+  for (const Phase phase : {Phase::kWaitForRows, Phase::kCheckpoint}) {
+    try {
+      fail_in(phase);
+      FAIL();
+    } catch (int) {
+      EXPECT_EQ(Timeline::FailedPhase(), phase);
+    }
+  }
+  { const Span next(Phase::kForward); }
+  EXPECT_EQ(Timeline::FailedPhase(), Phase::kUnnamed);
+}
+
+}  // namespace
+}  // namespace tandem

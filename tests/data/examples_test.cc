@@ -1,0 +1,46 @@
+#include "data/examples.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "support/ring_domain.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(CheckTargets, ErrorNamesTheFirstExampleOutsideTheBounds) {
+  const RingDomain ring(6);
+  for (const float wrong :
+       {-0.5F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    DataBuffer rows(ExampleSchema(ring.spec(), Head::kQ), 4);
+    const std::size_t width = TargetWidth(ring.spec(), Head::kQ);
+    ASSERT_GT(width, 1U);
+    std::ranges::fill(rows.column(kInputColumn).bytes(), std::uint8_t{0});
+    std::ranges::fill(rows.floats(kTargetColumn), 0.0F);
+    rows.column(kInputColumn)[2][0] = 1;
+    CheckTargets(rows, "the rows of update 3");  // 0 is the target of a goal
+    rows.floats(kTargetColumn)[2 * width + 1] = wrong;
+    rows.floats(kTargetColumn)[3 * width] = wrong;
+    EXPECT_THAT([&] { CheckTargets(rows, "the rows of update 3"); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("the rows of update 3: target 1 of row 2 is "),
+                                           HasSubstr("in this row is 1 0 "))));
+  }
+}
+
+TEST(CheckTargets, StatesWithoutLabelsHaveNoTargets) {
+  const RingDomain ring(6);
+  EXPECT_TRUE(HasTargets(ExampleSchema(ring.spec())));
+  EXPECT_FALSE(HasTargets(StateSchema(ring.spec())));
+}
+
+}  // namespace
+}  // namespace tandem

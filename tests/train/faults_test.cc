@@ -1,0 +1,252 @@
+// Tests that a failure at any stage of a run ends it with one message and a valid checkpoint.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fault_point.h"
+#include "base/file.h"
+#include "config/load.h"
+#include "nn/device.h"
+#include "support/example_sets.h"
+#include "support/temp_folder.h"
+#include "tandem/error.h"
+#include "train/checkpoint.h"
+#include "train/resume.h"
+#include "train/train_run.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using testing::ThrowsMessage;
+
+constexpr const char* kSmall =
+    "domain: {name: npuzzle, size: 3}\n"
+    "generate: {max_scramble: 8, chunk_rows: 100, workers: 2, target: value_iteration}\n"
+    "network: {width: 16, blocks: 1, norm: batch}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 6, threads: 1}\n"
+    "validation: {every_updates: 0, states: 8}\n"
+    "checkpoint: {every_updates: 2}\n";
+
+const std::vector<std::string> kAsync = {"pipeline.mode=async"};
+const std::vector<std::string> kSequential = {"pipeline.mode=sequential"};
+const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main", "generate.search=greedy",
+                                            "generate.search_iterations=5", "replay.updates=1"};
+const std::vector<std::string> kReplay = {"replay.updates=1"};
+const std::vector<std::string> kValidated = {"validation.every_updates=3"};
+const std::vector<std::string> kNoPrefetch = {"prefetch.enabled=false"};
+const std::vector<std::string> kShards = {"data.source=shards", "generate.target=walk_length"};
+
+struct Case {
+  std::string fault;  // for ArmFault
+  std::string stage;
+  std::vector<std::string> sets;
+};
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.fault; }
+
+class InjectedFault : public testing::TestWithParam<Case> {
+ protected:
+  ~InjectedFault() override { ArmFault(""); }
+
+  Config MakeConfig() {
+    std::vector<Override> overrides;
+    for (const std::string& set : GetParam().sets) overrides.push_back(ParseOverride(set));
+    if (GetParam().sets == kShards) {
+      if (!fs::exists(shards_)) MakeShards(shards_);
+      overrides.push_back(ParseOverride("data.path=" + shards_.string()));
+    }
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  RunSummary ToTheEnd(TrainRun& run) {
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  RunSummary GoOn() {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    const Checkpoint checkpoint(directory.checkpoint());
+    TrainRun run(LoadConfig(directory.config()), device_, directory, never_, {}, &checkpoint);
+    return ToTheEnd(run);
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const fs::path shards_ = temp_.path() / "shards";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
+  const Config config = MakeConfig();
+  {
+    TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+    ArmFault(GetParam().fault);
+    EXPECT_THAT([&] { ToTheEnd(run); },
+                ThrowsMessage<Error>(AllOf(
+                    StartsWith("update "), HasSubstr(GetParam().stage + ": "),
+                    AnyOf(HasSubstr("injected"), HasSubstr("out of memory; lower "),
+                          HasSubstr("unknown exception (not derived from std::exception)")))));
+    ArmFault("");
+  }  // joins all threads; a thread that is left over would end the program
+  const RunSummary resumed = GoOn();
+  EXPECT_EQ(resumed.updates, 6);
+  if (GetParam().sets == kSyncMain) return;  // its weights depend on timing
+  TrainRun whole(config, device_, std::nullopt, never_);
+  EXPECT_EQ(resumed.weights_sha256, ToTheEnd(whole).weights_sha256);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Async, InjectedFault,
+    testing::Values(Case{"simulator:error:10", "generating rows", kAsync},
+                    Case{"simulator:bad_alloc:10", "generating rows", kAsync},
+                    Case{"simulator:unknown:10", "generating rows", kAsync},
+                    Case{"evaluator:error:9", "generating rows", kAsync},
+                    Case{"batch.load:error:12", "making batches", kAsync},
+                    Case{"batch.load:bad_alloc:12", "making batches", kAsync},
+                    Case{"batch.load:error:12", "making batches", kNoPrefetch},
+                    Case{"train.step:error:13", "training", kAsync},
+                    Case{"target.publish:error:2", "refreshing the target network", kAsync},
+                    Case{"validate:error", "validation", kValidated},
+                    Case{"checkpoint.write:full", "writing a checkpoint", kAsync},
+                    Case{"replay.write:full", "writing a checkpoint", kReplay},
+                    Case{"metrics.write:full:3", "writing metrics", kAsync}));
+INSTANTIATE_TEST_SUITE_P(Sequential, InjectedFault,
+                         testing::Values(Case{"simulator:error:10", "generating rows", kSequential},
+                                         Case{"evaluator:error:9", "generating rows", kSequential},
+                                         Case{"batch.load:error:12", "making batches", kSequential},
+                                         Case{"train.step:error:13", "training", kSequential},
+                                         Case{"target.publish:error:2",
+                                              "refreshing the target network", kSequential}));
+// Both threads of sync_main evaluate states, so a failure belongs to either stage.
+INSTANTIATE_TEST_SUITE_P(SyncMain, InjectedFault,
+                         testing::Values(Case{"simulator:error:30", "", kSyncMain},
+                                         Case{"evaluator:error:15", "", kSyncMain},
+                                         Case{"batch.load:error:12", "making batches", kSyncMain},
+                                         Case{"train.step:error:13", "training", kSyncMain},
+                                         Case{"replay.write:full", "writing a checkpoint",
+                                              kSyncMain}));
+INSTANTIATE_TEST_SUITE_P(Shards, InjectedFault,
+                         testing::Values(Case{"shard.read:error:9", "reading shards", kShards},
+                                         Case{"shard.read:bad_alloc:9", "reading shards", kShards},
+                                         Case{"shard.transfer:error:9", "reading shards", kShards},
+                                         Case{"train.step:error:13", "training", kShards}));
+
+TEST(FaultPoints, UnknownFaultErrorListsThePoints) {
+  for (const char* wrong : {"nothing:error", "simulator", "simulator:wrong", "simulator:error:0"}) {
+    EXPECT_THAT([&] { ArmFault(wrong); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr(wrong), HasSubstr("checkpoint.write"))));
+  }
+}
+
+// The files of a run that wrote a checkpoint after each update, and what changes in it.
+class SeveralCheckpoints : public testing::Test {
+ protected:
+  Config MakeConfig(std::vector<std::string> sets = {}) {
+    sets.insert(sets.end(), {"checkpoint.keep=3", "checkpoint.every_updates=1",
+                             "validation.every_updates=1", "replay.updates=1"});
+    std::vector<Override> overrides;
+    for (const std::string& set : sets) overrides.push_back(ParseOverride(set));
+    return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
+  }
+
+  // Trains, and returns the summary of a run that ends by itself.
+  RunSummary Train() {
+    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    while (run.RunUpdate()) {
+    }
+    return run.Finish();
+  }
+
+  std::vector<std::string> Names(const std::string& prefix) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with(prefix)) names.push_back(name);
+    }
+    return names;
+  }
+
+  void Damage(const std::string& name) const {
+    const fs::path file = folder_ / name;
+    std::string content = ReadFile(file);
+    content[content.size() / 2] ^= 4;
+    WriteFileAtomically(file, content);
+  }
+
+  // Continues as `tandem train --resume` does. Returns the updates that the checkpoint had, and the
+  // summary.
+  std::pair<std::int64_t, RunSummary> GoOn() {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    std::int64_t from = 0;
+    const auto run = OpenNewest(directory, [&](const fs::path& file) {
+      const Checkpoint checkpoint(file);
+      from = checkpoint.Counters().updates;
+      return std::make_unique<TrainRun>(ConfigToResume(directory, checkpoint, {}), device_,
+                                        directory, never_, Stopwatch(), &checkpoint);
+    });
+    while (run->RunUpdate()) {
+    }
+    return {from, run->Finish()};
+  }
+
+  const TempFolder temp_;
+  const fs::path folder_ = temp_.path() / "run";
+  const std::shared_ptr<Device> device_ = OpenDevice("cpu");
+  const StopSignal never_;
+};
+
+TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
+  Train();
+  EXPECT_THAT(Names("previous-"), testing::UnorderedElementsAre("previous-4.pt", "previous-5.pt"));
+  EXPECT_THAT(Names("replay-"),
+              testing::UnorderedElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
+  EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
+  EXPECT_EQ(Checkpoint(folder_ / "previous-4.pt").Counters().updates, 4);
+}
+
+TEST_F(SeveralCheckpoints, ResumeAfterDamageGivesSameWeights) {
+  const RunSummary whole = Train();
+  Damage("checkpoint.pt");
+  Damage("replay-5.bin");  // so previous-5.pt cannot be used either
+  const auto [from, resumed] = GoOn();
+  EXPECT_EQ(from, 4);
+  EXPECT_EQ(resumed.weights_sha256, whole.weights_sha256);
+  EXPECT_EQ(resumed.best_update, whole.best_update);
+  EXPECT_EQ(resumed.best->solve_rate, whole.best->solve_rate);
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 6);
+  EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
+}
+
+TEST_F(SeveralCheckpoints, ErrorNamesTheNewestIfAllAreDamaged) {
+  Train();
+  for (const char* name : {"checkpoint.pt", "previous-5.pt", "previous-4.pt"}) Damage(name);
+  EXPECT_THAT([&] { GoOn(); }, ThrowsMessage<DamagedFile>(HasSubstr("checkpoint.pt")));
+}
+
+TEST_F(SeveralCheckpoints, ResumeKeepsTheCheckpointThatItBeganFrom) {
+  Train();
+  Damage("checkpoint.pt");
+  {
+    const RunDirectory directory = RunDirectory::Reopen(folder_);
+    const Checkpoint checkpoint(folder_ / "previous-5.pt");
+    const TrainRun run(ConfigToResume(directory, checkpoint, {}), device_, directory, never_,
+                       Stopwatch(), &checkpoint);
+  }  // as after a kill: nothing new has been saved
+  EXPECT_EQ(GoOn().first, 5);
+}
+
+}  // namespace
+}  // namespace tandem
