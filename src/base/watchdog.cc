@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -93,18 +92,20 @@ Watchdog::~Watchdog() {
 
 void Watchdog::Run() {
   const std::chrono::duration<double> interval(limit_s_ / 8);
-  std::optional<Stopwatch> stalled;  // since the stall was reported
+  bool reported = false;  // the present stall
+  Stopwatch since_report;
   bool gave_up = false;
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, interval, [this] { return ends_; })) {
     lock.unlock();
     const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
     if (stall.empty()) {
-      stalled.reset();
-    } else if (!stalled) {
-      stalled.emplace();
+      reported = false;
+    } else if (!reported) {
+      reported = true;
+      since_report = Stopwatch();
       if (actions_.on_stall) actions_.on_stall(stall);
-    } else if (!gave_up && stalled->Seconds() >= limit_s_) {
+    } else if (!gave_up && since_report.Seconds() >= limit_s_) {
       gave_up = true;
       if (actions_.on_no_recovery) actions_.on_no_recovery();
     }
