@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -176,6 +177,7 @@ class SeveralCheckpoints : public testing::Test {
       const std::string name = entry.path().filename().string();
       if (name.starts_with(prefix)) names.push_back(name);
     }
+    std::ranges::sort(names);
     return names;
   }
 
@@ -210,9 +212,9 @@ class SeveralCheckpoints : public testing::Test {
 
 TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
   Train();
-  EXPECT_THAT(Names("previous-"), testing::UnorderedElementsAre("previous-4.pt", "previous-5.pt"));
+  EXPECT_THAT(Names("previous-"), testing::ElementsAre("previous-4.pt", "previous-5.pt"));
   EXPECT_THAT(Names("replay-"),
-              testing::UnorderedElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
+              testing::ElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
   EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
   EXPECT_EQ(Checkpoint(folder_ / "previous-4.pt").Counters().updates, 4);
 }
