@@ -204,7 +204,10 @@ std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBu
 }
 
 at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
-  FaultPoint(Fault::kTrainStep);
+  {
+    const Span span(Phase::kForward);
+    FaultPoint(Fault::kTrainStep);
+  }
   const bool skips = config_.on_invalid == OnInvalid::kSkip;
   std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
   if (skips) {
