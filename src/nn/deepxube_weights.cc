@@ -65,7 +65,7 @@ class Tensors {
   bool Has(const std::string& name) const { return tensors_.contains(name); }
 
   at::Tensor Take(const std::string& name, at::IntArrayRef sizes) {
-    const at::Tensor tensor = Take(name);
+    at::Tensor tensor = Take(name);
     if (tensor.sizes() != sizes) {
       throw InputError(fmt::format("tensor '{}' has shape [{}], expected [{}]", name,
                                    fmt::join(tensor.sizes(), ", "), fmt::join(sizes, ", ")));

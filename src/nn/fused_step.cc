@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -152,12 +153,14 @@ class ResNetStep final : public FusedStep {
 
  private:
   struct Layer {
-    HiddenLayer shape;
-    std::int64_t in;
-    bool adds_skip = false;  // the second layer of a block adds the block's input
-    const float* weight;     // (width, in); the first layer's are (in, width)
-    float* weight_gradient;  // in the same order
-    float *bias_gradient, *scale_gradient = nullptr, *shift_gradient = nullptr;
+    HiddenLayer shape = {};
+    std::int64_t in = 0;
+    bool adds_skip = false;            // the second layer of a block adds the block's input
+    const float* weight = nullptr;     // (width, in); the first layer's are (in, width)
+    float* weight_gradient = nullptr;  // in the same order
+    float* bias_gradient = nullptr;
+    float* scale_gradient = nullptr;
+    float* shift_gradient = nullptr;
     LayerSums sums;
     std::vector<T> forward, backward;   // second operands of products: (in, width), (width, in)
     std::vector<std::uint32_t> inputs;  // the layer's input, as a second operand: (rows, in)
@@ -174,7 +177,8 @@ class ResNetStep final : public FusedStep {
   struct Tile {
     std::vector<std::vector<float>> z, inverse_deviation;
     std::vector<std::vector<T>> x;
-    std::vector<float> gradients[2], y, y_gradient;
+    std::array<std::vector<float>, 2> gradients;
+    std::vector<float> y, y_gradient;
     std::vector<T> product_gradient, packed;
     std::vector<std::uint32_t> words;
   };
@@ -203,26 +207,28 @@ class ResNetStep final : public FusedStep {
   void RunTile(const Part& part, std::int64_t number, Tile& tile);
   void Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile);
   void Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile);
-  void KeepInput(std::size_t layer, std::int64_t first, std::int64_t rows, const Tile& tile);
-  void KeepGradient(std::size_t layer, std::int64_t first, std::int64_t rows, Tile& tile);
+  void KeepInput(std::size_t number, std::int64_t first, std::int64_t rows, const Tile& tile);
+  void KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows, Tile& tile);
   void SetWeightGradient(const Part& part, const Slice& slice);
   void SetFirstGradient(const Part& part, std::int64_t position);
   void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
-  void SetSums(const Part& part, std::size_t layer) const;
+  void SetSums(const Part& part, std::size_t number) const;
 
   std::int64_t last_width() const { return layers_.back().shape.width; }
   // In fp32, the weights of these two products are in the right order already.
   const T* first_matrix() const {
-    if constexpr (kIsBf16<T>)
+    if constexpr (kIsBf16<T>) {
       return layers_.front().forward.data();
-    else
+    } else {
       return layers_.front().weight;
+    }
   }
   static const T* backward_operand(const Layer& layer) {
-    if constexpr (kIsBf16<T>)
+    if constexpr (kIsBf16<T>) {
       return layer.backward.data();
-    else
+    } else {
       return layer.weight;
+    }
   }
   const T* skip_of(std::size_t layer, const Tile& tile) const {
     return layers_[layer].adds_skip ? tile.x[layer - 2].data() : nullptr;
@@ -502,6 +508,7 @@ void ResNetStep<T>::Forward(const Part& part, std::int64_t first, std::int64_t r
 // tile.gradients[current] holds the gradient of a layer's output. The pass over the second layer of
 // a block leaves the gradient of the block's input along the residual connection there, so the
 // product of the block's first layer is added to it.
+// NOLINTBEGIN(readability-non-const-parameter): the pass writes to `sums`
 template <class T>
 void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile) {
   std::size_t current = 0;
@@ -528,6 +535,7 @@ void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums,
             tile.gradients[current].data(), /*add=*/begins_block);
   }
 }
+// NOLINTEND(readability-non-const-parameter)
 
 // Keeps the input of a layer for the gradient of its weights.
 template <class T>
@@ -629,7 +637,8 @@ void ResNetStep<T>::SetSums(const Part& part, std::size_t number) const {
 template <class T>
 bool HasBlocks() {
   constexpr std::int64_t kSize = 16;
-  const std::vector<T> a(kSize * kSize), b(kSize * kSize);
+  const std::vector<T> a(kSize * kSize);
+  const std::vector<T> b(kSize * kSize);
   std::vector<float> c(kSize * kSize, 1);
   try {
     Block(kSize, kSize, kSize, a.data(), kSize, b.data(), kSize, c.data(), kSize, /*add=*/false);

@@ -213,9 +213,9 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   if (skips) {
     for (const at::Tensor& buffer : net_.buffers()) statistics.push_back(buffer.clone());
   }
-  const at::Tensor loss = fused_ != nullptr
-                              ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
-                              : SetGradientsByAutograd(batch);
+  at::Tensor loss = fused_ != nullptr
+                        ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
+                        : SetGradientsByAutograd(batch);
   if (skips && !(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
     optimizer_.ClearGradients();
     const c10::NoGradGuard no_grad;
