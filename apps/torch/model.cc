@@ -60,12 +60,10 @@ LoadedModel::LoadedModel(const ModelArgs& args) {
     CheckMatches(more, config, args.run);
     AddNetworksOf(other, config.network, args);
   }
-  net_ = nets_.front().get();
   if (nets_.size() == 1) return;
   std::vector<QEvaluator*> networks;
   for (const auto& net : nets_) networks.push_back(net.get());
   ensemble_ = std::make_unique<Ensemble>(std::move(networks));
-  net_ = ensemble_.get();
   LogInfo(fmt::format("using the mean of {} networks", nets_.size()));
 }
 
@@ -75,7 +73,6 @@ LoadedModel::LoadedModel(const std::filesystem::path& checkpoint, Config config,
       device_(std::move(device)),
       domain_(MakeDomain(config_.domain.full_name())) {
   AddNetwork(checkpoint, config_.network);
-  net_ = nets_.front().get();
 }
 
 void LoadedModel::CheckMatches(const std::string& run, const Config& config,
@@ -137,7 +134,7 @@ void LoadedModel::LoadInitial() {
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
-  return tandem::MakeSearch(domain(), *net_, config_);
+  return tandem::MakeSearch(domain(), net(), config_);
 }
 
 namespace {

@@ -34,7 +34,9 @@ class LoadedModel {
 
   const Config& config() const { return config_; }
   const Domain& domain() const { return *domain_; }
-  QEvaluator& net() { return *net_; }
+  QEvaluator& net() {
+    return ensemble_ != nullptr ? static_cast<QEvaluator&>(*ensemble_) : *nets_.front();
+  }
   std::int64_t iterations() const {
     return iterations_;
   }  ///< that the first network was trained for
@@ -64,7 +66,6 @@ class LoadedModel {
   std::unique_ptr<const Domain> domain_;
   std::vector<std::unique_ptr<InferenceNet>> nets_;
   std::unique_ptr<Ensemble> ensemble_;  // null if there is one network
-  QEvaluator* net_ = nullptr;           // the only one of nets_, or ensemble_
   std::int64_t iterations_ = 0;
 };
 
