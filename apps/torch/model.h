@@ -37,9 +37,9 @@ class LoadedModel {
   QEvaluator& net() {
     return ensemble_ != nullptr ? static_cast<QEvaluator&>(*ensemble_) : *nets_.front();
   }
-  std::int64_t iterations() const {
-    return iterations_;
-  }  ///< that the first network was trained for
+
+  /// The iterations that the first network was trained for.
+  std::int64_t iterations() const { return iterations_; }
 
   /// Replaces the network by that of another checkpoint. Searches that were made before then use
   /// the new network. Throws InputError if the checkpoint does not match the run; the network is
