@@ -110,8 +110,8 @@ class LightsOut final : public Domain {
       }
       return lit;
     };
-    if (std::ranges::all_of(quiet_patterns_, [&](const Cells& p) { return lit_in(p) % 2 == 0; }))
-      return;
+    const auto is_even = [&](const Cells& pattern) { return lit_in(pattern) % 2 == 0; };
+    if (std::ranges::all_of(quiet_patterns_, is_even)) return;
     throw InputError("no presses switch off all lights of this board; check the cells");
   }
 

@@ -45,7 +45,7 @@ class EntryReader {
 
   StoredType Type() const {
     const ordered_json& type = At("dtype");
-    const auto found =
+    const auto* const found =
         type.is_string() ? std::ranges::find(kTypes, type.get<std::string>()) : kTypes.end();
     if (found == kTypes.end()) Fail("its dtype is not one that Tandem reads");
     return static_cast<StoredType>(found - kTypes.begin());

@@ -136,8 +136,9 @@ void CompareWithFirst(std::span<const VariantRuns> variants, const VariantRuns& 
   for (std::size_t seed = 0; seed < variant.runs.size(); ++seed) {
     speed_up.push_back(first[seed].seconds / variant.runs[seed].seconds);
     log_speed_up.push_back(std::log(speed_up.back()));
-    if (variant.runs[seed].weights_sha256 != first[seed].weights_sha256)
+    if (variant.runs[seed].weights_sha256 != first[seed].weights_sha256) {
       row.weights_equal_first = false;
+    }
   }
   row.speed_up = SpreadOf(speed_up);
   const SolveRates rates = SolveRatesOf(variants, variant.runs);

@@ -24,18 +24,18 @@ constexpr double kRounding = 1e-9;  // seconds; a trace is in microseconds
 
 // Phases are named in src/base/timeline.h.
 WorkKind KindOf(std::string_view phase) {
-  static const std::set<std::string_view> kGenerating = {
+  static const std::set<std::string_view> generating = {
       "generate", "scramble", "expand", "evaluate", "back_up", "write", "fill"};
-  static const std::set<std::string_view> kBatching = {"shuffle", "gather", "host_to_device",
-                                                       "disk_load", "gpu_transfer"};
-  static const std::set<std::string_view> kTraining = {
+  static const std::set<std::string_view> batching = {"shuffle", "gather", "host_to_device",
+                                                      "disk_load", "gpu_transfer"};
+  static const std::set<std::string_view> training = {
       "replay", "forward", "backward", "clip_gradients", "optimizer", "iteration", "train"};
   if (phase.starts_with("wait_") || phase == "gpu_queue_wait" || phase == "idle") {
     return WorkKind::kWait;
   }
-  if (kGenerating.contains(phase)) return WorkKind::kGenerate;
-  if (kBatching.contains(phase)) return WorkKind::kBatches;
-  if (kTraining.contains(phase)) return WorkKind::kTrain;
+  if (generating.contains(phase)) return WorkKind::kGenerate;
+  if (batching.contains(phase)) return WorkKind::kBatches;
+  if (training.contains(phase)) return WorkKind::kTrain;
   return WorkKind::kOther;
 }
 

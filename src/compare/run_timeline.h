@@ -35,8 +35,8 @@ inline constexpr std::array<WorkStyle, 5> kWorkStyles = {
 /// `Lane` is what one thread, or one stream of a GPU, did.
 struct Lane {
   struct Work {
-    Interval when;
-    WorkKind kind;
+    Interval when = {};
+    WorkKind kind = WorkKind::kOther;
   };
   std::string name;
   std::vector<Work> work;  ///< sorted, without overlaps

@@ -17,6 +17,7 @@ std::vector<std::string>& AddedNames() {
 
 std::vector<std::string> NetworkKindNames() {
   std::vector<std::string> names;
+  names.reserve(kNetworkKinds.size() + AddedNames().size());
   for (const NetworkKindRow& kind : kNetworkKinds) names.emplace_back(kind.name);
   names.insert(names.end(), AddedNames().begin(), AddedNames().end());
   return names;

@@ -176,8 +176,9 @@ class AStarSearch final : public StateSearch {
     if (tree_->num_popped() == 0) return 0;
     tree_->CopyPopped(batch.rows().Slice(first, 1));
     batch.bounds[first] = start_bound_;
-    for (const Action action : tree_->PathToPopped(0))
+    for (const Action action : tree_->PathToPopped(0)) {
       batch.bounds[first] += UndoCost(spec_, action);
+    }
     return 1;
   }
 

@@ -56,6 +56,7 @@ TANDEM_INLINE float Exp(float x) {
 struct Silu {
   TANDEM_INLINE static float Sigmoid(float x) { return 1 / (1 + Exp(-x)); }
   TANDEM_INLINE float operator()(float x) const { return x * Sigmoid(x); }
+  // NOLINTNEXTLINE(readability-convert-member-functions-to-static): as those of other activations
   TANDEM_INLINE float Derivative(float x) const {
     const float s = Sigmoid(x);
     return s * (1 + x * (1 - s));
@@ -252,6 +253,17 @@ TANDEM_INLINE void Run(const PairRows& p) {
   }
 }
 
+// Transposes a block that begins at `from` and `to`. Whole blocks have a constant size, so that the
+// compiler unrolls their loops.
+TANDEM_INLINE void TransposeBlock(const TransposeWords& p, const std::uint32_t* __restrict from,
+                                  std::uint32_t* __restrict to, std::int64_t rows,
+                                  std::int64_t columns) {
+  for (std::int64_t c = 0; c < columns; ++c) {
+#pragma omp simd
+    for (std::int64_t r = 0; r < rows; ++r) to[c * p.to_stride + r] = from[r * p.columns + c];
+  }
+}
+
 // Blocks of 16 x 16 words: each touches 16 cache lines of either matrix.
 TANDEM_INLINE void Run(const TransposeWords& p) {
   constexpr std::int64_t kBlock = 16;
@@ -259,18 +271,12 @@ TANDEM_INLINE void Run(const TransposeWords& p) {
     const std::int64_t rows = p.rows - row < kBlock ? p.rows - row : kBlock;
     for (std::int64_t column = 0; column < p.columns; column += kBlock) {
       const std::int64_t columns = p.columns - column < kBlock ? p.columns - column : kBlock;
-      const std::uint32_t* __restrict from = p.from + row * p.columns + column;
-      std::uint32_t* __restrict to = p.to + column * p.to_stride + row;
+      const std::uint32_t* from = p.from + row * p.columns + column;
+      std::uint32_t* to = p.to + column * p.to_stride + row;
       if (rows == kBlock && columns == kBlock) {
-        for (std::int64_t c = 0; c < kBlock; ++c) {
-#pragma omp simd
-          for (std::int64_t r = 0; r < kBlock; ++r)
-            to[c * p.to_stride + r] = from[r * p.columns + c];
-        }
+        TransposeBlock(p, from, to, kBlock, kBlock);
       } else {
-        for (std::int64_t c = 0; c < columns; ++c) {
-          for (std::int64_t r = 0; r < rows; ++r) to[c * p.to_stride + r] = from[r * p.columns + c];
-        }
+        TransposeBlock(p, from, to, rows, columns);
       }
     }
   }

@@ -51,8 +51,7 @@ RowLoss::Term RowLoss::OfCost(double error) const {
 }
 
 // The cross-entropy of the outputs of a row from column `first` on, which are logits.
-double RowLoss::OfPolicy(const Rows& rows, std::int64_t row, std::int64_t first,
-                         double scale) const {
+double RowLoss::OfPolicy(const Rows& rows, std::int64_t row, std::int64_t first, double scale) {
   const std::int64_t begin = row * rows.outputs + first;
   const std::int64_t end = (row + 1) * rows.outputs;
   const double most = *std::max_element(rows.y + begin, rows.y + end);

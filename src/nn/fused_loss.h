@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "config/config.h"
 
@@ -12,7 +13,7 @@ namespace tandem {
 /// TorchTrainer.
 class RowLoss {
  public:
-  RowLoss(Head head, const TrainingConfig& config) : head_(head), config_(config) {}
+  RowLoss(Head head, TrainingConfig config) : head_(head), config_(std::move(config)) {}
 
   /// The rows of a tile. `cost_scale` is what each error of a cost counts in the mean loss of the
   /// batch, and `row_scale` what each row's policy counts.
@@ -35,7 +36,7 @@ class RowLoss {
     double loss, slope;
   };
   Term OfCost(double error) const;
-  double OfPolicy(const Rows& rows, std::int64_t row, std::int64_t first, double scale) const;
+  static double OfPolicy(const Rows& rows, std::int64_t row, std::int64_t first, double scale);
 
   Head head_;
   TrainingConfig config_;

@@ -67,10 +67,10 @@ class BeamSearch final : public Search {
  public:
   /// The limits of the search for one solution.
   struct Limits {
-    std::int64_t width;
-    std::int64_t max_length;
-    double max_seconds;  ///< 0: no limit
-    float at_most;       ///< largest allowed cost of a solution; 0: no limit
+    std::int64_t width = 0;
+    std::int64_t max_length = 0;
+    double max_seconds = 0;  ///< 0: no limit
+    float at_most = 0;       ///< largest allowed cost of a solution; 0: no limit
     WorkLimits work = {};
   };
 

@@ -163,11 +163,12 @@ void Expander::RejectNan(std::size_t width, const StateOf& state_of) const {
 }
 
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state) {
-  return Error(fmt::format(
+  Error error(fmt::format(
       "the network's estimate of the {} state {} is not a number (NaN), expected a number. Its "
       "training diverged or its weights are damaged. Use an earlier checkpoint, or train with a "
       "lower optimizer.learning_rate.",
       domain.spec().name, domain.FormatState(state)));
+  return error;
 }
 
 // Works in slices so that a stop takes effect quickly and the inputs stay in cache.

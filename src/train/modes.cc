@@ -59,8 +59,9 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
   if (parts.bellman != nullptr) {
     labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
   }
-  if (parts.generator != nullptr)
+  if (parts.generator != nullptr) {
     fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter);
+  }
 }
 
 Pipeline::~Pipeline() {

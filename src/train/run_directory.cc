@@ -125,9 +125,10 @@ void RunDirectory::Abandon() const {
 }
 
 RunDirectory RunDirectory::Open(const fs::path& path) {
-  if (!fs::exists(path))
+  if (!fs::exists(path)) {
     throw InputError(
         fmt::format("{}: no such folder; expected the folder of a run", path.string()));
+  }
   RunDirectory run(path);
   for (const fs::path& file :
        {run.metrics(), run.best(), run.trace(), run.summary(), run.import_record()}) {
@@ -271,9 +272,7 @@ std::set<std::int64_t> RunDirectory::Previous() const { return NumbersOf("previo
 std::vector<fs::path> RunDirectory::Checkpoints() const {
   std::vector<fs::path> paths = {checkpoint()};
   const std::set<std::int64_t> numbers = Previous();
-  for (auto next = numbers.rbegin(); next != numbers.rend(); ++next) {
-    paths.push_back(previous(*next));
-  }
+  for (const std::int64_t number : std::views::reverse(numbers)) paths.push_back(previous(number));
   return paths;
 }
 
@@ -325,11 +324,11 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
                                      std::int64_t keep) const {
   const std::set<std::int64_t> numbers = Previous();
   std::set<std::int64_t> kept = {next};
-  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
-    if (*number < next && std::ssize(kept) < keep) {
-      kept.insert(*number);
+  for (const std::int64_t number : std::views::reverse(numbers)) {
+    if (number < next && std::ssize(kept) < keep) {
+      kept.insert(number);
     } else {
-      fs::remove(previous(*number));
+      fs::remove(previous(number));
     }
   }
   for (const std::int64_t number : NumbersOf("replay-", ".bin")) {
