@@ -165,9 +165,9 @@ void AddTimeline(const RunFiles& files, ReportPage& page) {
 
 std::string Caption(const Domain& domain, std::size_t frame, const std::vector<Action>& actions,
                     const Hint& hint) {
-  const std::string move = frame == 0 ? std::string("Start")
-                                      : fmt::format("Move {} of {}: {}", frame, actions.size(),
-                                                    domain.spec().action_names[actions[frame - 1]]);
+  std::string move = frame == 0 ? std::string("Start")
+                                : fmt::format("Move {} of {}: {}", frame, actions.size(),
+                                              domain.spec().action_names[actions[frame - 1]]);
   if (hint.probability) return move;
   return fmt::format("{}. Estimated cost to the goal: {:.2f}", move, hint.estimate);
 }
