@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -206,7 +207,7 @@ class ResNetStep final : public FusedStep {
   void PackFirstWeights(std::int64_t position);
   void RunTile(const Part& part, std::int64_t number, Tile& tile);
   void Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile);
-  void Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile);
+  void Backward(std::int64_t first, std::int64_t rows, std::span<float> sums, Tile& tile);
   void KeepInput(std::size_t number, std::int64_t first, std::int64_t rows, const Tile& tile);
   void KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows, Tile& tile);
   void SetWeightGradient(const Part& part, const Slice& slice);
@@ -475,7 +476,7 @@ void ResNetStep<T>::RunTile(const Part& part, std::int64_t number, Tile& tile) {
                                 .x_gradient = tile.gradients[0].data(),
                                 .weight_sums = sums + output_sums_,
                                 .bias_sums = sums + output_sums_ + outputs_ * last_width()});
-  Backward(first, rows, sums, tile);
+  Backward(first, rows, {sums, static_cast<std::size_t>(sums_size_)}, tile);
 }
 
 template <class T>
@@ -508,9 +509,9 @@ void ResNetStep<T>::Forward(const Part& part, std::int64_t first, std::int64_t r
 // tile.gradients[current] holds the gradient of a layer's output. The pass over the second layer of
 // a block leaves the gradient of the block's input along the residual connection there, so the
 // product of the block's first layer is added to it.
-// NOLINTBEGIN(readability-non-const-parameter): the pass writes to `sums`
 template <class T>
-void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums, Tile& tile) {
+void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, std::span<float> sums,
+                             Tile& tile) {
   std::size_t current = 0;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     const Layer& layer = layers_[i];
@@ -524,9 +525,9 @@ void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums,
                                     .inverse_deviation = tile.inverse_deviation[i].data(),
                                     .gradient = tile.gradients[current].data(),
                                     .product_gradient = product_gradient,
-                                    .bias_sums = sums + layer.sums.bias,
-                                    .scale_sums = sums + layer.sums.scale,
-                                    .shift_sums = sums + layer.sums.shift});
+                                    .bias_sums = sums.data() + layer.sums.bias,
+                                    .scale_sums = sums.data() + layer.sums.scale,
+                                    .shift_sums = sums.data() + layer.sums.shift});
     if (i == 0) return;
     KeepGradient(i, first, rows, tile);
     const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].adds_skip;
@@ -535,7 +536,6 @@ void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, float* sums,
             tile.gradients[current].data(), /*add=*/begins_block);
   }
 }
-// NOLINTEND(readability-non-const-parameter)
 
 // Keeps the input of a layer for the gradient of its weights.
 template <class T>

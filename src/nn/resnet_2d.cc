@@ -65,8 +65,7 @@ Convolution::Convolution(const ConvolutionShape& shape) {
 at::Tensor Convolution::operator()(const at::Tensor& x) {
   constexpr std::int64_t kStride = 1;
   constexpr std::int64_t kPadding = kSide / 2;
-  at::Tensor y =
-      at::conv2d(x, weight, bias, at::IntArrayRef(kStride), at::IntArrayRef(kPadding));
+  at::Tensor y = at::conv2d(x, weight, bias, at::IntArrayRef(kStride), at::IntArrayRef(kPadding));
   if (!norm_weight.defined()) return y;
   return at::batch_norm(y, norm_weight, norm_bias, running_mean, running_var, is_training(),
                         Dense::kMomentum, Dense::kEpsilon, /*cudnn_enabled=*/true);
