@@ -275,6 +275,7 @@ TEST(FirstLayer, AutoGathersIfPositionsHaveManyValues) {
   EXPECT_TRUE(training(16));
   EXPECT_FALSE(GathersInInference({}, kInput, c10::kCPU));
   EXPECT_FALSE(GathersInTraining({}, kInput, c10::kCPU));
+  EXPECT_TRUE(GathersInTraining({.step = TrainStep::kFused}, kInput, c10::kCPU));
 }
 
 class GatheredFirstLayer : public testing::TestWithParam<Norm> {
