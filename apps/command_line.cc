@@ -101,20 +101,6 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
 }
 
-namespace {
-
-// Returns "beam, anytime_beam or astar".
-std::string NamesOfSearches() {
-  std::string names;
-  for (std::size_t i = 0; i < kSearchMethods.size(); ++i) {
-    if (i > 0) names += i + 1 < kSearchMethods.size() ? ", " : " or ";
-    names += kSearchMethods[i].name;
-  }
-  return names;
-}
-
-}  // namespace
-
 std::string ListSearches() {
   std::string list;
   for (const auto& [method, name, meaning] : kSearchMethods) {
@@ -124,11 +110,11 @@ std::string ListSearches() {
 }
 
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
-  AddKeyOption(command, overrides, "search", "search.method", NamesOfSearches());
+  AddKeyOption(command, overrides, "search", "search.method", NamesIn(kSearchMethods));
   AddKeyOption(command, overrides, "beam-width", "search.beam_width",
                "States that beam search keeps at each depth");
   AddKeyOption(command, overrides, "weight", "search.weight",
-               "Weight of the path's cost in A*; 0: greedy best-first search");
+               "Weight of the path's cost in A* and its variants; 0: the estimate alone decides");
   AddKeyOption(command, overrides, "ball", "search.ball_radius",
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
   AddKeyOption(command, overrides, "improve", "search.improve_seconds",

@@ -74,6 +74,17 @@ void AddStatesOptions(CLI::App& command, std::string& states, std::optional<std:
 /// Adds --search, --beam-width, --weight and other short forms of keys of the search.
 void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides);
 
+/// Returns the names in a table of config/choices.h: "beam, anytime_beam or astar".
+template <class Choices>
+std::string NamesIn(const Choices& choices) {
+  std::string names;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) names += i + 1 < choices.size() ? ", " : " or ";
+    names += choices[i].name;
+  }
+  return names;
+}
+
 /// Returns a line for each search method, with its name and its meaning.
 std::string ListSearches();
 

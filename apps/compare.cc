@@ -20,10 +20,10 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "apps/signals.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "compare/comparison.h"

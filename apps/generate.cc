@@ -6,9 +6,9 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "apps/signals.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"

@@ -127,13 +127,13 @@ int Main(int argc, char** argv) {
     }
     return code;
   } catch (const InputError& error) {
-    std::fprintf(stderr, "tandem: %s\n", error.what());
+    std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
     return kBadInput;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "tandem: out of memory; %s\n", kToSpareMemory);
     return kFailed;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tandem: %s\n", error.what());
+    std::fprintf(stderr, "tandem: %s\n", Printable(error.what()).c_str());
     return kFailed;
   } catch (...) {  // a plug-in may throw anything
     std::fprintf(stderr, "tandem: unknown exception (not derived from std::exception)\n");

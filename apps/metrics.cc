@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -43,31 +45,57 @@ std::string CellOf(const Json& value) {
 }
 
 // `Table` has a row per line of metrics.jsonl and a column per key, in the order in which the keys
-// first appear. A row ends with the last cell that it has.
+// first appear. A row holds only the cells that it has.
 class Table {
  public:
   // Entries of nested objects have columns of their own: {"a": {"3": 1}} has a column "a/3".
   void AddRow(const Json& line) {
-    std::vector<std::string>& row = rows_.emplace_back();
-    const Json flat = line.flatten();  // {"/a/3": 1}
-    for (const auto& [pointer, value] : flat.items()) {
-      if (pointer.empty()) continue;  // the line is {}
-      const std::size_t column = ColumnOf(pointer.substr(1));
-      if (row.size() <= column) row.resize(column + 1);
-      row[column] = CellOf(value);
+    rows_.emplace_back();
+    AddCells(line, "");
+    if (rows_.size() * header_.size() > kMostCells) {
+      throw InputError(
+          fmt::format("the table would have {} rows and {} columns, expected at most "
+                      "{} cells",
+                      rows_.size(), header_.size(), kMostCells));
     }
   }
 
   std::string Csv() const {
     std::string csv = fmt::format("{}\n", fmt::join(header_, ","));
-    for (std::vector<std::string> row : rows_) {
-      row.resize(header_.size());
-      csv += fmt::format("{}\n", fmt::join(row, ","));
+    for (const std::map<std::size_t, std::string>& row : rows_) {
+      std::size_t column = 0;
+      for (const auto& [at, cell] : row) {
+        csv.append(at - column, ',');
+        csv += cell;
+        column = at;
+      }
+      csv.append(header_.size() - std::min(header_.size(), column + 1), ',');
+      csv += '\n';
     }
     return csv;
   }
 
  private:
+  // A line of a few bytes can add a column to all rows.
+  static constexpr std::size_t kMostCells = 1'000'000'000;
+  static constexpr std::size_t kLongestKey = 1000;
+
+  // Adds the entries of `json`, whose keys begin with `path`, to the last row.
+  void AddCells(const Json& json, const std::string& path) {
+    if (!json.is_structured() || json.empty()) {
+      if (!path.empty()) rows_.back()[ColumnOf(path)] = json.is_structured() ? "" : CellOf(json);
+      return;
+    }
+    for (const auto& [key, value] : json.items()) {
+      std::string inner = path.empty() ? key : fmt::format("{}/{}", path, key);
+      if (inner.size() > kLongestKey) {
+        throw InputError(
+            fmt::format("a key has more than {} bytes: {}...", kLongestKey, inner.substr(0, 60)));
+      }
+      AddCells(value, inner);
+    }
+  }
+
   std::size_t ColumnOf(const std::string& key) {
     const auto [column, is_new] = columns_.try_emplace(key, header_.size());
     if (is_new) header_.push_back(Quoted(key));
@@ -76,7 +104,7 @@ class Table {
 
   std::vector<std::string> header_;
   std::unordered_map<std::string, std::size_t> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::map<std::size_t, std::string>> rows_;
 };
 
 // Leaves out lines that are not JSON objects: the last one may be half written.
@@ -88,7 +116,11 @@ Table ReadMetrics(const fs::path& path) {
   for (std::string line; std::getline(text, line); ++number) {
     const auto json = ParseJsonOrDiscard<Json>(line);
     if (json.is_object()) {
-      table.AddRow(json);
+      try {
+        table.AddRow(json);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("{}:{}: {}", path.string(), number, error.what()));
+      }
     } else {
       LogWarning(fmt::format("{}:{}: expected a JSON object; the line is left out", path.string(),
                              number));

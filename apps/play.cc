@@ -19,8 +19,8 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "apps/signals.h"
 #include "base/machine.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"

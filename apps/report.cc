@@ -11,10 +11,10 @@
 
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "apps/signals.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "compare/comparison.h"
 #include "compare/evaluation.h"
@@ -79,7 +79,9 @@ RunFiles ReadFiles(const std::string& run) {
 
 // Returns the sentence under `key` of the summary; "" if it has none.
 std::string SentenceOf(const RunFiles& files, const char* key) {
-  return files.summary.is_object() ? Sentence(files.summary.value(key, "")) : "";
+  const auto found = files.summary.find(key);
+  const bool is_text = found != files.summary.end() && found->is_string();
+  return is_text ? Sentence(found->get<std::string>()) : "";
 }
 
 // Returns the sentence that names the bottleneck. Summaries that older programs wrote have none, so
@@ -112,7 +114,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
     if (facts.back().first == "solved greedily") facts.pop_back();
     facts.emplace_back("solved greedily", text);
   }
-  if (const auto found = files.summary.find("parameters"); found != files.summary.end()) {
+  if (const auto found = files.summary.find("parameters");
+      found != files.summary.end() && found->is_number_integer()) {
     facts.emplace_back("parameters", WithThousands(found->get<long long>()));
   }
   return facts;

@@ -82,13 +82,13 @@ Json ToJson(const Finding& finding) {
 void PrintSet(const ShardSet& set) {
   const ShardSetSpec& spec = set.spec();
   fmt::print("{}: {} examples of {}, target {}\n", set.folder().string(),
-             WithThousands(spec.examples), spec.domain, spec.target);
-  fmt::print("  columns   {}\n", DescribeSchema(spec.schema));
+             WithThousands(spec.examples), Printable(spec.domain), Printable(spec.target));
+  fmt::print("  columns   {}\n", Printable(DescribeSchema(spec.schema)));
   std::string provenance;
   for (const auto& [key, value] : spec.provenance) {
     provenance += fmt::format("  {}: {}", key, value);
   }
-  fmt::print("  made by {}\n", provenance);
+  fmt::print("  made by {}\n", Printable(provenance));
   fmt::print("  chunks    of {} rows, compression {}\n\n", WithThousands(spec.chunk_rows),
              NameOf(spec.compression));
 }
@@ -103,7 +103,7 @@ void PrintFinding(const Finding& finding, bool verified) {
   fmt::print("{}  {:<32}{:>10}  {}\n", finding.shard->path.filename().string(), rows,
              HumanBytes(static_cast<double>(finding.bytes)), state);
   for (const std::string& problem : finding.problems) {
-    if (!finding.shard->missing) fmt::print("  {}\n", problem);
+    if (!finding.shard->missing) fmt::print("  {}\n", Printable(problem));
   }
 }
 

@@ -18,6 +18,7 @@
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
+#include "train/model_args.h"
 
 namespace tandem {
 
@@ -26,16 +27,6 @@ struct TrainArgs {
   std::string out;     ///< "": a new folder under runs/
   std::string resume;  ///< run to continue; "": start a run from `config`
   std::vector<Override> overrides;
-};
-
-/// `ModelArgs` names networks that `tandem train` trained, and changes to their runs' configs. More
-/// than one network are used as their mean.
-struct ModelArgs {
-  std::string run;
-  std::string checkpoint = "last";  ///< "last", "best" or a file
-  std::vector<Override> overrides;
-  std::vector<std::string> more_runs;         ///< other runs whose networks are used too
-  std::vector<std::string> more_checkpoints;  ///< other checkpoints of each run that are used too
 };
 
 struct SolveArgs {

@@ -33,7 +33,7 @@ void AddTrain(CommandLine& line) {
   train.add_option("--resume", args->resume, "Continue a run that was stopped or killed")
       ->type_name("RUN_DIR");
   AddSetOption(train, args->overrides);
-  AddKeyOption(train, args->overrides, "mode", "pipeline.mode", "async, sequential or sync_main");
+  AddKeyOption(train, args->overrides, "mode", "pipeline.mode", NamesIn(kModes));
   AddKeyOption(train, args->overrides, "device", "device", "auto, cpu, cuda or cuda:N");
   AddKeyOption(train, args->overrides, "seed", "seed", "Seed of every random number");
   train.footer(

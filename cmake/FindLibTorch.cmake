@@ -1,5 +1,6 @@
 # Finds LibTorch: the folder in the environment variable LIBTORCH, or else the PyPI wheel that
-# scripts/setup installs into .venv. Defines
+# scripts/setup installs into .venv or, in a build of the Python package by pip, the one that pip has
+# installed. Defines
 #
 #   LibTorch::cpu   the libraries for a CPU
 #   LibTorch::cuda  also those for a GPU; only if LibTorch has CUDA and a toolkit is found
@@ -7,6 +8,13 @@
 # LibTorch's own TorchConfig.cmake is not used, because it needs a CUDA toolkit even for a CPU build.
 if(DEFINED ENV{LIBTORCH})
   set(LIBTORCH $ENV{LIBTORCH})
+elseif(SKBUILD)
+  # pip has installed torch for the build.
+  find_package(Python REQUIRED COMPONENTS Interpreter)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c
+            "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"
+    OUTPUT_VARIABLE LIBTORCH OUTPUT_STRIP_TRAILING_WHITESPACE)
 else()
   file(GLOB LIBTORCH ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
 endif()
@@ -41,7 +49,9 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE
     ${PROJECT_BINARY_DIR}/fmt ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
   target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU} ${LIBTORCH_C10})
-  target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
+  if(NOT SKBUILD)  # pip removes that folder after the build
+    target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
+  endif()
   # Links the OpenMP runtime that LibTorch uses; another copy would have its own thread settings.
   if(LIBTORCH_GOMP)
     target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_GOMP})

@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "apps/signals.h"
-#include "apps/torch/model.h"
 #include "apps/torch_library.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "compare/evaluation.h"
@@ -27,6 +26,7 @@
 #include "search/expander.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
+#include "train/loaded_model.h"
 
 namespace tandem {
 namespace {

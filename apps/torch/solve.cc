@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "apps/signals.h"
-#include "apps/torch/model.h"
 #include "apps/torch_library.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "nn/torch_message.h"
 #include "tandem/error.h"
+#include "train/loaded_model.h"
 #include "train/states_file.h"
 
 namespace tandem {

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "apps/output.h"
-#include "apps/signals.h"
 #include "apps/torch_library.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"

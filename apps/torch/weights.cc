@@ -10,7 +10,6 @@
 
 #include "apps/output.h"
 #include "apps/torch/deepxube_puzzle.h"
-#include "apps/torch/model.h"
 #include "apps/torch_library.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -23,6 +22,7 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
+#include "train/loaded_model.h"
 #include "train/run_directory.h"
 
 namespace tandem {

@@ -126,7 +126,9 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
     throw InputError(argument + " cannot be read: expected a YAML file, or one of " +
                      ShippedNames());
   }
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string text(kMostPuzzleBytes + 1, '\0');  // ParsePuzzle rejects a text of that size
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
   return MakePuzzle(argument, ParsePuzzle(text, argument));
 }
 

@@ -23,7 +23,8 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kMaxPositions = 256;
-constexpr float kMaxCoordinate = 1000;  // greatest coordinate of a layout, in cells
+constexpr std::size_t kMaxGenerators = 4096;  // compared in pairs
+constexpr float kMaxCoordinate = 1000;        // greatest coordinate of a layout, in cells
 // Far beyond these limits, squares of costs overflow a float, and training ends in NaN.
 constexpr float kLeastCost = 1e-6F;
 constexpr float kMaxCost = 1e6F;
@@ -288,6 +289,10 @@ bool IsUndone(const YamlReader& yaml, const Generator& generator,
 void ReadGenerators(const YamlReader& yaml, const YAML::Node& node, bool add_inverses,
                     PuzzleFile& puzzle) {
   if (!node.IsMap() || node.size() == 0) yaml.Fail(node, "generators: expected names and moves");
+  if (node.size() > kMaxGenerators) {
+    yaml.Fail(node, "generators: " + std::to_string(node.size()) +
+                        " generators, expected at most " + std::to_string(kMaxGenerators));
+  }
   std::vector<Generator> generators;
   for (const auto& entry : node) {
     generators.push_back(ReadGenerator(yaml, entry.first, entry.second, puzzle.goal.size()));
@@ -321,7 +326,12 @@ bool Overlap(const std::pair<float, float>& a, const std::pair<float, float>& b)
 }
 
 void ReadLayout(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
-  for (const YAML::Node& each : yaml.List(node, "layout")) {
+  const std::vector<YAML::Node> cells = yaml.List(node, "layout");
+  if (cells.size() > kMaxPositions) {
+    yaml.Fail(node, "layout: " + std::to_string(cells.size()) + " positions, expected " +
+                        std::to_string(puzzle.goal.size()) + ", as in the goal");
+  }
+  for (const YAML::Node& each : cells) {
     const std::string what = "layout: position " + std::to_string(puzzle.layout.size());
     const std::vector<YAML::Node> cell = yaml.List(each, what);
     if (cell.size() != 2) yaml.Fail(each, what + ": expected [x, y]");
@@ -416,6 +426,10 @@ void CheckOneDocument(const YamlReader& yaml, const std::string& text) {
 
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file) {
   const YamlReader yaml(file);
+  if (text.size() > kMostPuzzleBytes) {
+    throw InputError(file + ": the puzzle has more than " + std::to_string(kMostPuzzleBytes) +
+                     " bytes");
+  }
   CheckOneDocument(yaml, text);
   try {
     return Read(yaml, YAML::Load(text));

@@ -1,6 +1,7 @@
 // A puzzle without code: a YAML file with the permutations of its moves and its solved state.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "tandem/permutation.h"
 
 namespace tandem {
+
+/// Far more than a puzzle needs. The parser takes some hundred bytes of memory for each value.
+inline constexpr std::size_t kMostPuzzleBytes = std::size_t{1} << 20;
 
 struct PuzzleFile {
   std::string summary;
@@ -27,7 +31,8 @@ struct PuzzleFile {
 };
 
 /// Reads the text of a puzzle file. docs/puzzles.md describes the format. Throws InputError that
-/// names `file`, the line, the generator and the position of an error.
+/// names `file`, the line, the generator and the position of an error, or if the text has more than
+/// kMostPuzzleBytes bytes.
 PuzzleFile ParsePuzzle(const std::string& text, const std::string& file);
 
 /// Makes the domain permutation:NAME from a puzzle that ParsePuzzle returned.

@@ -50,7 +50,8 @@ class TandemNet(nn.Module):
             layers.setdefault(layer, {})[part] = tensor
         for name, tensors in layers.items():
             self.add_module(name, Layer(tensors))
-        self.blocks = sum(name.endswith("_first") for name in layers)
+        self.hidden = sum(name.startswith("hidden") for name in layers)
+        self.blocks = sum(name.endswith("_first") for name in layers)  # none in an mlp
 
     @classmethod
     def load(cls, path, depth, activation="relu"):
@@ -65,9 +66,8 @@ class TandemNet(nn.Module):
         x = F.one_hot(states.long(), self.depth).flatten(1).float()
         if hasattr(self, "input"):  # network.input_layer: linear
             x = self.input(x)
-        for name in ("hidden0", "hidden1"):  # two if the network has a stem
-            if hasattr(self, name):
-                x = self.activation(getattr(self, name)(x))
+        for number in range(self.hidden):
+            x = self.activation(getattr(self, f"hidden{number}")(x))
         for block in range(self.blocks):
             inner = self.activation(getattr(self, f"block{block}_first")(x))
             x = self.activation(getattr(self, f"block{block}_second")(inner) + x)

@@ -19,6 +19,11 @@ class Evaluator {
   /// infinite. A NaN makes the caller throw Error that names the state. Requires values.size() ==
   /// inputs.size(). Throws Error if the evaluation fails.
   virtual void Evaluate(ConstRows inputs, std::span<float> values) = 0;
+
+  /// Whether the estimate of a row has the same bits whatever other rows are evaluated with it.
+  /// Generators then leave out rows whose estimates they know or do not need, which does not change
+  /// the labels of the other rows.
+  virtual bool rows_are_independent() const { return false; }
 };
 
 /// QEvaluator is an Evaluator with one value per action: a Q net or a policy. One evaluation of a

@@ -7,9 +7,9 @@
 #include <bit>
 #include <cctype>
 #include <cstring>
+#include <map>
 #include <memory>
-#include <unordered_map>
-#include <unordered_set>
+#include <set>
 #include <utility>
 
 #include "tandem/error.h"
@@ -43,10 +43,11 @@ struct Storage {
   std::span<const std::byte> bytes;
 };
 
-// A dictionary under construction.
+// A dictionary under construction. The names come from the file, which could choose them so that
+// they collide in a hash table.
 struct OpenDict {
   PickledDict dict;
-  std::unordered_set<std::string> names;
+  std::set<std::string> names;
 };
 
 using Text = std::shared_ptr<const std::string>;
@@ -468,7 +469,7 @@ class PickleReader {
   std::size_t at_ = 0;    // offset of the current opcode
   std::vector<Item> stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack at the marks
-  std::unordered_map<std::uint32_t, Item> memo_;
+  std::map<std::uint32_t, Item> memo_;
   std::size_t values_ = 0;
   std::size_t text_bytes_ = 0;
   std::uint64_t tensor_bytes_ = 0;

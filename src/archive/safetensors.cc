@@ -16,7 +16,8 @@
 namespace tandem {
 namespace {
 
-using nlohmann::ordered_json;
+using nlohmann::json;
+using nlohmann::ordered_json;  // only to write: it looks names up one by one
 
 constexpr std::uint64_t kLengthBytes = 8;  // of the number before the header
 constexpr std::uint64_t kMostHeaderBytes = std::uint64_t{16} << 20;
@@ -37,14 +38,14 @@ std::string Shown(const std::string& name) {
 // Reads the entry of one tensor. Errors name it. The name and the entry must outlive this object.
 class EntryReader {
  public:
-  EntryReader(const std::string& name, const ordered_json& entry) : name_(&name), entry_(&entry) {
+  EntryReader(const std::string& name, const json& entry) : name_(&name), entry_(&entry) {
     if (!entry.is_object()) Fail("its entry is not an object");
   }
 
   const std::string& name() const { return *name_; }
 
   StoredType Type() const {
-    const ordered_json& type = At("dtype");
+    const json& type = At("dtype");
     const auto* const found =
         type.is_string() ? std::ranges::find(kTypes, type.get<std::string>()) : kTypes.end();
     if (found == kTypes.end()) Fail("its dtype is not one that Tandem reads");
@@ -79,17 +80,17 @@ class EntryReader {
   }
 
  private:
-  const ordered_json& At(const char* key) const {
+  const json& At(const char* key) const {
     const auto found = entry_->find(key);
     if (found == entry_->end()) Fail(fmt::format("{} is missing", key));
     return *found;
   }
 
   std::vector<std::uint64_t> Numbers(const char* key) const {
-    const ordered_json& list = At(key);
+    const json& list = At(key);
     if (!list.is_array()) Fail(fmt::format("{} is not a list", key));
     std::vector<std::uint64_t> numbers;
-    for (const ordered_json& each : list) {
+    for (const json& each : list) {
       if (!each.is_number_unsigned()) Fail(fmt::format("{} has more than whole numbers", key));
       numbers.push_back(each.get<std::uint64_t>());
     }
@@ -97,7 +98,7 @@ class EntryReader {
   }
 
   const std::string* name_;
-  const ordered_json* entry_;
+  const json* entry_;
 };
 
 // The number of elements. Sizes of zero count as one, because strides are made from them. Calls
@@ -149,7 +150,7 @@ StoredTensor TensorOf(const EntryReader& reader, std::uint64_t begin,
   return tensor;
 }
 
-std::map<std::string, std::string> MetadataOf(const ordered_json& entry) {
+std::map<std::string, std::string> MetadataOf(const json& entry) {
   std::map<std::string, std::string> metadata;
   const auto fail = [] { throw Error("its __metadata__ is not an object of texts"); };
   if (!entry.is_object()) fail();
@@ -161,11 +162,11 @@ std::map<std::string, std::string> MetadataOf(const ordered_json& entry) {
 }
 
 // Parses the header, which may end with spaces.
-ordered_json HeaderOf(std::string_view text) {
+json HeaderOf(std::string_view text) {
   if (!text.starts_with('{')) throw Error("its header is not a JSON object");
   try {
-    return ParseJson<ordered_json>(text);
-  } catch (const ordered_json::exception&) {
+    return ParseJson<json>(text);
+  } catch (const json::exception&) {
     throw Error("its header is not valid JSON");
   }
 }
@@ -189,8 +190,8 @@ Safetensors ReadSafetensors(std::span<const std::byte> file) {
         "safetensors");
   }
   const std::span<const std::byte> data = file.subspan(kLengthBytes + header_bytes);
-  const ordered_json header = HeaderOf({reinterpret_cast<const char*>(file.data()) + kLengthBytes,
-                                        static_cast<std::size_t>(header_bytes)});
+  const json header = HeaderOf({reinterpret_cast<const char*>(file.data()) + kLengthBytes,
+                                static_cast<std::size_t>(header_bytes)});
 
   Safetensors content;
   std::vector<EntryReader> entries;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
-#include <unordered_map>
 
 #include "tandem/error.h"
 
@@ -188,7 +188,7 @@ class ZipRecords {
   }
 
  private:
-  std::unordered_map<std::string, Bytes> records_;
+  std::map<std::string, Bytes> records_;
   std::string folder_;  // with its slash: "archive/"
 };
 

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "base/text.h"
 #include "tandem/error.h"
@@ -25,13 +24,18 @@ Fault g_fault = Fault::kCount;
 std::string_view g_kind;
 std::atomic<std::int64_t> g_remaining{0};  // times to pass the point before it fails
 
-[[noreturn]] void Fail(std::string_view name) {
+std::atomic<std::uint64_t> g_calls{0};  // of ArmFault; threads that hang wait for the next one
+
+void Fail(std::string_view name) {
+  if (g_kind == "hang") {
+    g_calls.wait(g_calls.load());
+    return;
+  }
   if (g_kind == "bad_alloc") throw std::bad_alloc();
   if (g_kind == "unknown") throw 1;
   if (g_kind == "full") {
     throw std::system_error(ENOSPC, std::generic_category(), fmt::format("injected at {}", name));
   }
-  while (g_kind == "hang") std::this_thread::sleep_for(std::chrono::hours(1));
   throw Error(fmt::format("injected failure at {}", name));
 }
 
@@ -39,6 +43,8 @@ std::atomic<std::int64_t> g_remaining{0};  // times to pass the point before it 
 
 void ArmFault(std::string_view spec) {
   internal::fault_is_armed = false;
+  ++g_calls;
+  g_calls.notify_all();
   if (spec.empty()) return;
   const std::size_t kind_at = spec.find(':');
   const std::string_view name = spec.substr(0, kind_at);

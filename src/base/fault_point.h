@@ -38,9 +38,10 @@ static_assert(!kFaultNames.back().empty(), "a fault has no name");
 /// - bad_alloc: throws std::bad_alloc
 /// - unknown: throws an int
 /// - full: throws the error of a full disk
-/// - hang: never returns
+/// - hang: returns after the next call of ArmFault
 ///
-/// Throws InputError that lists what is known. Call it while no other thread passes a point.
+/// Throws InputError that lists what is known. Call it while no other thread passes a point, except
+/// to disarm.
 void ArmFault(std::string_view spec);
 
 namespace internal {

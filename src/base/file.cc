@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "tandem/error.h"
@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
   throw Error(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
 }
 
-void Sync(const fs::path& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+void SyncFolder(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) FailToWrite(path, errno);
   const int failed = ::fsync(fd) != 0 ? errno : 0;
   ::close(fd);
@@ -40,7 +40,9 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   const bool is_special = fs::exists(path_, ignored) && !fs::is_regular_file(path_, ignored);
   aside_ = path_;
   if (!is_special) aside_ += fmt::format(".{}.partial", ::getpid());
-  descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // A link in place of the temporary file, whose name can be guessed, is not followed.
+  const int no_link = is_special ? 0 : O_NOFOLLOW;
+  descriptor_ = ::open(aside_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | no_link, 0666);
   if (descriptor_ < 0) FailToWrite(path_, errno);
 }
 
@@ -84,13 +86,15 @@ void AtomicFile::Truncate(std::int64_t bytes) {
 }
 
 void AtomicFile::Commit() {
+  const bool is_aside = aside_ != path_;
+  // On the descriptor that wrote: a new one need not see an error of an earlier write-back.
+  if (is_aside && ::fsync(descriptor_) != 0) FailToWrite(path_, errno);
   const int closed = ::close(std::exchange(descriptor_, -1));
   if (closed != 0) FailToWrite(path_, errno);
-  if (aside_ != path_) {
-    Sync(aside_, O_RDONLY);
+  if (is_aside) {
     if (::rename(aside_.c_str(), path_.c_str()) != 0) FailToWrite(path_, errno);
     // The rename is durable only once the folder is on disk.
-    Sync(path_.has_parent_path() ? path_.parent_path() : fs::path("."), O_RDONLY | O_DIRECTORY);
+    SyncFolder(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
   }
   committed_ = true;
 }
@@ -118,7 +122,7 @@ void RequireSpace(const fs::path& path, std::int64_t bytes) {
       path.string(), amount(static_cast<std::uintmax_t>(bytes)), amount(space.available)));
 }
 
-std::string ReadFile(const fs::path& path) {
+std::string ReadFile(const fs::path& path, std::int64_t most_bytes) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     throw InputError(fmt::format("cannot read {}: it is a folder, expected a file", path.string()));
@@ -127,7 +131,18 @@ std::string ReadFile(const fs::path& path) {
   if (!in) {
     throw InputError(fmt::format("cannot read {}: {}", path.string(), std::strerror(errno)));
   }
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::string content;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (in.good()) {
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    if (in.gcount() > most_bytes - std::ssize(content)) {
+      throw InputError(fmt::format("cannot read {}: it has more than {} bytes ({})", path.string(),
+                                   WithThousands(most_bytes),
+                                   HumanBytes(static_cast<double>(most_bytes))));
+    }
+    content.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return content;
 }
 
 void RequireNoPipe(const fs::path& path) {

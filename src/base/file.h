@@ -65,8 +65,13 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 /// or a pipe.
 void RequireSpace(const std::filesystem::path& path, std::int64_t bytes);
 
-/// Reads a whole file. Throws InputError that names the path and the system's reason.
-std::string ReadFile(const std::filesystem::path& path);
+/// The largest file that is read into memory as a text. A sparse file or a device has no other
+/// limit.
+inline constexpr std::int64_t kMostTextBytes = std::int64_t{4} << 30;
+
+/// Reads a whole file. Throws InputError that names the path and the system's reason, or that the
+/// file has more than `most_bytes` bytes.
+std::string ReadFile(const std::filesystem::path& path, std::int64_t most_bytes = kMostTextBytes);
 
 /// Like ReadFile, but removes the byte order mark that some editors put before a text.
 std::string ReadText(const std::filesystem::path& path);

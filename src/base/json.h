@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tandem/error.h"
 
@@ -14,18 +15,36 @@ namespace tandem {
 /// comes near it. Code that recurses into deeper values, such as dump(), could overflow the stack.
 inline constexpr int kMaxJsonNesting = 64;
 
+/// The longest name of an entry that ParseJson accepts, in bytes. Code that joins the names of
+/// nested objects would otherwise make texts that are much larger than the file.
+inline constexpr std::size_t kMaxJsonName = 1000;
+
+/// The most names that ParseJson accepts in a text if objects keep the order of their entries. Such
+/// an object compares a new name with all earlier ones.
+inline constexpr std::size_t kMaxOrderedJsonNames = 20'000;
+
 /// Parses a JSON value. Throws Json::exception if the text is not valid JSON, and Error if values
-/// nest deeper than kMaxJsonNesting.
+/// nest deeper than kMaxJsonNesting, a name is longer than kMaxJsonName, or an ordered_json has
+/// more names than kMaxOrderedJsonNames.
 template <class Json = nlohmann::json>
 Json ParseJson(std::string_view text) {
-  return Json::parse(text, [](int depth, typename Json::parse_event_t /*event*/, Json& /*value*/) {
+  constexpr bool kIsOrdered = std::is_same_v<Json, nlohmann::ordered_json>;
+  std::size_t names = 0;
+  return Json::parse(text, [&](int depth, typename Json::parse_event_t event, Json& value) {
     if (depth > kMaxJsonNesting) throw Error("its JSON values nest too deeply");
+    if (event != Json::parse_event_t::key) return true;
+    if (value.template get_ref<const std::string&>().size() > kMaxJsonName) {
+      throw Error("a name in its JSON is longer than 1,000 bytes");
+    }
+    if (kIsOrdered && ++names > kMaxOrderedJsonNames) {
+      throw Error("its JSON has more than 20,000 names");
+    }
     return true;
   });
 }
 
-/// Parses a JSON value. Returns a discarded value if the text is not valid JSON or nests too
-/// deeply.
+/// Parses a JSON value. Returns a discarded value if the text is not valid JSON or exceeds the
+/// limits of ParseJson.
 template <class Json = nlohmann::json>
 Json ParseJsonOrDiscard(std::string_view text) {
   try {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/machine.h"
+#include "base/text.h"
 
 namespace tandem {
 namespace {
@@ -68,11 +69,11 @@ Status& TheStatus() {
 }  // namespace
 
 void LogInfo(std::string_view message) {
-  TheStatus().Above([&] { Logger().info("{}", message); });
+  TheStatus().Above([&] { Logger().info("{}", Printable(message)); });
 }
 
 void LogWarning(std::string_view message) {
-  TheStatus().Above([&] { Logger().warn("warning: {}", message); });
+  TheStatus().Above([&] { Logger().warn("warning: {}", Printable(message)); });
 }
 
 void ShowStatus(std::string_view line) { TheStatus().Show(line); }

@@ -26,6 +26,7 @@ enum class Purpose : std::uint64_t {
   kChunkOrder = 7,
   kRowOrder = 8,
   kAnchor = 9,
+  kHash = 10,
 };
 
 /// Random is one stream of random numbers. Not thread-safe; cheap to create.

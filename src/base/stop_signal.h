@@ -26,6 +26,12 @@ class StopSignal {
   /// Creates a signal that is also reached whenever `outer` is. `outer` must outlive this.
   explicit StopSignal(const StopSignal* outer) : outer_(outer) {}
 
+  /// Creates a signal that is also reached whenever `outer` is, and this many seconds from now.
+  StopSignal(const StopSignal* outer, double seconds) : outer_(outer) {
+    const std::chrono::duration<double> time(seconds);
+    SetDeadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(time));
+  }
+
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
 
   /// Whether a stop was requested here or in the outer signal. A deadline is not a request.

@@ -31,7 +31,9 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongestWord = 100;
   std::string_view best;
+  if (word.size() > kLongestWord) return best;
   std::size_t best_distance = 1 + std::max<std::size_t>(word.size() / 3, 2);
   for (const std::string& candidate : candidates) {
     const std::size_t distance = EditDistance(word, candidate);
@@ -75,6 +77,23 @@ std::string XmlEscaped(std::string_view text) {
     }
   }
   return escaped;
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto letter = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if ((letter < ' ' && letter != '\n' && letter != '\t') || letter == 0x7f) {
+      printable += fmt::format("\\x{:02x}", letter);
+    } else if (letter == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F
+      printable += fmt::format("\\x{:02x}", next);
+      ++i;
+    } else {
+      printable += text[i];
+    }
+  }
+  return printable;
 }
 
 std::string Counted(long long count, std::string_view noun) {

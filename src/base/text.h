@@ -21,7 +21,8 @@ std::optional<Number> ParseNumber(std::string_view text) {
 }
 
 /// The candidate with the least edit distance to `word`, for suggestions. Returns "" if the
-/// distance is above both 2 and a third of the word's length.
+/// distance is above both 2 and a third of the word's length, or if the word has more than 100
+/// bytes, because the time grows with the product of both lengths.
 std::string_view Nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// "12,345,678".
@@ -29,6 +30,10 @@ std::string WithThousands(long long value);
 
 /// Escapes `text` for XML, as text or as a quoted attribute.
 std::string XmlEscaped(std::string_view text);
+
+/// Returns `text` for a terminal: control characters other than line breaks and tabs become `\x1b`
+/// and so on. A name in a file could otherwise move the cursor or change the terminal's title.
+std::string Printable(std::string_view text);
 
 /// "1 shard", "2,000 shards".
 std::string Counted(long long count, std::string_view noun);

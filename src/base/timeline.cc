@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <utility>
 
@@ -132,7 +133,10 @@ std::vector<TraceEvent> Track::Events() const {
 
 void Track::Append(const TraceEvent& event) {
   const std::lock_guard lock(mutex_);
-  events_.push_back(event);
+  try {
+    events_.push_back(event);
+  } catch (const std::bad_alloc&) {  // only this event is lost
+  }
 }
 
 Clock::time_point Track::Change(Phase to) {

@@ -145,6 +145,7 @@ class Track {
   void SynchronizeAfterPhases(std::function<void()> synchronize);
   /// Ends `phase`, synchronizing if required, and changes to `to`. Returns the time of the change.
   Clock::time_point EndPhase(Phase phase, Phase to);
+  /// Records an event. Drops it if there is no memory for it, because spans end in destructors.
   void Append(const TraceEvent& event);
 
  private:

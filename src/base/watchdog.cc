@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/stopwatch.h"
-
 namespace tandem {
 namespace {
 
@@ -92,24 +90,29 @@ Watchdog::~Watchdog() {
 
 void Watchdog::Run() {
   const std::chrono::duration<double> interval(limit_s_ / 8);
-  bool reported = false;  // the present stall
-  Stopwatch since_report;
-  bool gave_up = false;
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, interval, [this] { return ends_; })) {
     lock.unlock();
-    const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
-    if (stall.empty()) {
-      reported = false;
-    } else if (!reported) {
-      reported = true;
-      since_report = Stopwatch();
-      if (actions_.on_stall) actions_.on_stall(stall);
-    } else if (!gave_up && since_report.Seconds() >= limit_s_) {
-      gave_up = true;
-      if (actions_.on_no_recovery) actions_.on_no_recovery();
+    try {
+      Look();
+    } catch (...) {
+      // An exception that leaves a thread ends the program.
     }
     lock.lock();
+  }
+}
+
+void Watchdog::Look() {
+  const std::string stall = DescribeStall(timeline_.Activity(), limit_s_);
+  if (stall.empty()) {
+    reported_ = false;
+  } else if (!reported_) {
+    since_report_ = Stopwatch();
+    if (actions_.on_stall) actions_.on_stall(stall);
+    reported_ = true;  // not before, so that a report that failed is made again
+  } else if (!gave_up_ && since_report_.Seconds() >= limit_s_) {
+    gave_up_ = true;
+    if (actions_.on_no_recovery) actions_.on_no_recovery();
   }
 }
 

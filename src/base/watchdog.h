@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "base/timeline.h"
 
 namespace tandem {
@@ -18,7 +19,8 @@ namespace tandem {
 /// first thread is the main thread; while it is idle, the others may wait for it.
 std::string DescribeStall(const std::vector<ThreadActivity>& threads, double limit_s);
 
-/// `Watchdog` looks at the threads of a timeline from a thread of its own.
+/// `Watchdog` looks at the threads of a timeline from a thread of its own. If looking or an action
+/// throws, for example because memory ran out, it looks again later.
 class Watchdog {
  public:
   /// What to do, on the watchdog's thread. An empty function does nothing.
@@ -37,13 +39,20 @@ class Watchdog {
 
  private:
   void Run();
+  void Look();
 
   const Timeline& timeline_;
   const double limit_s_;
   const Actions actions_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  bool ends_ = false;   // guarded by mutex_
+  bool ends_ = false;  // guarded by mutex_
+
+  // Used by the thread only.
+  bool reported_ = false;  // the present stall
+  Stopwatch since_report_;
+  bool gave_up_ = false;
+
   std::thread thread_;  // last, because it uses everything above
 };
 

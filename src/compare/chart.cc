@@ -9,8 +9,7 @@ namespace tandem {
 namespace {
 
 constexpr double kLegendHeight = 18;
-constexpr std::size_t kMaxDots = 60;     // of a curve
-constexpr std::size_t kMaxPoints = 800;  // of a curve; a pixel shows no more
+constexpr std::size_t kMaxDots = 60;  // of a curve
 
 // Returns at most kMaxPoints of the points, evenly spaced, with the last one.
 std::vector<Point> Thinned(const std::vector<Point>& points) {

@@ -1,6 +1,7 @@
 // Charts: curves of one quantity over another, with a grid, a legend and the names of the axes.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "compare/figure.h"
 
 namespace tandem {
+
+/// The most points of a curve that are drawn; a pixel shows no more.
+inline constexpr std::size_t kMaxPoints = 800;
 
 /// How a curve is drawn.
 enum class Stroke {

@@ -133,6 +133,11 @@ std::vector<double> Axis::Ticks(int count) const {
       break;
     }
   }
+  // Ranges from a file may be so large, or so narrow, that no whole number of steps describes them.
+  constexpr double kMostSteps = 1e15;
+  const bool can_count = step > 0 && std::isfinite(step) && std::abs(least_ / step) < kMostSteps &&
+                         std::abs(most_ / step) < kMostSteps;
+  if (!can_count) return {};
   std::vector<double> ticks;
   const auto last = static_cast<long>(std::floor(most_ / step));
   for (auto i = static_cast<long>(std::ceil(least_ / step)); i <= last; ++i) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -92,9 +93,10 @@ std::map<std::pair<int, std::int64_t>, Lane> LanesOf(const Json& trace) {
 
 RunTimeline ReadTrace(const std::filesystem::path& file) {
   std::map<std::pair<int, std::int64_t>, Lane> lanes;
+  const std::string text = ReadFile(file);
   try {
-    lanes = LanesOf(ParseJson(ReadFile(file)));
-  } catch (const Json::exception& error) {
+    lanes = LanesOf(ParseJson(text));
+  } catch (const std::exception& error) {  // not JSON, or not these entries
     throw InputError(fmt::format(
         "{}: not a trace ({}). Expected the file that profile.trace writes; remove it, or train "
         "again.",
@@ -165,10 +167,11 @@ double Overlap(const std::vector<Interval>& intervals, const Interval& window) {
 Chart BusyChart(const RunRecord& run) {
   Series generating{.name = "generating", .colour = kColours[4], .stroke = Stroke::kTraining};
   Series training{.name = "training", .colour = kColours[0], .stroke = Stroke::kTraining};
-  double before = 0;
-  for (std::size_t i = 0; i < run.curve.size(); ++i) {
-    const Interval update{.begin = before, .end = run.curve[i].seconds};
-    before = update.end;
+  // Each point costs a look at all work in it, which may be all work of the run.
+  const std::size_t step = (run.curve.size() + kMaxPoints - 1) / kMaxPoints;
+  for (std::size_t i = 0; i < run.curve.size(); i += step) {
+    const Interval update{.begin = i == 0 ? 0 : run.curve[i - 1].seconds,
+                          .end = run.curve[i].seconds};
     const double seconds = update.end - update.begin;
     if (seconds <= 0) continue;
     const auto x = static_cast<double>(i + 1);

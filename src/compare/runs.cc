@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -42,6 +43,8 @@ void ReadFrom(const Json& json, const std::string& where, const Read& read) {
     read(json);
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: {}", where, error.what()));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", where, error.what()));
   }
 }
 
@@ -64,11 +67,21 @@ void ReadSummary(const Json& json, RunRecord& record) {
   }
 }
 
+// Reads a number of iterations or examples. All of a run's add up to less than 64 bits hold.
+std::int64_t CountIn(const Json& json, const char* key) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 36;
+  const Json& value = json.at(key);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{kMost}) {
+    return value.get<std::int64_t>();
+  }
+  throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, kMost));
+}
+
 // Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines.
 UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   UpdatePoint point;
-  point.iterations = json.at("iterations").get<std::int64_t>();
-  point.examples = json.at("examples").get<std::int64_t>();
+  point.iterations = CountIn(json, "iterations");
+  point.examples = CountIn(json, "examples");
   if (!curve.empty()) {
     point.iterations += curve.back().iterations;
     point.examples += curve.back().examples;
@@ -85,7 +98,9 @@ UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
     const auto found = json.find(key);
     if (found == json.end()) continue;
     for (const auto& [length, error] : found->items()) {
-      point.error_by_length.emplace_back(std::stoll(length), error.get<double>());
+      const auto number = ParseNumber<std::int64_t>(length);
+      if (!number) throw InputError(fmt::format("`{}` has '{}', expected a length", key, length));
+      point.error_by_length.emplace_back(*number, error.get<double>());
     }
   }
   std::ranges::sort(point.error_by_length);

@@ -55,6 +55,14 @@ inline constexpr auto kRefreshes = std::to_array<Choice<Refresh>>({
      "refresh_margin"},
 });
 
+/// generate.program, search.program
+enum class Program { kDomain, kTensor };
+inline constexpr auto kPrograms = std::to_array<Choice<Program>>({
+    {Program::kDomain, "domain", "the puzzle's own code, on the CPU"},
+    {Program::kTensor, "tensor",
+     "tensor operations on `device`, for puzzles whose actions are permutations"},
+});
+
 /// generate.target
 enum class Target {
   kWalkLength,
@@ -266,11 +274,28 @@ inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({
 });
 
 /// train.precision, inference.precision
-enum class Precision { kAuto, kFp32, kBf16 };
+enum class Precision { kAuto, kFp32, kBf16, kInt8 };
 inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
     {Precision::kFp32, "fp32"},
     {Precision::kBf16, "bf16"},
+});
+inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
+    {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
+    {Precision::kFp32, "fp32"},
+    {Precision::kBf16, "bf16"},
+    {Precision::kInt8, "int8",
+     "whole numbers in the products between the first and the output layer, which stay in bf16 and "
+     "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},
+});
+
+/// inference.forward
+enum class InferenceForward { kOperators, kFused, kAuto };
+inline constexpr auto kInferenceForwards = std::to_array<Choice<InferenceForward>>({
+    {InferenceForward::kOperators, "operators", "LibTorch's operators"},
+    {InferenceForward::kFused, "fused",
+     "tile by tile through the whole network: faster, for resnet_fc on a CPU"},
+    {InferenceForward::kAuto, "auto", "fused where it is supported, otherwise operators"},
 });
 
 /// train.first_layer, inference.first_layer
@@ -288,9 +313,7 @@ enum class TrainStep { kAutograd, kFused, kAuto };
 inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
     {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
     {TrainStep::kFused, "fused",
-     "tile by tile through the whole network and back: faster, for resnet_fc on a CPU without "
-     "batch "
-     "normalisation"},
+     "tile by tile through the whole network and back: faster, for resnet_fc on a CPU"},
     {TrainStep::kAuto, "auto", "fused where it is supported, otherwise autograd"},
 });
 
@@ -313,8 +336,9 @@ constexpr bool WorksWithPolicy(SearchMethod method) {
          method == SearchMethod::kBidirectionalBeam;
 }
 
-/// Returns whether the search can start from a position and its inverse.
-constexpr bool WorksWithInverse(SearchMethod method) {
+/// Returns whether the search keeps a beam. Only such a search can start from a position and its
+/// inverse, and add the policy of head vp.
+constexpr bool IsBeamSearch(SearchMethod method) {
   return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam ||
          method == SearchMethod::kBidirectionalBeam;
 }

@@ -56,6 +56,7 @@ struct GenerateConfig {
   double ball_radius = 0;
   double anchor_share = 0;
   std::int64_t max_scramble = 26;
+  Program program = Program::kDomain;
   AutoInt workers;
   std::int64_t chunk_rows = 4096;
 
@@ -171,10 +172,12 @@ struct InferenceConfig {
   AutoInt threads;
   Precision precision = Precision::kAuto;
   FirstLayer first_layer = FirstLayer::kProduct;
+  InferenceForward forward = InferenceForward::kOperators;
 };
 
 struct SearchConfig {
   SearchMethod method = SearchMethod::kBeam;
+  Program program = Program::kDomain;
   std::int64_t beam_width = 4096;
   std::int64_t max_length = 100;
   double weight = 0.6;

@@ -153,6 +153,12 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.generate.anchor_share, 0, 0.9}},
       {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
+      ChoiceKey(
+          "generate.program",
+          "What makes the examples of a run. tensor leaves them in the device's memory; "
+          "states and walks are the same, and estimates differ by rounding. `tandem generate` "
+          "always uses the puzzle's code.",
+          c.generate.program, kPrograms),
       {"generate.workers", "Number of threads that generate examples. auto: one per core.",
        AutoIntField{&c.generate.workers, 1, 1024}},
       {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
@@ -193,12 +199,14 @@ std::vector<Field> FieldsOf(Config& c) {
        TextField{&c.network.kind, fmt::format("one of {}", fmt::join(NetworkKindNames(), ", ")),
                  &IsNetworkKind}},
       ChoiceKey("network.head", "", c.network.head, kHeads),
-      {"network.stem_width",
-       "Width of an extra first layer before the residual blocks. 0: no extra layer.",
+      {"network.stem_width", "Width of an extra first layer before the others. 0: no extra layer.",
        IntField{&c.network.stem_width, 0, 1 << 20}},
-      {"network.width", "Width of the residual blocks; of resnet_2d, width of its linear layer.",
+      {"network.width",
+       "Width of the residual blocks, of resnet_2d's linear layer, and of mlp's hidden layers.",
        IntField{&c.network.width, 1, 1 << 20}, kTryFirst},
-      {"network.blocks", "Number of residual blocks, each with two layers.",
+      {"network.blocks",
+       "Number of residual blocks, each with two layers; of mlp, number of hidden layers after the "
+       "first one.",
        IntField{&c.network.blocks, 0, 1000}, kTryFirst},
       {"network.channels", "Number of channels of each convolution of resnet_2d.",
        IntField{&c.network.channels, 1, 1 << 16}},
@@ -355,25 +363,34 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of CPU threads for evaluating the network. auto: the same as train.threads.",
        AutoIntField{&c.inference.threads, 1, 1024}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
-                c.inference.precision, kPrecisions),
+                c.inference.precision, kInferencePrecisions),
       ChoiceKey(
           "inference.first_layer",
           "How the inference copy computes the first layer of resnet_fc. The choices differ by "
           "rounding.",
           c.inference.first_layer, kFirstLayers),
+      ChoiceKey(
+          "inference.forward",
+          "How the inference copy computes. The choices differ by rounding. fused always gathers "
+          "the first layer, and evaluates only the children that a label or a search needs.",
+          c.inference.forward, kInferenceForwards),
 
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
+      ChoiceKey("search.program",
+                "What runs beam search. Both choices keep the same states if the estimates are "
+                "the same.",
+                c.search.program, kPrograms),
       {"search.beam_width",
        "Number of states that beam search keeps at each depth. anytime_beam begins with few and "
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
-       "Length of the longest solution that beam search and greedy search look for, in actions.",
+       "Length of the longest solution that searches other than A* look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000}},
       {"search.weight",
-       "Weight of the path's cost relative to the estimate of the remaining cost in A*. 1: "
-       "shortest solutions if estimates are never too high. Less: fewer nodes, longer solutions. "
-       "0: greedy best-first search.",
+       "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
+       "variants. 1: shortest solutions if estimates are never too high. Less: fewer nodes, longer "
+       "solutions. 0: the estimate alone decides.",
        RealField{&c.search.weight, 0, 1000}},
       {"search.policy_weight",
        "For head vp, what beam search adds to the rank of a state: this times minus the logarithm "
@@ -453,11 +470,15 @@ std::vector<Field> FieldsOf(Config& c) {
       {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
 
       {"checkpoint.every_updates",
-       "Number of updates between checkpoints. A run also writes one at its start and at its end.",
+       "Number of updates between checkpoints. A run also writes one at its start and at its end. "
+       "A "
+       "checkpoint that is due while another one is being written follows after it.",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
       {"checkpoint.every_seconds",
-       "Largest number of seconds of work that a killed run may lose. If the next update might "
-       "exceed it, the run writes a checkpoint first. 0: no limit.",
+       "Largest number of seconds of work that a killed run may lose, apart from the time to write "
+       "a "
+       "checkpoint. If the next update might exceed it, the run starts a checkpoint first. 0: no "
+       "limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
       {"checkpoint.keep",
        "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "

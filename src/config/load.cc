@@ -46,9 +46,17 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// Rejects text with a NUL byte. The parser would end at the first one, so a file whose contents a
-// power cut replaced by NUL bytes would look empty.
+// Far more than a config needs. The parser takes some hundred bytes of memory for each value.
+constexpr std::int64_t kMostConfigBytes = std::int64_t{1} << 20;
+constexpr std::size_t kMostPhases = 1000;
+
+// Rejects text that is too long, or that has a NUL byte. The parser would end at the first one, so
+// a file whose contents a power cut replaced by NUL bytes would look empty.
 void CheckIsText(const std::string& yaml, const std::string& file) {
+  if (std::ssize(yaml) > kMostConfigBytes) {
+    throw InputError(fmt::format("{}: the config has {} bytes, expected at most {}", file,
+                                 WithThousands(std::ssize(yaml)), WithThousands(kMostConfigBytes)));
+  }
   const std::size_t at = yaml.find('\0');
   if (at == std::string::npos) return;
   const auto end = yaml.begin() + static_cast<std::ptrdiff_t>(at);
@@ -284,6 +292,10 @@ class Reader {
       throw InputError(
           fmt::format("{}: `phases` is not a list; expected entries such as `- from: 0.9`", at));
     }
+    if (list.size() > kMostPhases) {
+      throw InputError(fmt::format("{}: there are {} phases, expected at most {}", at, list.size(),
+                                   kMostPhases));
+    }
     for (const YAML::Node& entry : list) ReadPhase(entry, name);
   }
 
@@ -492,7 +504,7 @@ Config ParseConfig(const std::string& yaml, const std::string& name,
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<Override>& overrides) {
-  const std::string yaml = ReadFile(path);
+  const std::string yaml = ReadFile(path, kMostConfigBytes);
   Config config = ParseConfig(yaml, path.string(), overrides);
   if (OnlyDocument(yaml, path.string()).IsNull()) {
     LogWarning(

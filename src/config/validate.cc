@@ -138,9 +138,8 @@ void CheckHead(const Config& c, const Reject& reject) {
       c.search.policy_weight > 0 && head != Head::kVp, "search.policy_weight", "network.head",
       "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
       "to vp.");
-  const bool beam =
-      c.search.method != SearchMethod::kAStar && c.search.method != SearchMethod::kGreedy;
-  reject(c.search.policy_weight > 0 && !beam, "search.policy_weight", "search.method",
+  reject(c.search.policy_weight > 0 && !IsBeamSearch(c.search.method), "search.policy_weight",
+         "search.method",
          "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
          "search.method to beam.");
 }
@@ -313,12 +312,18 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
          "network.kind",
          "the fused step computes networks of kind resnet_fc only. Set train.step to autograd or "
          "auto.");
-  reject(
-      c.train.step == TrainStep::kFused && c.network.norm == Norm::kBatch, "train.step",
-      "network.norm",
-      "batch normalisation needs all rows of a batch between two layers, and the fused step "
-      "takes a few rows at a time through all layers. Set network.norm to layer, rms or none, or "
-      "train.step to autograd or auto.");
+  reject(c.inference.forward == InferenceForward::kFused && c.network.kind != kResNetFc,
+         "inference.forward", "network.kind",
+         "the fused inference copy computes networks of kind resnet_fc only. Set "
+         "inference.forward to operators or auto.");
+  reject(c.inference.precision == Precision::kInt8 &&
+             c.inference.forward == InferenceForward::kOperators,
+         "inference.precision", "inference.forward",
+         "LibTorch's operators compute in fp32 or bf16. Set inference.forward to fused, or "
+         "inference.precision to auto.");
+  reject(c.inference.precision == Precision::kInt8 && c.network.kind != kResNetFc,
+         "inference.precision", "network.kind",
+         "only resnet_fc is evaluated in int8. Set inference.precision to auto.");
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");
@@ -381,13 +386,55 @@ void CheckSizes(const Config& c, const Reject& reject) {
          "one of the two keys.");
 }
 
+// Checks what the tensor programs of generation and search support.
+void CheckTensorGeneration(const Config& c, const Reject& reject) {
+  const GenerateConfig& g = c.generate;
+  if (g.program != Program::kTensor || c.live_rows_of(0) == 0) return;
+  reject(g.target != Target::kWalkLength && g.target != Target::kValueIteration &&
+             g.target != Target::kCappedValueIteration,
+         "generate.program", "generate.target",
+         "the tensor program has no such labels. Set generate.program to domain, or "
+         "generate.target to walk_length, value_iteration or capped_value_iteration.");
+  reject(c.network.head != Head::kV, "generate.program", "network.head",
+         "the tensor program labels states with one cost. Set generate.program to domain, or "
+         "network.head to v.");
+  reject(g.searches(), "generate.program", "generate.search",
+         "the tensor program has no searches that generate. Set generate.program to domain, or "
+         "generate.search to none.");
+  reject(g.ball_radius > 0, "generate.program", "generate.ball_radius",
+         "the ball of exact labels is in host memory. Set generate.program to domain, or "
+         "generate.ball_radius to 0.");
+  reject(c.replay.updates > 0, "generate.program", "replay.updates",
+         "replay keeps rows in host memory, and the tensor program leaves them on the device. Set "
+         "generate.program to domain, or replay.updates to 0.");
+}
+
+void CheckTensorSearch(const Config& c, const Reject& reject) {
+  if (c.search.program != Program::kTensor) return;
+  reject(c.search.method != SearchMethod::kBeam, "search.program", "search.method",
+         "only beam search has a tensor program. Set search.program to domain, or search.method to "
+         "beam.");
+  reject(c.network.head != Head::kV && c.network.head != Head::kVp, "search.program",
+         "network.head",
+         "the tensor program ranks states by their estimates. Set search.program to domain.");
+  reject(c.search.policy_weight > 0, "search.program", "search.policy_weight",
+         "the tensor program does not evaluate the policy. Set search.program to domain, or "
+         "search.policy_weight to 0.");
+  reject(c.search.inverse != UseInverse::kNo, "search.program", "search.inverse",
+         "the tensor program starts from the position alone. Set search.program to domain, or "
+         "search.inverse to false.");
+  reject(c.search.improve_seconds > 0, "search.program", "search.improve_seconds",
+         "the tensor program does not shorten solutions. Set search.program to domain, or "
+         "search.improve_seconds to 0.");
+}
+
 void CheckSearch(const Config& c, const Reject& reject) {
   reject(c.search.method == SearchMethod::kAnytimeBeam && c.search.max_seconds == 0,
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
-  reject(c.search.inverse == UseInverse::kYes && !WorksWithInverse(c.search.method),
-         "search.inverse", "search.method",
+  reject(c.search.inverse == UseInverse::kYes && !IsBeamSearch(c.search.method), "search.inverse",
+         "search.method",
          "only beam search starts from a position and its inverse together. Set search.method to "
          "beam, or search.inverse to false.");
 }
@@ -399,10 +446,12 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check :
-       {CheckSyncMain, CheckExamples, CheckGenerateSearch, CheckHead, CheckPolicy, CheckPaths,
-        CheckBalls, CheckData, CheckTraining, CheckRefresh, CheckWatchdog, CheckNetworkKind,
-        CheckInputLayer, CheckMuon, CheckFactors, CheckSchedule, CheckSizes, CheckSearch}) {
+  for (const auto check : {CheckSyncMain, CheckExamples, CheckGenerateSearch,
+                           CheckHead,        CheckPolicy,     CheckPaths,    CheckBalls,
+                           CheckData,        CheckTraining,   CheckRefresh,  CheckWatchdog,
+                           CheckNetworkKind, CheckInputLayer, CheckMuon,     CheckFactors,
+                           CheckSchedule,    CheckSizes,      CheckSearch,   CheckTensorGeneration,
+                           CheckTensorSearch}) {
     check(config, reject);
   }
 }

@@ -43,10 +43,17 @@ struct Schema {
 /// "input:uint8:54 target:float32:1".
 std::string DescribeSchema(const Schema& schema);
 
+/// Memory says who may read and write the bytes of a buffer.
+enum class Memory : std::uint8_t {
+  kHost,    ///< any code
+  kDevice,  ///< only tensors on the run's device, which may be a GPU (tensor/device_rows.h)
+};
+
 /// Storage is the memory of a buffer's columns, and its owner, which frees it.
 struct Storage {
   std::span<std::byte> bytes;
   std::unique_ptr<void, void (*)(void*)> owner;
+  Memory memory = Memory::kHost;
 };
 
 /// Allocates zeroed heap memory, aligned to 64 bytes. Throws Error with the requested size if there
@@ -81,6 +88,9 @@ class DataBuffer {
 
   const Schema& schema() const { return schema_; }
   std::size_t rows() const { return rows_; }
+
+  /// Who may follow the pointers that the methods below return.
+  Memory memory() const { return storage_.memory; }
 
   /// All columns, including the padding between them.
   std::span<const std::byte> bytes() const {

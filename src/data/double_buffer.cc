@@ -6,9 +6,8 @@
 
 namespace tandem {
 
-DoubleBuffer::DoubleBuffer(const Schema& schema, std::size_t rows)
-    : buffers_{DataBuffer(schema, rows), DataBuffer(schema, rows)},
-      ring_(buffers_.size(), /*stages=*/2) {}
+DoubleBuffer::DoubleBuffer(DataBuffer first, DataBuffer second)
+    : buffers_{std::move(first), std::move(second)}, ring_(buffers_.size(), /*stages=*/2) {}
 
 DoubleBuffer::WriteSlot DoubleBuffer::AcquireWrite() {
   return {*this, buffers_[ring_.SlotOf(ring_.Begin(kWrite))]};
@@ -25,8 +24,12 @@ DoubleBuffer::WriteSlot::WriteSlot(WriteSlot&& other) noexcept
 
 DoubleBuffer::WriteSlot::~WriteSlot() {
   if (rows_ == nullptr) return;
-  owner_->Close(std::make_exception_ptr(
-      Error("the writer gave up its buffer before it was filled, so no more rows will come")));
+  try {
+    owner_->Close(std::make_exception_ptr(
+        Error("the writer gave up its buffer before it was filled, so no more rows will come")));
+  } catch (...) {
+    owner_->Close(std::current_exception());  // there is no memory for the message
+  }
 }
 
 void DoubleBuffer::WriteSlot::Publish() {

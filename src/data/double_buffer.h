@@ -22,8 +22,12 @@ class DoubleBuffer {
   class WriteSlot;
   class ReadSlot;
 
+  /// Takes turns with these two buffers, which have the same columns and as many rows.
+  DoubleBuffer(DataBuffer first, DataBuffer second);
+
   /// Two buffers of `rows` rows on the heap.
-  DoubleBuffer(const Schema& schema, std::size_t rows);
+  DoubleBuffer(const Schema& schema, std::size_t rows)
+      : DoubleBuffer(DataBuffer(schema, rows), DataBuffer(schema, rows)) {}
 
   /// Waits until the next buffer is empty. Throws the reason if the DoubleBuffer is closed.
   WriteSlot AcquireWrite();

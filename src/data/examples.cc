@@ -101,6 +101,19 @@ void CheckTargets(const DataBuffer& examples, std::string_view where) {
   CheckTargets(examples.column(kInputColumn), examples.floats(kTargetColumn), where);
 }
 
+void CheckInputs(ConstRows inputs, int depth, std::string_view where) {
+  const std::span<const std::uint8_t> bytes = inputs.bytes();
+  std::uint8_t most = 0;  // a plain loop, which compilers turn into vector instructions
+  for (const std::uint8_t byte : bytes) most = std::max(most, byte);
+  if (most < depth || bytes.empty()) return;
+  const auto wrong =
+      std::ranges::find_if(bytes, [depth](std::uint8_t byte) { return byte >= depth; });
+  throw Error(fmt::format(
+      "{}: row {} of the network's input has a byte {}; expected values below "
+      "{}. The examples are damaged, or belong to another puzzle.",
+      where, static_cast<std::size_t>(wrong - bytes.begin()) / inputs.row_size(), *wrong, depth));
+}
+
 Schema StateSchema(const DomainSpec& spec) {
   return {.columns = {{.name = "state",
                        .type = ElementType::kUint8,

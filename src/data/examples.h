@@ -56,6 +56,10 @@ bool HasTargets(const Schema& schema);
 void CheckTargets(ConstRows inputs, std::span<const float> targets, std::string_view where);
 void CheckTargets(const DataBuffer& examples, std::string_view where);
 
+/// Throws Error that names the first row with a byte that is not below `depth`, the depth of the
+/// network's input. Layers that gather rows of a matrix use the bytes as indices.
+void CheckInputs(ConstRows inputs, int depth, std::string_view where);
+
 /// The columns of a state that is stored unlabelled, to be labelled when it is trained on: its
 /// bytes and an upper bound on its cost-to-go, which is infinite if none is known.
 inline constexpr std::size_t kStateColumn = 0;

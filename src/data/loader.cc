@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/ones_like.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "data/shard_loader.h"
+#include "tensor/device_rows.h"
 
 namespace tandem {
 namespace {
@@ -47,6 +49,16 @@ class RowOrder {
   Random random_;
 };
 
+// The tensor of a slot that holds row numbers instead of rows.
+constexpr std::size_t kNumbers = 0;
+
+// Copies the numbers of rows to the slot's host memory. CheckSizes allows more rows than an int32
+// can count.
+void CopyNumbers(std::span<const std::uint32_t> picked, TransferSlot& slot) {
+  auto* const to = reinterpret_cast<std::int64_t*>(slot.host(kNumbers).data());
+  std::ranges::copy(picked, to);
+}
+
 // Copies the rows whose numbers are in `picked` to the slot's host memory.
 void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, TransferSlot& slot) {
   const Span span(Phase::kGather);
@@ -56,8 +68,9 @@ void Gather(const DataBuffer& rows, std::span<const std::uint32_t> picked, Trans
   }
 }
 
-// The tensors that a slot needs for batches of `schema`.
-std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size) {
+// The tensors that a slot needs for batches of `schema` whose rows come from `memory`.
+std::vector<TensorSpec> BatchTensors(const Schema& schema, std::int64_t batch_size, Memory memory) {
+  if (memory == Memory::kDevice) return {{.type = at::kLong, .sizes = {batch_size}}};
   const auto width = static_cast<std::int64_t>(schema.columns[kInputColumn].width);
   const auto outputs = static_cast<std::int64_t>(schema.columns[kTargetColumn].width);
   std::vector<TensorSpec> tensors = {{.type = at::kByte, .sizes = {batch_size, width}}};
@@ -132,9 +145,13 @@ class BufferLoader::Iterator final : public BatchIterator {
     slot.AwaitCopy();
     const std::int64_t size =
         std::min(loader_.batch_size_, num_rows() - batch * loader_.batch_size_);
-    Batch result{.inputs = slot.device(kInputColumn).narrow(0, 0, size),
-                 .targets = slot.device(kTargetColumn).narrow(0, 0, size)};
-    if (HasWeights(rows_.schema())) result.weights = slot.device(kWeightColumn).narrow(0, 0, size);
+    const auto rows_of = [&](std::size_t column) {
+      if (loader_.memory_ == Memory::kHost) return slot.device(column).narrow(0, 0, size);
+      return at::index_select(ColumnTensor(rows_, column, loader_.device_), 0,
+                              slot.device(kNumbers).narrow(0, 0, size));
+    };
+    Batch result{.inputs = rows_of(kInputColumn), .targets = rows_of(kTargetColumn)};
+    if (HasWeights(rows_.schema())) result.weights = rows_of(kWeightColumn);
     return result;
   }
 
@@ -170,7 +187,11 @@ class BufferLoader::Iterator final : public BatchIterator {
       const Span span(Phase::kWaitForDevice);
       slot.AwaitHost();
     }
-    Gather(rows_, NextRows(), slot);
+    if (loader_.memory_ == Memory::kHost) {
+      Gather(rows_, NextRows(), slot);
+    } else {
+      CopyNumbers(NextRows(), slot);
+    }
     const Span span(Phase::kHostToDevice);
     slot.EnqueueCopy();
     ring_.End(kCopy);
@@ -189,11 +210,13 @@ class BufferLoader::Iterator final : public BatchIterator {
 
 BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                            const PrefetchConfig& prefetch, std::uint64_t seed,
-                           const std::string& thread_name)
-    : batch_size_(batch_size),
+                           const std::string& thread_name, Memory memory)
+    : device_(device.torch()),
+      batch_size_(batch_size),
       seed_(seed),
+      memory_(memory),
       slots_(device.MakeSlots(static_cast<std::size_t>(NumSlots(prefetch)),
-                              BatchTensors(schema, batch_size), prefetch)) {
+                              BatchTensors(schema, batch_size, memory), prefetch)) {
   if (prefetch.enabled) thread_.emplace(thread_name);
 }
 
@@ -229,7 +252,8 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
   const std::int64_t live_rows = config_.live_part_of(batch_size);
   if (live_rows > 0) {
     live_.emplace(device_, schema_, live_rows, config_.prefetch,
-                  static_cast<std::uint64_t>(config_.seed));
+                  static_cast<std::uint64_t>(config_.seed), kPrefetchThread,
+                  config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost);
   }
   if (shards_ != nullptr) shards_->UseBatchSize(batch_size - live_rows);
 }

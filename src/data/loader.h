@@ -55,16 +55,19 @@ std::int64_t NumSlots(const PrefetchConfig& config);
 /// is handed out. Without prefetching, it gathers and copies each batch on the calling thread when
 /// it is requested, so that each step can be timed alone. The batches are the same.
 ///
+/// If the rows are in the device's memory, a slot holds the numbers of a batch's rows instead of
+/// the rows, and Next gathers the rows on the device. The batches are the same.
+///
 /// A slot's host memory is rewritten only after the event of its last copy, and its device memory
 /// only after the event of the training stream (TransferSlot).
 class BufferLoader {
  public:
-  /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers.
-  /// The last batch of a buffer may be smaller than `batch_size`. `seed` determines the order of
-  /// rows, and `thread_name` is the name of the prefetch thread.
+  /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers,
+  /// which are all in `memory`. The last batch of a buffer may be smaller than `batch_size`. `seed`
+  /// determines the order of rows, and `thread_name` is the name of the prefetch thread.
   BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                const PrefetchConfig& prefetch, std::uint64_t seed,
-               const std::string& thread_name = kPrefetchThread);
+               const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost);
 
   /// Returns an iterator over the batches of `rows`, which must outlive it. Each row occurs once.
   /// The order is a function of the seed and `update`. The previous iterator must have been
@@ -74,8 +77,10 @@ class BufferLoader {
  private:
   class Iterator;
 
+  const c10::Device device_;
   const std::int64_t batch_size_;
   const std::uint64_t seed_;
+  const Memory memory_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
   std::optional<Worker> thread_;  // only with prefetch; last, so that it ends before the slots
 };
@@ -86,7 +91,8 @@ class BufferLoader {
 class DataLoader {
  public:
   /// `shards` is null if no rows come from shards. `device` and `shards` must outlive this object.
-  /// `schema` is an ExampleSchema.
+  /// `schema` is an ExampleSchema. With `generate.program: tensor`, generated rows are in the
+  /// device's memory.
   DataLoader(Device& device, Schema schema, Config config, ShardLoader* shards);
 
   /// Sets the size of whole batches. Call it once before the first Open, and again when the batch

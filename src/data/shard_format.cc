@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
 
@@ -98,12 +99,13 @@ std::string ChunkHash(std::span<std::byte> bytes,
 namespace {
 
 using Json = nlohmann::ordered_json;
+using ReadJson = nlohmann::json;  // finds names of a hostile header faster
 
 static_assert(std::endian::native == std::endian::little, "numbers are stored in memory order");
 
 constexpr std::int64_t kPage = 4096;
 constexpr std::size_t kSizeDigits = 10;
-constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxHeaderBytes = std::int64_t{1} << 27;  // of kMaxShardChunks chunks
 
 // Upper limits of a set. Within them no size computation overflows.
 constexpr std::int64_t kMaxExamples = std::int64_t{1} << 50;
@@ -122,8 +124,9 @@ Json ToJson(const Schema& schema) {
 }
 
 // Numbers in JSON may be fractions, negative, or too large for any integer type.
-std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std::int64_t most) {
-  const Json& value = json.at(key);
+std::int64_t NumberIn(const ReadJson& json, const char* key, std::int64_t least,
+                      std::int64_t most) {
+  const ReadJson& value = json.at(key);
   if (value.is_number_unsigned() && std::cmp_greater_equal(value.get<std::uint64_t>(), least) &&
       std::cmp_less_equal(value.get<std::uint64_t>(), most)) {
     return value.get<std::int64_t>();
@@ -132,7 +135,7 @@ std::int64_t NumberIn(const Json& json, const char* key, std::int64_t least, std
       fmt::format("the header has `{}: {}`, expected {} to {}", key, DumpJson(value), least, most));
 }
 
-Compression CompressionIn(const Json& json) {
+Compression CompressionIn(const ReadJson& json) {
   const auto name = json.at("compression").get<std::string>();
   for (const Compression compression : {Compression::kNone, Compression::kZstd}) {
     if (name == NameOf(compression)) return compression;
@@ -140,9 +143,9 @@ Compression CompressionIn(const Json& json) {
   throw Error(fmt::format("the header has `compression: {}`, expected none or zstd", name));
 }
 
-Schema SchemaIn(const Json& json) {
+Schema SchemaIn(const ReadJson& json) {
   Schema schema;
-  for (const Json& column : json) {
+  for (const ReadJson& column : json) {
     const auto type = column.at("type").get<std::string>();
     if (type != "uint8" && type != "float32") {
       throw Error(
@@ -168,7 +171,7 @@ Json ToJson(const ShardSetSpec& set) {
           {"compression", NameOf(set.compression)}};
 }
 
-ShardSetSpec SpecIn(const Json& json) {
+ShardSetSpec SpecIn(const ReadJson& json) {
   ShardSetSpec set{.domain = json.at("domain"),
                    .target = json.at("target"),
                    .schema = SchemaIn(json.at("columns")),
@@ -184,6 +187,13 @@ ShardSetSpec SpecIn(const Json& json) {
   if (static_cast<double>(set.rows_per_shard()) * static_cast<double>(set.schema.row_bytes()) >
       kMaxShardBytes) {
     throw Error("the header describes shards that are larger than a file can be");
+  }
+  const double chunk_bytes =
+      static_cast<double>(set.RowsOfChunk(0)) * static_cast<double>(set.schema.row_bytes());
+  if (chunk_bytes > static_cast<double>(kMaxChunkBytes)) {
+    throw Error(fmt::format("the header describes chunks of {}, expected at most {}",
+                            HumanBytes(chunk_bytes),
+                            HumanBytes(static_cast<double>(kMaxChunkBytes))));
   }
   return set;
 }
@@ -227,15 +237,15 @@ std::int64_t StatedHeaderBytes(std::string_view text) {
 
 ShardHeader HeaderIn(std::string_view text) {
   try {
-    const Json json = ParseJson<Json>(text);
+    const auto json = ParseJson<ReadJson>(text);
     ShardHeader header{.set = SpecIn(json)};
     header.shard = NumberIn(json, "shard", 0, header.set.num_shards() - 1);
-    for (const Json& chunk : json.at("chunks")) {
+    for (const ReadJson& chunk : json.at("chunks")) {
       header.chunks.push_back(
           {.offset = chunk.at(0), .bytes = chunk.at(1), .hash = chunk.at(2).get<std::string>()});
     }
     return header;
-  } catch (const Json::exception& error) {
+  } catch (const ReadJson::exception& error) {
     throw Error(fmt::format("the header is not valid: {}", error.what()));
   }
 }

@@ -47,6 +47,9 @@ std::string ChunkHash(std::span<std::byte> bytes,
 
 inline constexpr int kShardSchema = 2;
 
+/// A chunk is read into memory as a whole. No reader allocates more for one.
+inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{1} << 32;
+
 inline constexpr std::int64_t kMaxShards = 1'000'000;  ///< per set: file names have six digits
 
 enum class Compression : std::uint8_t { kNone, kZstd };

@@ -67,11 +67,13 @@ class ShardLoader::Iterator final : public BatchIterator {
   ShardLoader& loader_;
 };
 
-ShardLoader::ShardLoader(Device& device, ShardSet set, const Config& config,
-                         const std::optional<ShardPosition>& from)
+ShardLoader::ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
+                         const std::optional<ShardPosition>& from, Interrupter* interrupter)
     : set_(std::move(set)),
+      input_depth_(input_depth),
       config_(config.data),
       seed_(static_cast<std::uint64_t>(config.seed)),
+      interrupter_(interrupter),
       slots_(device.MakeSlots(NumChunkSlots(config_), SlotTensors(set_.spec()), config.prefetch)),
       position_(from.value_or(ShardPosition{.set = set_.spec().Identity()})),
       order_(set_.spec(), seed_),
@@ -93,7 +95,8 @@ ShardLoader::ShardLoader(Device& device, ShardSet set, const Config& config,
 std::unique_ptr<BatchIterator> ShardLoader::Open() {
   ChunkStages& work = *this;
   if (stages_ == nullptr) {
-    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks());
+    stages_ = std::make_unique<ShardPipeline>(work, config_, next_step_, set_.spec().num_chunks(),
+                                              interrupter_);
   }
   return std::make_unique<Iterator>(*this);
 }
@@ -157,7 +160,7 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   const Stopwatch watch;
   try {
     set_.Read(chunk, slots_[slot]->host(kChunk), config_.reading);
-    CheckTargetsOf(chunk, slots_[slot]->host(kChunk));
+    CheckRows(chunk, slots_[slot]->host(kChunk));
   } catch (const DamagedShard& damage) {
     if (config_.on_damage == OnDamage::kStop) throw;
     // Report a missing shard once, not for each of its chunks.
@@ -178,17 +181,20 @@ bool ShardLoader::Load(std::int64_t step, std::size_t slot) {
   return true;
 }
 
-void ShardLoader::CheckTargetsOf(std::int64_t chunk, std::span<const std::byte> memory) const {
+void ShardLoader::CheckRows(std::int64_t chunk, std::span<const std::byte> memory) const {
   const Schema& schema = set_.spec().schema;
   const auto rows = static_cast<std::size_t>(set_.spec().RowsOfChunk(chunk));
   const auto start_of = [&](std::size_t column) {
     return memory.data() + DataBuffer::OffsetOf(column, schema, rows);
   };
-  CheckTargets(ConstRows(reinterpret_cast<const std::uint8_t*>(start_of(kInputColumn)), rows,
-                         schema.columns[kInputColumn].row_bytes()),
+  const ConstRows inputs(reinterpret_cast<const std::uint8_t*>(start_of(kInputColumn)), rows,
+                         schema.columns[kInputColumn].row_bytes());
+  const std::string where = fmt::format("chunk {} of {}", chunk, set_.folder().string());
+  CheckInputs(inputs, input_depth_, where);
+  CheckTargets(inputs,
                {reinterpret_cast<const float*>(start_of(kTargetColumn)),
                 rows * schema.columns[kTargetColumn].width},
-               fmt::format("chunk {} of {}", chunk, set_.folder().string()));
+               where);
 }
 
 void ShardLoader::Transfer(std::int64_t step, std::size_t slot) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupter.h"
 #include "config/config.h"
 #include "data/epoch_order.h"
 #include "data/loader.h"
@@ -30,13 +31,15 @@ namespace tandem {
 /// rows.
 class ShardLoader final : private ChunkStages {
  public:
-  /// `device` must outlive this object. Uses only `data`, `prefetch.pin_memory`,
-  /// `prefetch.copy_stream` and `seed` of `config`; the seed determines the order of chunks and
-  /// rows. If `from` is set, starts at that position. Throws InputError if `from` is a position in
-  /// another set, or if `data.reading` is kMap and the set is compressed. Throws DamagedShard if a
-  /// shard is missing and `data.on_damage` is kStop.
-  ShardLoader(Device& device, ShardSet set, const Config& config,
-              const std::optional<ShardPosition>& from);
+  /// `device` must outlive this object. `input_depth` is the depth of the network's input
+  /// (InputFor), which every byte of the stored inputs must be below. Uses only `data`,
+  /// `prefetch.pin_memory`, `prefetch.copy_stream` and `seed` of `config`; the seed determines the
+  /// order of chunks and rows. If `from` is set, starts at that position. Throws InputError if
+  /// `from` is a position in another set, or if `data.reading` is kMap and the set is compressed.
+  /// Throws DamagedShard if a shard is missing and `data.on_damage` is kStop. `interrupter`, if
+  /// there is one, ends the waits for chunks, and must outlive this object.
+  ShardLoader(Device& device, ShardSet set, int input_depth, const Config& config,
+              const std::optional<ShardPosition>& from, Interrupter* interrupter = nullptr);
 
   /// Returns an endless iterator over the next batches. It may be destroyed at any time, and the
   /// next one continues after the last batch that was requested. The first call starts the threads,
@@ -75,14 +78,16 @@ class ShardLoader final : private ChunkStages {
 
   bool Load(std::int64_t step, std::size_t slot) override;
   void Transfer(std::int64_t step, std::size_t slot) override;
-  void CheckTargetsOf(std::int64_t chunk, std::span<const std::byte> memory) const;
+  void CheckRows(std::int64_t chunk, std::span<const std::byte> memory) const;
   Batch Gather(std::int64_t most);
   void TakeChunk();
   void CountSkipped(std::int64_t end);
 
   const ShardSet set_;
+  const int input_depth_;
   const DataConfig config_;
   const std::uint64_t seed_;
+  Interrupter* const interrupter_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
 
   // Used by the thread that trains.

@@ -16,7 +16,7 @@ constexpr std::size_t kTake = 2;
 }  // namespace
 
 ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
-                             std::int64_t epoch_steps)
+                             std::int64_t epoch_steps, Interrupter* interrupter)
     : stages_(stages),
       ring_(NumChunkSlots(config), /*stages=*/3,
             {static_cast<std::size_t>(config.cpu_prefetch),
@@ -24,6 +24,10 @@ ShardPipeline::ShardPipeline(ChunkStages& stages, const DataConfig& config, std:
       steps_(NumChunkSlots(config)),
       disk_(kDiskThread),
       transfer_(kTransferThread) {
+  if (interrupter != nullptr) {
+    registration_.emplace(*interrupter,
+                          [this](const std::exception_ptr& reason) { ring_.Close(reason); });
+  }
   disk_.Post([this, first, epoch_steps] {
     try {
       LoadEpochs(first, epoch_steps);

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/interrupter.h"
 #include "base/slot_ring.h"
 #include "base/worker.h"
 #include "config/config.h"
@@ -52,10 +54,10 @@ inline std::size_t NumChunkSlots(const DataConfig& config) {
 /// the previous stage begins to work on it, so NumChunkSlots slots are enough.
 class ShardPipeline {
  public:
-  /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `stages` must outlive
-  /// this.
+  /// Runs the steps from `first` on, without end, in epochs of `epoch_steps`. `interrupter`, if
+  /// there is one, ends the waits for chunks. It and `stages` must outlive this.
   ShardPipeline(ChunkStages& stages, const DataConfig& config, std::int64_t first,
-                std::int64_t epoch_steps);
+                std::int64_t epoch_steps, Interrupter* interrupter = nullptr);
 
   /// Waits until both threads have finished the chunks that they are working on.
   ~ShardPipeline();
@@ -82,6 +84,7 @@ class ShardPipeline {
   ChunkStages& stages_;
   SlotRing ring_;
   std::vector<std::int64_t> steps_;  // by slot; the ring orders the accesses
+  std::optional<Interrupter::Registration> registration_;
 
   Worker disk_, transfer_;  // last, because they use everything above
 };

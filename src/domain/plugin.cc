@@ -23,11 +23,11 @@ struct Interface {
 };
 
 Interface InterfaceIn(std::string_view content) {
-  constexpr std::string_view kMark(kInterfaceMark.data());
-  constexpr std::string_view kBegin = kMark.substr(0, kMark.find(TANDEM_INTERFACE_VERSION));
-  const std::size_t at = content.find(kBegin);
+  const std::string_view mark(kInterfaceMark.data());
+  const std::string_view begin = mark.substr(0, mark.find(TANDEM_INTERFACE_VERSION));
+  const std::size_t at = content.find(begin);
   if (at == std::string_view::npos) return {};
-  std::string_view rest = content.substr(at + kBegin.size());
+  std::string_view rest = content.substr(at + begin.size());
   rest = rest.substr(0, rest.find(';'));
   const std::size_t comma = std::min(rest.find(", "), rest.size());
   return {.version = rest.substr(0, comma),

@@ -15,6 +15,13 @@ float UndoCost(const DomainSpec& spec, Action action) {
   return spec.action_costs[spec.inverse_actions[action]];
 }
 
+Action DrawStep(Random& random, int num_actions, std::optional<Action> back) {
+  const auto all = static_cast<std::uint64_t>(num_actions);
+  const bool skip = back.has_value() && all > 1;
+  const auto action = static_cast<Action>(random.Below(skip ? all - 1 : all));
+  return skip && action >= *back ? action + 1 : action;
+}
+
 RandomWalk::RandomWalk(const Domain& domain, Random random, std::span<std::uint8_t> state,
                        WalkKind kind)
     : domain_(domain), random_(random), state_(state), kind_(kind) {
@@ -63,21 +70,14 @@ std::optional<Action> RandomWalk::NextAction() {
 
 std::optional<Action> RandomWalk::Draw() {
   if (kind_ == WalkKind::kDistinctActions) return DrawFromRemaining();
-  return applies_.empty() ? DrawFromAll() : DrawFromApplicable();
+  if (applies_.empty()) return DrawStep(random_, domain_.spec().num_actions(), back_);
+  return DrawFromApplicable();
 }
 
 std::optional<Action> RandomWalk::DrawFromRemaining() {
   if (num_taken_ == actions_.size()) return std::nullopt;
   DrawPlaces(std::span(actions_), num_taken_, num_taken_ + 1, random_);
   return actions_[num_taken_];
-}
-
-Action RandomWalk::DrawFromAll() {
-  const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
-  // If there is only one action, the step back is allowed.
-  const bool skip = back_.has_value() && num_actions > 1;
-  const auto action = static_cast<Action>(random_.Below(skip ? num_actions - 1 : num_actions));
-  return skip && action >= *back_ ? action + 1 : action;
 }
 
 std::optional<Action> RandomWalk::DrawFromApplicable() {

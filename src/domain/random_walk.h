@@ -20,6 +20,10 @@ enum class WalkKind {
   kDistinctActions,  ///< all that the walk has not taken yet
 };
 
+/// Draws a step of a walk of a puzzle whose actions apply in every state: uniform among all actions
+/// except `back`, which undoes the previous step. If there is only one action, it may be `back`.
+Action DrawStep(Random& random, int num_actions, std::optional<Action> back);
+
 /// RandomWalk walks one state away from a goal, step by step. Each action is uniform among those
 /// that apply, except the inverse of the previous action; a walk therefore steps straight back only
 /// out of a dead end. If no action applies, the state stays the same. If the puzzle's actions have
@@ -52,7 +56,6 @@ class RandomWalk {
   std::span<const Action> taken() const { return std::span(actions_).first(num_taken_); }
 
  private:
-  Action DrawFromAll();
   std::optional<Action> DrawFromApplicable();
   std::optional<Action> DrawFromRemaining();
   std::optional<Action> Draw();

@@ -20,7 +20,7 @@ std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
   constexpr std::int64_t kIsGoal = 1;
   const auto number = static_cast<std::int64_t>(sizeof(float));
   const auto num_children = size * static_cast<std::int64_t>(spec.num_actions());
-  return size * (spec.state_size + kIsGoal + number) + Expander::BytesFor(spec, size) +
+  return size * (spec.state_size + kIsGoal + 2 * number) + Expander::BytesFor(spec, size) +
          num_children * (spec.input.positions + number);
 }
 
@@ -28,6 +28,7 @@ void StateBatch::Resize(std::size_t size) {
   states.resize(size * domain.spec().state_size);
   is_goal.resize(size);
   bounds.resize(size);
+  estimates.resize(size);
   children.Resize(size);
 }
 

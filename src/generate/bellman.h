@@ -60,6 +60,9 @@ struct StateBatch {
   /// Upper bound on the cost-to-go: the cost of undoing the path from a goal to the state. Infinite
   /// if that path has an action that cannot be undone.
   std::vector<float> bounds;
+  /// The network's estimates of the states, as far as they were evaluated as children before; else
+  /// NaN. A StateSearch sets those of its states.
+  std::vector<float> estimates;
   Expander children;
 };
 

@@ -114,6 +114,28 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
   return missing;
 }
 
+// The keys on which a network's labels depend, besides its weights. The rounding of its estimates
+// depends on which rows are evaluated together. Of keys that were added later, only those are here
+// that make a difference, so that older sets stay valid.
+std::vector<std::string> KeysOfNetworkLabels(const Config& config) {
+  std::vector<std::string> keys = {"generate.search",         "generate.search_iterations",
+                                   "generate.search_epsilon", "generate.search_weight",
+                                   "generate.chunk_rows",     "inference.batch_size",
+                                   "inference.precision"};
+  const GenerateConfig& generate = config.generate;
+  if (generate.temperature > 0) keys.emplace_back("generate.temperature");
+  if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
+  if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
+  if (generate.hindsight) keys.emplace_back("generate.hindsight");
+  if (config.inference.first_layer != FirstLayer::kProduct) {
+    keys.emplace_back("inference.first_layer");
+  }
+  if (config.inference.forward != InferenceForward::kOperators) {
+    keys.emplace_back("inference.forward");
+  }
+  return keys;
+}
+
 }  // namespace
 
 ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
@@ -137,22 +159,9 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
     set.provenance["paths_hash"] = paths.Hex();
   }
   if (NeedsNetwork(config.generate.target)) {
-    // The rounding of a network's estimates depends on which rows are evaluated together and on the
-    // number of threads.
-    for (const char* key : {"generate.search", "generate.search_iterations",
-                            "generate.search_epsilon", "generate.search_weight",
-                            "generate.chunk_rows", "inference.batch_size", "inference.precision"}) {
-      keys.emplace_back(key);
-    }
-    // Only keys that make a difference, so that older sets stay valid.
-    const GenerateConfig& generate = config.generate;
-    if (generate.temperature > 0) keys.emplace_back("generate.temperature");
-    if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
-    if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");
-    if (generate.hindsight) keys.emplace_back("generate.hindsight");
-    if (config.inference.first_layer != FirstLayer::kProduct) {
-      keys.emplace_back("inference.first_layer");
-    }
+    const std::vector<std::string> of_labels = KeysOfNetworkLabels(config);
+    keys.insert(keys.end(), of_labels.begin(), of_labels.end());
+    // Its rounding also depends on the number of threads.
     const bool on_cpu = config.device == "cpu";
     if (on_cpu) {
       keys.emplace_back("inference.threads");
@@ -174,6 +183,14 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
         fmt::format("the set would have {} shards, expected at most {}; use more rows per chunk "
                     "(--chunk-rows) or more chunks per shard (--shard-chunks)",
                     WithThousands(set.num_shards()), WithThousands(kMaxShards)));
+  }
+  const double chunk_bytes =
+      static_cast<double>(set.RowsOfChunk(0)) * static_cast<double>(set.schema.row_bytes());
+  if (chunk_bytes > static_cast<double>(kMaxChunkBytes)) {
+    throw InputError(fmt::format(
+        "a chunk would have {}, expected at most {}, because it is read into memory as a whole; "
+        "use fewer rows per chunk (--chunk-rows)",
+        HumanBytes(chunk_bytes), HumanBytes(static_cast<double>(kMaxChunkBytes))));
   }
   std::error_code error;
   fs::create_directories(folder, error);

@@ -67,9 +67,14 @@ class Generator {
   /// The columns of the rows: ExampleSchema, or StateSchema if they are unlabelled.
   virtual const Schema& schema() const = 0;
 
-  /// Writes the requested rows to rows [0, request.rows) of `out`, whose schema is schema(). Blocks
-  /// until done. Only one call at a time, from any thread. Throws Stopped once `stop` is reached,
-  /// and whatever the domain or the network throws.
+  /// Makes a buffer that Fill can write to. By default its memory is the host's.
+  virtual DataBuffer MakeBuffer(std::size_t rows) const { return {schema(), rows}; }
+
+  /// Writes the requested rows to rows [0, request.rows) of `out`, whose schema is schema(). `out`
+  /// is in the host's memory or comes from MakeBuffer. In a device's memory, where no other code
+  /// can read labels, also checks that they are valid (CheckTargets). Blocks until done. Only one
+  /// call at a time, from any thread. Throws Stopped once `stop` is reached, and whatever the
+  /// domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
 
   /// Returns the share of the searches of the last Fill that reached a goal (SolvedByLength), which

@@ -85,6 +85,7 @@ std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) 
 }  // namespace
 
 std::vector<SolvedPath> ReadSolvedPaths(const std::filesystem::path& file, const Domain& domain) {
+  RequireNoPipe(file);
   std::istringstream in(ReadText(file));
   std::vector<SolvedPath> paths;
   std::string line;

@@ -41,6 +41,7 @@ class GreedyRollout final : public StateSearch {
                                                     : Choose(estimates, random);
     std::ranges::copy(batch.children.children()[first_child + action], batch.rows()[first].begin());
     batch.bounds[first] += UndoCost(spec_, action);
+    batch.estimates[first] = estimates[action];
     if (!spec_.inverse_actions.empty()) back_ = spec_.inverse_actions[action];
     return 1;
   }
@@ -136,6 +137,7 @@ class BeamStates final : public StateSearch {
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       std::ranges::copy(batch.children.children()[chosen_[i]], batch.rows()[first + i].begin());
       batch.bounds[first + i] = bounds[i];
+      batch.estimates[first + i] = batch.children.estimates()[chosen_[i]];
     }
     excess_ = std::move(excess);
   }
@@ -175,6 +177,7 @@ class AStarSearch final : public StateSearch {
     tree_->Pop();
     if (tree_->num_popped() == 0) return 0;
     tree_->CopyPopped(batch.rows().Slice(first, 1));
+    batch.estimates[first] = tree_->EstimateOfPopped(0);
     batch.bounds[first] = start_bound_;
     for (const Action action : tree_->PathToPopped(0)) {
       batch.bounds[first] += UndoCost(spec_, action);

@@ -23,10 +23,10 @@ class StateSearch {
   /// previous search.
   virtual void Begin(StateBatch& batch, std::size_t first) = 0;
 
-  /// Replaces the states from `first` on, and their bounds, with the next states to expand, and
-  /// returns their number. Requires that the children of the current states were evaluated and that
-  /// none of them is a goal. If there are no next states, for example because no action applies,
-  /// returns 0 and leaves the states unchanged.
+  /// Replaces the states from `first` on, their bounds and their estimates with those of the next
+  /// states to expand, and returns their number. Requires that the children of the current states
+  /// were evaluated and that none of them is a goal. If there are no next states, for example
+  /// because no action applies, returns 0 and leaves the states unchanged.
   virtual std::size_t Next(StateBatch& batch, std::size_t first, Random random) = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -117,8 +118,9 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
   const auto instances = static_cast<std::size_t>(group.range.rows);
   group.batch.Resize(instances * width_);
   while (group.instances.size() < instances) {
-    group.instances.push_back(
-        {.search = MakeStateSearch(domain_.spec(), config_), .tree = SearchTree(domain_, head_)});
+    group.instances.push_back({.search = MakeStateSearch(domain_.spec(), config_),
+                               .tree = SearchTree(domain_, head_),
+                               .estimates = {}});
   }
   ForRanges(instances, std::max<std::size_t>(kGrain / width_, 1),
             [&](std::size_t first, std::size_t count) {
@@ -127,6 +129,12 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
                 for (std::size_t i = first; i < first + count; ++i) Advance(fill, group, i);
               }
               group.batch.Expand(first * width_, count * width_);
+              if (config_.searches() && group.batch.children.skips_known()) {
+                for (std::size_t i = first; i < first + count; ++i) {
+                  Instance& instance = group.instances[i];
+                  instance.estimates.Exchange(group.batch, i * width_, instance.searched);
+                }
+              }
               const Span span(Phase::kWrite);
               for (std::size_t i = first * width_; i < (first + count) * width_; ++i) {
                 const std::optional<std::size_t> row = fill.RowInFill(group, i);
@@ -139,7 +147,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
 void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
                                       std::size_t instance) const {
   StateBatch& batch = group.batch;
-  auto& [search, searched, first_search, tree] = group.instances[instance];
+  auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
   const std::size_t first = instance * width_;
   const bool has_begun = search != nullptr && group.step > 0;
   const bool reached_goal = has_begun && ReachedGoal(group, instance);
@@ -159,6 +167,7 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
     if (group.step == 0) first_search = {.length = length};
     first_search.runs = group.step == 0;
     if (search != nullptr) search->Begin(batch, first);
+    estimates.Clear();
     searched = 1;
   }
   for (std::size_t i = searched; i < width_; ++i) WriteScramble(fill, group, first + i);
@@ -184,6 +193,7 @@ std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Gro
                 static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
   const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
   group.batch.bounds[i] = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
+  group.batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
   return length;
 }
 
@@ -229,7 +239,7 @@ void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group
   const bool last_step = group.step + 1 == fill.steps;
   StateBackup backup;
   for (std::size_t instance = 0; instance * width_ < group.batch.size(); ++instance) {
-    auto& [search, searched, first_search, tree] = group.instances[instance];
+    auto& [search, searched, first_search, tree, estimates] = group.instances[instance];
     // The best state of a beam comes first in the batch and last in the tree.
     for (std::size_t i = (instance + 1) * width_; i-- > instance * width_;) {
       std::optional<std::size_t> row = fill.RowInFill(group, i);

@@ -14,6 +14,7 @@
 #include "generate/bellman.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
+#include "generate/known_estimates.h"
 #include "generate/search_tree.h"
 #include "generate/state_search.h"
 #include "tandem/evaluator.h"
@@ -44,6 +45,10 @@ namespace tandem {
 /// expanded gets a goal that it meets, and so do the states on the path there
 /// (Domain::MoveGoals). Their labels are the costs of that path, which are upper bounds like walk
 /// lengths; rows that are labelled later get them as their bounds. Only rows on the path change.
+///
+/// If the network's estimates do not depend on what else is evaluated (Expander::skips_known), no
+/// goal, no repeat of another child of the range, and no child that the search has expanded before
+/// is evaluated. The labels are the same.
 ///
 /// An anchor (ExactLabels) takes the place of its row when the row is written, so the searches do
 /// not see it.
@@ -76,7 +81,8 @@ class ValueIterationGenerator final : public Generator {
     std::unique_ptr<StateSearch> search;  // null without a search
     std::size_t searched = 0;  // states of the current step that belong to the search: the first
     FirstSearch first;
-    SearchTree tree;  // empty unless SearchTree::IsNeeded
+    SearchTree tree;           // empty unless SearchTree::IsNeeded
+    KnownEstimates estimates;  // of the current search; empty unless Expander::skips_known()
   };
 
   // The instances of one range, which advance in lock step.

@@ -15,6 +15,10 @@
 
 #include "nn/device.h"
 
+#ifdef TANDEM_CUDA_KERNELS
+#include "nn/cuda_permute.h"
+#endif
+
 namespace tandem {
 namespace {
 
@@ -106,6 +110,35 @@ class CudaSlot final : public TransferSlot {
   at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream that used the tensors
 };
 
+#ifdef TANDEM_CUDA_KERNELS
+
+class CudaPermuter final : public RowPermuter {
+ public:
+  explicit CudaPermuter(const PermutationTable& table) : permutations_(table) {}
+
+  void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
+    permutations_.Apply(RowsOf(rows), static_cast<const Action*>(actions.const_data_ptr()),
+                        StreamOf(rows));
+  }
+
+  void Expand(const at::Tensor& rows, const at::Tensor& children) const override {
+    permutations_.Expand(RowsOf(rows), RowsOf(children), StreamOf(rows));
+  }
+
+ private:
+  static Rows RowsOf(const at::Tensor& tensor) {
+    return {tensor.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(tensor.size(0)),
+            static_cast<std::size_t>(tensor.size(1))};
+  }
+  static cudaStream_t StreamOf(const at::Tensor& tensor) {
+    return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+  }
+
+  CudaPermutations permutations_;
+};
+
+#endif
+
 // Shows ranges in Nsight Systems. Without Nsight Systems the calls do nothing.
 class NvtxRanges final : public RangeListener {
  public:
@@ -153,6 +186,13 @@ class CudaDevice final : public Device {
     Synchronize();
     return slots;
   }
+
+#ifdef TANDEM_CUDA_KERNELS
+  std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
+    const c10::cuda::CUDAGuard guard(device_);
+    return std::make_unique<CudaPermuter>(table);
+  }
+#endif
 
   RangeListener* Ranges() override { return &ranges_; }
 

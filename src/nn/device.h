@@ -23,6 +23,8 @@ class Tensor;
 
 namespace tandem {
 
+class PermutationTable;
+
 /// TensorSpec is the type and shape of a tensor to allocate.
 struct TensorSpec {
   c10::ScalarType type;
@@ -79,6 +81,21 @@ class Stream {
   virtual std::unique_ptr<StreamScope> Enter() = 0;
 };
 
+/// RowPermuter permutes rows in a device's memory with a kernel written for it. Work is enqueued in
+/// the calling thread's current stream. Tensors are contiguous and on the device.
+class RowPermuter {
+ public:
+  virtual ~RowPermuter() = default;
+
+  /// Applies actions[i] to row i of `rows` (n, positions), in place. `actions` (n) is int16 and has
+  /// the bits of each Action.
+  virtual void Apply(const at::Tensor& rows, const at::Tensor& actions) const = 0;
+
+  /// Writes the children of `rows` (n, positions) to `children` (n * num_actions, positions), in
+  /// the order of Domain::Expand.
+  virtual void Expand(const at::Tensor& rows, const at::Tensor& children) const = 0;
+};
+
 /// Device is the CPU or a GPU. Methods may be called from any thread.
 class Device {
  public:
@@ -104,6 +121,12 @@ class Device {
   /// nothing is copied. Throws Error if there is not enough memory.
   virtual std::vector<std::unique_ptr<TransferSlot>> MakeSlots(
       std::size_t count, const std::vector<TensorSpec>& tensors, const PrefetchConfig& config) = 0;
+
+  /// Makes a kernel for a puzzle's permutations, which need not outlive it. Null if the device has
+  /// none, so that tensor operations do the work.
+  virtual std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& /*table*/) {
+    return nullptr;
+  }
 
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }

@@ -81,8 +81,16 @@ TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
     float* __restrict z = p.z + r * width;
     T* __restrict out = p.out + r * width;
     const Skip<T, kSkip> skip{kSkip ? p.skip + r * width : nullptr};
+    if (p.layer.norm == Norm::kNone) {
+      p.inverse_deviation[r] = 1;
+#pragma omp simd
+      for (std::int64_t c = 0; c < width; ++c) {
+        z[c] += bias[c];
+        Narrow(function(z[c] * scale[c] + shift[c] + skip[c]), out[c]);
+      }
+      continue;
+    }
     float mean = 0;
-    float inverse = 1;
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (std::int64_t c = 0; c < width; ++c) {
@@ -90,12 +98,10 @@ TANDEM_INLINE void Forward(const ActivateRows<T>& p, const Function function) {
       sum += z[c];
     }
     if (p.layer.norm == Norm::kLayer) mean = sum / n;
-    if (p.layer.norm != Norm::kNone) {
-      float squares = 0;
+    float squares = 0;
 #pragma omp simd reduction(+ : squares)
-      for (std::int64_t c = 0; c < width; ++c) squares += (z[c] - mean) * (z[c] - mean);
-      inverse = 1 / std::sqrt(squares / n + kEpsilon);
-    }
+    for (std::int64_t c = 0; c < width; ++c) squares += (z[c] - mean) * (z[c] - mean);
+    const float inverse = 1 / std::sqrt(squares / n + kEpsilon);
     p.inverse_deviation[r] = inverse;
 #pragma omp simd
     for (std::int64_t c = 0; c < width; ++c) {
@@ -145,26 +151,77 @@ TANDEM_INLINE void Backward(const ActivateRowsBackward<T>& p, const Function fun
   }
 }
 
+// The slope below 0 of a layer's activation, which is not SiLU.
+TANDEM_INLINE float SlopeOf(const HiddenLayer& layer) {
+  if (layer.linear) return 1;
+  return layer.activation == Activation::kRelu ? 0 : 0.01F;
+}
+
 template <class T>
 TANDEM_INLINE void Run(const ActivateRows<T>& p) {
-  if (p.layer.activation == Activation::kSilu) {
+  if (p.layer.activation == Activation::kSilu && !p.layer.linear) {
     p.skip != nullptr ? Forward<T, Silu, true>(p, {}) : Forward<T, Silu, false>(p, {});
     return;
   }
-  const PiecewiseLinear linear{p.layer.activation == Activation::kRelu ? 0 : 0.01F};
+  const PiecewiseLinear linear{SlopeOf(p.layer)};
   p.skip != nullptr ? Forward<T, PiecewiseLinear, true>(p, linear)
                     : Forward<T, PiecewiseLinear, false>(p, linear);
 }
 
 template <class T>
 TANDEM_INLINE void Run(const ActivateRowsBackward<T>& p) {
-  if (p.layer.activation == Activation::kSilu) {
+  if (p.layer.activation == Activation::kSilu && !p.layer.linear) {
     p.skip != nullptr ? Backward<T, Silu, true>(p, {}) : Backward<T, Silu, false>(p, {});
     return;
   }
-  const PiecewiseLinear linear{p.layer.activation == Activation::kRelu ? 0 : 0.01F};
+  const PiecewiseLinear linear{SlopeOf(p.layer)};
   p.skip != nullptr ? Backward<T, PiecewiseLinear, true>(p, linear)
                     : Backward<T, PiecewiseLinear, false>(p, linear);
+}
+
+TANDEM_INLINE void Run(const ColumnMoments& p) {
+  const auto n = static_cast<float>(p.rows);
+  float* __restrict mean = p.mean;
+  float* __restrict squares = p.squares;
+  for (std::int64_t c = 0; c < p.width; ++c) mean[c] = squares[c] = 0;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const float* __restrict z = p.z + r * p.width;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) mean[c] += z[c];
+  }
+  for (std::int64_t c = 0; c < p.width; ++c) mean[c] /= n;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const float* __restrict z = p.z + r * p.width;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) squares[c] += (z[c] - mean[c]) * (z[c] - mean[c]);
+  }
+}
+
+TANDEM_INLINE void Run(const NormaliseColumns& p) {
+  const float* __restrict mean = p.mean;
+  const float* __restrict inverse = p.inverse_deviation;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    float* __restrict z = p.z + r * p.width;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) z[c] = (z[c] - mean[c]) * inverse[c];
+  }
+}
+
+template <class T>
+TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
+  const float* __restrict scale = p.scale;
+  const float* __restrict inverse = p.inverse_deviation;
+  const float* __restrict mean = p.mean_gradient;
+  const float* __restrict slope = p.mean_product;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const float* __restrict z = p.z + r * p.width;
+    const float* __restrict gradient = p.gradient + r * p.width;
+    T* __restrict out = p.product_gradient + r * p.width;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) {
+      Narrow((gradient[c] - mean[c] - z[c] * slope[c]) * (scale[c] * inverse[c]), out[c]);
+    }
+  }
 }
 
 // Adds four rows at a time, so that sums are read and written a quarter as often.
@@ -289,6 +346,48 @@ TANDEM_INLINE void Run(const RoundToBf16& p) {
   for (std::int64_t i = 0; i < p.count; ++i) Narrow(from[i], to[i]);
 }
 
+template <class T>
+TANDEM_INLINE void Run(const QuantizeRows<T>& p) {
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const T* __restrict x = p.x + r * p.width;
+    std::uint8_t* __restrict q = p.q + r * p.stride;
+    float least = Widen(x[0]);
+    float most = least;
+    float zeros = 0;  // NaN if a number is not finite, which min and max may hide
+#pragma omp simd reduction(min : least) reduction(max : most) reduction(+ : zeros)
+    for (std::int64_t c = 0; c < p.width; ++c) {
+      const float value = Widen(x[c]);
+      least = value < least ? value : least;
+      most = value > most ? value : most;
+      zeros += value * 0;
+    }
+    const float inverse = most > least ? 255 / (most - least) : 0;
+    p.scale[r] = (most - least) / 255;
+    p.least[r] = least + zeros;
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) {
+      const float rounded = (Widen(x[c]) - least) * inverse + 0.5F;
+      q[c] = static_cast<std::uint8_t>(rounded < 256 ? static_cast<std::int32_t>(rounded) : 255);
+    }
+    for (std::int64_t c = p.width; c < p.stride; ++c) q[c] = 0;
+  }
+}
+
+TANDEM_INLINE void Run(const DequantizeRows& p) {
+  const float* __restrict unit_scale = p.unit_scale;
+  const float* __restrict unit_sum = p.unit_sum;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const std::int32_t* __restrict sums = p.sums + r * p.width;
+    float* __restrict z = p.z + r * p.width;
+    const float scale = p.scale[r];
+    const float least = p.least[r];
+#pragma omp simd
+    for (std::int64_t c = 0; c < p.width; ++c) {
+      z[c] = static_cast<float>(sums[c]) * (scale * unit_scale[c]) + least * unit_sum[c];
+    }
+  }
+}
+
 #if defined(__x86_64__)
 // Without the last setting, GCC uses half of a register of AVX-512.
 template <class Pass>
@@ -332,11 +431,16 @@ void RunPass(const Pass& pass) {
   template void RunPass(const ActivateRows<T>&);         \
   template void RunPass(const ActivateRowsBackward<T>&); \
   template void RunPass(const OutputRows<T>&);           \
-  template void RunPass(const OutputRowsBackward<T>&)
+  template void RunPass(const OutputRowsBackward<T>&);   \
+  template void RunPass(const QuantizeRows<T>&);         \
+  template void RunPass(const NormaliseColumnsBackward<T>&)
 TANDEM_PASSES_OF(float);
 TANDEM_PASSES_OF(Bf16);
 template void RunPass(const PairRows&);
 template void RunPass(const TransposeWords&);
 template void RunPass(const RoundToBf16&);
+template void RunPass(const DequantizeRows&);
+template void RunPass(const ColumnMoments&);
+template void RunPass(const NormaliseColumns&);
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// The passes over activations of a fused training step (fused_step.h), each in versions for several
-// instruction sets. The code does not need LibTorch.
+// The passes over activations of a fused training step (fused_step.h) or evaluation (fused_copy.h),
+// each in versions for several instruction sets. The code does not need LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct HiddenLayer {
   std::int64_t width;
   Norm norm;  ///< not kBatch
   Activation activation;
+  bool linear;                        ///< no activation
   const float *bias, *scale, *shift;  ///< (width)
 };
 
@@ -65,6 +66,32 @@ struct ActivateRowsBackward {
   float *bias_sums, *scale_sums, *shift_sums;  ///< (width): the parameters' gradients are added
 };
 
+/// The mean of each column, and the sum of the squared differences from it.
+struct ColumnMoments {
+  std::int64_t rows, width;
+  const float* z;         ///< (rows, width)
+  float *mean, *squares;  ///< (width)
+};
+
+/// The normalisation by column: z = (z - mean) * inverse_deviation.
+struct NormaliseColumns {
+  std::int64_t rows, width;
+  const float *mean, *inverse_deviation;  ///< (width)
+  float* z;                               ///< (rows, width)
+};
+
+/// The backward pass of NormaliseColumns, with its result `z`, and of the scale that follows, where
+/// the mean and the deviation are those of all rows of a batch. `gradient` is that of the scale's
+/// result. Its mean over the batch is `mean_gradient`, and that of its product with z is
+/// `mean_product`.
+template <class T>
+struct NormaliseColumnsBackward {
+  std::int64_t rows, width;
+  const float *z, *gradient;                                              ///< (rows, width)
+  const float *scale, *inverse_deviation, *mean_gradient, *mean_product;  ///< (width)
+  T* product_gradient;                                                    ///< (rows, width)
+};
+
 /// The output layer.
 template <class T>
 struct OutputRows {
@@ -104,6 +131,28 @@ struct RoundToBf16 {
   std::int64_t count;
   const float* from;
   Bf16* to;
+};
+
+/// Replaces each number of a row of `x` by a whole number q from 0 to 255, so that the number is
+/// about q * scale + least. If a row contains NaN or infinity, its `least` is NaN. Rows of `q` have
+/// `stride` bytes, of which those after `width` are set to 0.
+template <class T>
+struct QuantizeRows {
+  std::int64_t rows, width, stride;
+  const T* x;  ///< (rows, width)
+  std::uint8_t* q;
+  float *scale, *least;  ///< (rows)
+};
+
+/// Computes from the product of such q with weights that are whole numbers times the scale of their
+/// unit: z = sums * scale * unit_scale + least * unit_sum, where unit_sum is the sum of a unit's
+/// weights.
+struct DequantizeRows {
+  std::int64_t rows, width;
+  const std::int32_t* sums;            ///< (rows, width)
+  const float *scale, *least;          ///< (rows)
+  const float *unit_scale, *unit_sum;  ///< (width)
+  float* z;                            ///< (rows, width)
 };
 
 /// Runs a pass on the calling thread, in the version for the best instruction set of this machine.

@@ -1,8 +1,6 @@
 #include "nn/fused_step.h"
 
-#include <ATen/native/CPUBlas.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
@@ -10,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,20 +20,14 @@
 #include <vector>
 
 #include "base/timeline.h"
+#include "nn/block_products.h"
 #include "nn/fused_kernels.h"
 #include "nn/fused_loss.h"
+#include "nn/region_failure.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-namespace blas = at::native::cpublas;
-
-constexpr std::int64_t kTileRows = 64;  // even, because bf16 products take pairs of rows
-
-// The second operand of a product has at most so many columns and rows, so that it stays cached.
-constexpr std::int64_t kMostColumns = 256;
-constexpr std::int64_t kMostInner = 2048;
 
 // Gradients that are transposed for the gradients of weights are stored for so many rows together.
 // If all rows of a batch were together, each tile would write to as many pages as there are units.
@@ -42,38 +35,6 @@ constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
 
 template <class T>
 constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
-
-// How many rows of the second operand of a product share a row of 32-bit words.
-template <class T>
-constexpr std::int64_t kRowsOfWords = kIsBf16<T> ? 2 : 1;
-
-std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// oneDNN's product of small blocks: c (m, n) = a (m, k) b (k, n), or += if `add`. In bf16, rows of
-// b are joined in pairs (PairRows). All have the given numbers of elements from one row to the
-// next.
-template <class T>
-void Block(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b,
-           std::int64_t ldb, float* c, std::int64_t ldc, bool add) {
-  if constexpr (kIsBf16<T>) {
-    blas::brgemm(m, n, k, lda, ldb, ldc, add, reinterpret_cast<const at::BFloat16*>(a),
-                 reinterpret_cast<const at::BFloat16*>(b), c, /*is_vnni=*/true);
-  } else {
-    blas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, /*is_vnni=*/false);
-  }
-}
-
-// A product whose second operand may exceed the caches.
-template <class T>
-void Product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda,
-             const T* b, float* c, bool add) {
-  for (std::int64_t inner = 0; inner < k; inner += kMostInner) {
-    for (std::int64_t column = 0; column < n; column += kMostColumns) {
-      Block(m, std::min(kMostColumns, n - column), std::min(kMostInner, k - inner), a + inner, lda,
-            b + inner * n + column * kRowsOfWords<T>, n, c + column, n, add || inner > 0);
-    }
-  }
-}
 
 // The parameters of a network, or their gradients, in one block of memory. The weights of the first
 // layer are stored by feature, so that they can be gathered.
@@ -94,15 +55,6 @@ std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Te
 struct LayerSums {
   std::int64_t bias = 0, scale = 0, shift = 0;  // where they begin
 };
-
-template <class T>
-std::uint32_t* Words(T* numbers) {
-  return reinterpret_cast<std::uint32_t*>(numbers);
-}
-template <class T>
-const std::uint32_t* Words(const T* numbers) {
-  return reinterpret_cast<const std::uint32_t*>(numbers);
-}
 
 template <class T>
 class ResNetStep final : public FusedStep {
@@ -149,7 +101,8 @@ class ResNetStep final : public FusedStep {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       parameters_[i].mutable_grad() = gradients_[i];
     }
-    return at::scalar_tensor(loss, at::TensorOptions().dtype(at::kFloat));
+    *mean_loss_.mutable_data_ptr<float>() = static_cast<float>(loss);
+    return mean_loss_;
   }
 
  private:
@@ -163,9 +116,14 @@ class ResNetStep final : public FusedStep {
     float* scale_gradient = nullptr;
     float* shift_gradient = nullptr;
     LayerSums sums;
+    float *running_mean = nullptr, *running_var = nullptr;  // set with batch normalisation
+    // Of the current rows, with batch normalisation; (width)
+    std::vector<float> mean, inverse_deviation, mean_gradient, mean_product;
     std::vector<T> forward, backward;   // second operands of products: (in, width), (width, in)
     std::vector<std::uint32_t> inputs;  // the layer's input, as a second operand: (rows, in)
     std::vector<std::uint32_t> product_gradients;  // transposed: (groups, width, kStride)
+
+    bool normalises_batch() const { return running_mean != nullptr; }
   };
 
   // Some units of a hidden layer after the first.
@@ -174,7 +132,7 @@ class ResNetStep final : public FusedStep {
     std::int64_t first, count;
   };
 
-  // The memory of a thread for one tile.
+  // The memory for one tile.
   struct Tile {
     std::vector<std::vector<float>> z, inverse_deviation;
     std::vector<std::vector<T>> x;
@@ -198,22 +156,54 @@ class ResNetStep final : public FusedStep {
   };
 
   void AddLayers();
+  void AddStatistics(Dense& of, Layer& layer);
   void Reserve(std::int64_t rows);
   void CheckBytes(const at::Tensor& inputs) const;
   double CostWeightOf(std::int64_t rows, const at::Tensor& weights) const;
 
   double Run(const Part& part);
-  void PackWeights(const Slice& slice, Tile& tile);
+  void PackLayer(const Slice& slice, Tile& tile);
   void PackFirstWeights(std::int64_t position);
   void RunTile(const Part& part, std::int64_t number, Tile& tile);
-  void Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile);
-  void Backward(std::int64_t first, std::int64_t rows, std::span<float> sums, Tile& tile);
+  void RunByLayer(const Part& part, RegionFailure& failure);
+  void RunLayer(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
+  void Multiply(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
+  void Activate(std::int64_t rows, std::size_t layer, Tile& tile) const;
+  void RunOutput(const Part& part, std::int64_t number, Tile& tile);
+  void ActivateBackward(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
+  void MultiplyBackward(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
+  void SetMoments(const Part& part, std::size_t number);
+  void SetMeanGradients(const Part& part, std::size_t number);
   void KeepInput(std::size_t number, std::int64_t first, std::int64_t rows, const Tile& tile);
   void KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows, Tile& tile);
   void SetWeightGradient(const Part& part, const Slice& slice);
   void SetFirstGradient(const Part& part, std::int64_t position);
   void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
   void SetSums(const Part& part, std::size_t number) const;
+
+  // How many rows tile `number` has.
+  static std::int64_t RowsOf(const Part& part, std::int64_t number) {
+    return std::min(kTileRows, part.rows - number * kTileRows);
+  }
+  // Counts a tile whose part of a stage is done. True for the last of the stage's tiles.
+  bool IsLast(std::int64_t tiles) {
+    if (finished_.fetch_add(1) + 1 < tiles) return false;
+    finished_ = 0;
+    return true;
+  }
+  float* SumsOf(std::int64_t number) { return sums_.data() + number * sums_size_; }
+  float* MomentsOf(std::int64_t number) { return moments_.data() + number * 2 * widest_; }
+
+  // The gradient of a layer's output and then of its activation's input. The second layer of a
+  // block leaves the gradient of the block's input along the residual connection there, so the
+  // product of the block's first layer is added to it.
+  float* GradientOf(std::size_t layer, Tile& tile) const {
+    return tile.gradients[(layers_.size() - 1 - layer) % 2].data();
+  }
+  T* ProductGradientOf(std::int64_t number, std::size_t layer, Tile& tile) {
+    if (layer > 0) return tile.product_gradient.data();
+    return first_gradients_.data() + number * kTileRows * layers_.front().shape.width;
+  }
 
   std::int64_t last_width() const { return layers_.back().shape.width; }
   // In fp32, the weights of these two products are in the right order already.
@@ -242,6 +232,7 @@ class ResNetStep final : public FusedStep {
   const std::int64_t parts_;
   const RowLoss loss_;
   at::Tensor flat_, flat_gradients_;
+  const at::Tensor mean_loss_ = at::zeros({});  // of the last batch
   std::vector<at::Tensor> gradients_;
   std::vector<float> ones_, zeros_;  // the scale and shift of layers without
 
@@ -251,12 +242,16 @@ class ResNetStep final : public FusedStep {
   float *output_weight_gradient_ = nullptr, *output_bias_gradient_ = nullptr;
   std::int64_t output_sums_ = 0;  // where the sums of the output layer begin
   std::int64_t sums_size_ = 0;
+  std::int64_t widest_ = 0;                 // hidden layer
+  bool normalises_batch_ = false;           // in some layer
+  std::atomic<std::int64_t> finished_ = 0;  // tiles of the current stage (RunByLayer)
 
   std::int64_t capacity_ = 0;       // rows
   std::vector<T> first_gradients_;  // of the first layer's product: (rows, width)
   std::vector<float> sums_;         // (tiles, sums_size_)
+  std::vector<float> moments_;      // of the columns of each tile: mean and squares (widest_ each)
   std::vector<double> losses_;      // of each tile
-  std::vector<Tile> tiles_;         // of each thread
+  std::vector<Tile> tiles_;         // of each thread or, with batch normalisation, of each tile
 };
 
 template <class T>
@@ -270,14 +265,15 @@ void ResNetStep<T>::AddLayers() {
   const NetworkConfig& config = net_.spec().layers;
   const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
   const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
-  const std::int64_t widest = std::ranges::max(shapes, {}, &LayerShape::out).out;
-  ones_.assign(static_cast<std::size_t>(widest), 1);
-  zeros_.assign(static_cast<std::size_t>(widest), 0);
+  widest_ = std::ranges::max(shapes, {}, &LayerShape::out).out;
+  ones_.assign(static_cast<std::size_t>(widest_), 1);
+  zeros_.assign(static_cast<std::size_t>(widest_), 0);
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
     const LayerShape& shape = shapes[i];
     Layer layer{.shape = {.width = shape.out,
-                          .norm = shape.norm,
+                          .norm = shape.norm == Norm::kBatch ? Norm::kNone : shape.norm,
                           .activation = config.activation,
+                          .linear = config.input_layer == InputLayer::kLinear && i == 0,
                           .scale = ones_.data(),
                           .shift = zeros_.data()},
                 .in = shape.in,
@@ -287,9 +283,10 @@ void ResNetStep<T>::AddLayers() {
     if (shape.norm != Norm::kNone) {
       std::tie(layer.shape.scale, layer.scale_gradient) = take();
     }
-    if (shape.norm == Norm::kLayer) {
+    if (shape.norm == Norm::kLayer || shape.norm == Norm::kBatch) {
       std::tie(layer.shape.shift, layer.shift_gradient) = take();
     }
+    if (shape.norm == Norm::kBatch) AddStatistics(*net_.layers()[i], layer);
     layer.sums = {
         .bias = sums_size_, .scale = sums_size_ + shape.out, .shift = sums_size_ + 2 * shape.out};
     sums_size_ += 3 * shape.out;
@@ -307,6 +304,17 @@ void ResNetStep<T>::AddLayers() {
   sums_size_ += outputs_ * (last_width() + 1);
 }
 
+template <class T>
+void ResNetStep<T>::AddStatistics(Dense& of, Layer& layer) {
+  normalises_batch_ = true;
+  layer.running_mean = of.running_mean.template mutable_data_ptr<float>();
+  layer.running_var = of.running_var.template mutable_data_ptr<float>();
+  for (auto* of_units :
+       {&layer.mean, &layer.inverse_deviation, &layer.mean_gradient, &layer.mean_product}) {
+    of_units->resize(static_cast<std::size_t>(layer.shape.width));
+  }
+}
+
 // Makes room for `rows` rows and for the current number of threads.
 template <class T>
 void ResNetStep<T>::Reserve(std::int64_t rows) {
@@ -322,10 +330,12 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
     first_gradients_.resize(size(rows * layers_.front().shape.width));
     const std::int64_t tiles = CeilDivide(rows, kTileRows);
     sums_.resize(size(tiles * sums_size_));
+    if (normalises_batch_) moments_.resize(size(tiles * 2 * widest_));
     losses_.resize(size(tiles));
   }
   const auto threads = static_cast<std::size_t>(omp_get_max_threads());
-  for (std::size_t i = tiles_.size(); i < threads; ++i) {
+  const auto all = normalises_batch_ ? size(CeilDivide(capacity_, kTileRows)) : 0;
+  for (std::size_t i = tiles_.size(); i < std::max(threads, all); ++i) {
     Tile tile;
     std::int64_t widest = 0;
     for (const Layer& layer : layers_) {
@@ -375,6 +385,7 @@ double ResNetStep<T>::Run(const Part& part) {
   const auto slices = static_cast<std::int64_t>(slices_.size());
   const auto layers = static_cast<std::int64_t>(layers_.size());
   const std::int64_t positions = input_.positions;
+  RegionFailure failure;
 #pragma omp parallel
   {
     Tile& tile = tiles_[static_cast<std::size_t>(omp_get_thread_num())];
@@ -382,52 +393,49 @@ double ResNetStep<T>::Run(const Part& part) {
 #pragma omp for schedule(dynamic)
       for (std::int64_t i = 0; i < slices + positions; ++i) {
         if (i < slices) {
-          PackWeights(slices_[static_cast<std::size_t>(i)], tile);
+          PackLayer(slices_[static_cast<std::size_t>(i)], tile);
         } else {
           PackFirstWeights(i - slices);
         }
       }
     }
+    if (normalises_batch_) {
+      RunByLayer(part, failure);
+    } else {
 #pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < tiles; ++i) RunTile(part, i, tile);
-#pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < slices + positions + layers; ++i) {
-      if (i < slices) {
-        SetWeightGradient(part, slices_[static_cast<std::size_t>(i)]);
-      } else if (i < slices + positions) {
-        SetFirstGradient(part, i - slices);
-      } else {
-        SetSums(part, static_cast<std::size_t>(i - slices - positions));
+      for (std::int64_t i = 0; i < tiles; ++i) {
+        failure.Catch([&] { RunTile(part, i, tile); });
       }
     }
-    blas::brgemm_release(kIsBf16<T>);
+#pragma omp for schedule(dynamic)
+    for (std::int64_t i = 0; i < slices + positions + layers; ++i) {
+      failure.Catch([&] {
+        if (i < slices) {
+          SetWeightGradient(part, slices_[static_cast<std::size_t>(i)]);
+        } else if (i < slices + positions) {
+          SetFirstGradient(part, i - slices);
+        } else {
+          SetSums(part, static_cast<std::size_t>(i - slices - positions));
+        }
+      });
+    }
+    failure.Catch([] { ReleaseBlocks<T>(); });
   }
+  failure.Rethrow();
   return std::accumulate(losses_.begin(), losses_.begin() + tiles, 0.0);
 }
 
 // Puts the weights of some units of a layer into the order in which products take them.
 template <class T>
-void ResNetStep<T>::PackWeights(const Slice& slice, Tile& tile) {
+void ResNetStep<T>::PackLayer(const Slice& slice, Tile& tile) {
   Layer& layer = layers_[slice.layer];
-  const float* weight = layer.weight + slice.first * layer.in;
+  PackWeights(layer.weight, slice.first, slice.count, layer.in, layer.shape.width,
+              tile.packed.data(), layer.forward.data());
   if constexpr (kIsBf16<T>) {
-    T* rounded = tile.packed.data();
-    RunPass(RoundToBf16{.count = slice.count * layer.in, .from = weight, .to = rounded});
     RunPass(PairRows{.rows = slice.count,
                      .width = layer.in,
-                     .from = rounded,
+                     .from = tile.packed.data(),
                      .to = Words(layer.backward.data() + slice.first * layer.in)});
-    RunPass(TransposeWords{.rows = slice.count,
-                           .columns = layer.in / 2,
-                           .to_stride = layer.shape.width,
-                           .from = Words(rounded),
-                           .to = Words(layer.forward.data()) + slice.first});
-  } else {
-    RunPass(TransposeWords{.rows = slice.count,
-                           .columns = layer.in,
-                           .to_stride = layer.shape.width,
-                           .from = Words(weight),
-                           .to = Words(layer.forward.data()) + slice.first});
   }
 }
 
@@ -444,11 +452,119 @@ void ResNetStep<T>::PackFirstWeights(std::int64_t position) {
 
 template <class T>
 void ResNetStep<T>::RunTile(const Part& part, std::int64_t number, Tile& tile) {
+  const std::int64_t rows = RowsOf(part, number);
+  std::fill_n(SumsOf(number), sums_size_, 0.0F);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    Multiply(part, number, i, tile);
+    Activate(rows, i, tile);
+  }
+  RunOutput(part, number, tile);
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    ActivateBackward(part, number, i, tile);
+    MultiplyBackward(part, number, i, tile);
+  }
+}
+
+// With batch normalisation, no tile can finish a layer before the statistics of all rows are known.
+// All tiles therefore do one layer before any does the next. The thread that does the last tile of
+// a layer joins the statistics, so threads wait for each other once per layer and direction. Runs
+// on each thread of a team.
+template <class T>
+void ResNetStep<T>::RunByLayer(const Part& part, RegionFailure& failure) {
+  const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+#pragma omp for schedule(dynamic)
+    for (std::int64_t number = 0; number < tiles; ++number) {
+      Tile& tile = tiles_[static_cast<std::size_t>(number)];
+      failure.Catch([&] { RunLayer(part, number, i, tile); });
+      if (IsLast(tiles)) SetMoments(part, i);
+    }
+  }
+  const std::size_t last = layers_.size() - 1;
+#pragma omp for schedule(dynamic)
+  for (std::int64_t number = 0; number < tiles; ++number) {
+    Tile& tile = tiles_[static_cast<std::size_t>(number)];
+    failure.Catch([&] {
+      std::fill_n(SumsOf(number), sums_size_, 0.0F);
+      Activate(RowsOf(part, number), last, tile);
+      RunOutput(part, number, tile);
+      ActivateBackward(part, number, last, tile);
+    });
+    if (IsLast(tiles)) SetMeanGradients(part, last);
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+#pragma omp for schedule(dynamic)
+    for (std::int64_t number = 0; number < tiles; ++number) {
+      Tile& tile = tiles_[static_cast<std::size_t>(number)];
+      failure.Catch([&] {
+        MultiplyBackward(part, number, i, tile);
+        if (i > 0) ActivateBackward(part, number, i - 1, tile);
+      });
+      if (i > 0 && IsLast(tiles)) SetMeanGradients(part, i - 1);
+    }
+  }
+}
+
+// One layer of RunByLayer, and the moments of its columns.
+template <class T>
+void ResNetStep<T>::RunLayer(const Part& part, std::int64_t number, std::size_t layer, Tile& tile) {
+  const std::int64_t rows = RowsOf(part, number);
+  if (layer > 0) Activate(rows, layer - 1, tile);
+  Multiply(part, number, layer, tile);
+  if (!layers_[layer].normalises_batch()) return;
+  RunPass(ColumnMoments{.rows = rows,
+                        .width = layers_[layer].shape.width,
+                        .z = tile.z[layer].data(),
+                        .mean = MomentsOf(number),
+                        .squares = MomentsOf(number) + widest_});
+}
+
+// The product of a layer's input with its weights.
+template <class T>
+void ResNetStep<T>::Multiply(const Part& part, std::int64_t number, std::size_t layer, Tile& tile) {
+  const Layer& l = layers_[layer];
   const std::int64_t first = number * kTileRows;
-  const std::int64_t rows = std::min(kTileRows, part.rows - first);
-  float* sums = sums_.data() + number * sums_size_;
-  std::fill_n(sums, sums_size_, 0.0F);
-  Forward(part, first, rows, tile);
+  const std::int64_t rows = RowsOf(part, number);
+  if (layer == 0) {
+    RunPass(GatherRows<T>{.rows = rows,
+                          .positions = input_.positions,
+                          .depth = input_.depth,
+                          .width = l.shape.width,
+                          .bytes = part.bytes + first * input_.positions,
+                          .matrix = first_matrix(),
+                          .sums = tile.z[0].data()});
+    return;
+  }
+  KeepInput(layer, first, rows, tile);
+  Product(rows, l.shape.width, l.in, tile.x[layer - 1].data(), l.in, l.forward.data(),
+          tile.z[layer].data(), /*add=*/false);
+}
+
+// What follows the product. Batch normalisation has no use for the bias, which it would subtract.
+template <class T>
+void ResNetStep<T>::Activate(std::int64_t rows, std::size_t layer, Tile& tile) const {
+  const Layer& l = layers_[layer];
+  HiddenLayer shape = l.shape;
+  if (l.normalises_batch()) {
+    shape.bias = zeros_.data();
+    RunPass(NormaliseColumns{.rows = rows,
+                             .width = shape.width,
+                             .mean = l.mean.data(),
+                             .inverse_deviation = l.inverse_deviation.data(),
+                             .z = tile.z[layer].data()});
+  }
+  RunPass(ActivateRows<T>{.layer = shape,
+                          .rows = rows,
+                          .z = tile.z[layer].data(),
+                          .skip = skip_of(layer, tile),
+                          .inverse_deviation = tile.inverse_deviation[layer].data(),
+                          .out = tile.x[layer].data()});
+}
+
+// The output layer, the loss, and the backward pass of both.
+template <class T>
+void ResNetStep<T>::RunOutput(const Part& part, std::int64_t number, Tile& tile) {
+  const std::int64_t rows = RowsOf(part, number);
   const T* hidden = tile.x.back().data();
   RunPass(OutputRows<T>{.rows = rows,
                         .width = last_width(),
@@ -457,7 +573,7 @@ void ResNetStep<T>::RunTile(const Part& part, std::int64_t number, Tile& tile) {
                         .weight = output_weight_,
                         .bias = output_bias_,
                         .y = tile.y.data()});
-  const std::int64_t first_output = first * outputs_;
+  const std::int64_t first_output = number * kTileRows * outputs_;
   losses_[static_cast<std::size_t>(number)] =
       loss_({.rows = rows,
              .outputs = outputs_,
@@ -467,74 +583,112 @@ void ResNetStep<T>::RunTile(const Part& part, std::int64_t number, Tile& tile) {
              .cost_scale = part.cost_scale,
              .row_scale = part.row_scale,
              .gradient = tile.y_gradient.data()});
+  float* sums = SumsOf(number) + output_sums_;
   RunPass(OutputRowsBackward<T>{.rows = rows,
                                 .width = last_width(),
                                 .outputs = outputs_,
                                 .x = hidden,
                                 .weight = output_weight_,
                                 .y_gradient = tile.y_gradient.data(),
-                                .x_gradient = tile.gradients[0].data(),
-                                .weight_sums = sums + output_sums_,
-                                .bias_sums = sums + output_sums_ + outputs_ * last_width()});
-  Backward(first, rows, {sums, static_cast<std::size_t>(sums_size_)}, tile);
+                                .x_gradient = GradientOf(layers_.size() - 1, tile),
+                                .weight_sums = sums,
+                                .bias_sums = sums + outputs_ * last_width()});
 }
 
+// The backward pass of ActivateRows. Batch normalisation follows in MultiplyBackward, which knows
+// the sums of all rows.
 template <class T>
-void ResNetStep<T>::Forward(const Part& part, std::int64_t first, std::int64_t rows, Tile& tile) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    float* z = tile.z[i].data();
-    if (i == 0) {
-      RunPass(GatherRows<T>{.rows = rows,
-                            .positions = input_.positions,
-                            .depth = input_.depth,
-                            .width = layer.shape.width,
-                            .bytes = part.bytes + first * input_.positions,
-                            .matrix = first_matrix(),
-                            .sums = z});
-    } else {
-      KeepInput(i, first, rows, tile);
-      Product(rows, layer.shape.width, layer.in, tile.x[i - 1].data(), layer.in,
-              layer.forward.data(), z, /*add=*/false);
+void ResNetStep<T>::ActivateBackward(const Part& part, std::int64_t number, std::size_t layer,
+                                     Tile& tile) {
+  const Layer& l = layers_[layer];
+  float* sums = SumsOf(number);
+  RunPass(ActivateRowsBackward<T>{.layer = l.shape,
+                                  .rows = RowsOf(part, number),
+                                  .z = tile.z[layer].data(),
+                                  .skip = skip_of(layer, tile),
+                                  .inverse_deviation = tile.inverse_deviation[layer].data(),
+                                  .gradient = GradientOf(layer, tile),
+                                  .product_gradient = ProductGradientOf(number, layer, tile),
+                                  .bias_sums = sums + l.sums.bias,
+                                  .scale_sums = sums + l.sums.scale,
+                                  .shift_sums = sums + l.sums.shift});
+}
+
+// The backward pass of batch normalisation, and of a layer's product.
+template <class T>
+void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std::size_t layer,
+                                     Tile& tile) {
+  const Layer& l = layers_[layer];
+  const std::int64_t width = l.shape.width;
+  const std::int64_t rows = RowsOf(part, number);
+  T* product_gradient = ProductGradientOf(number, layer, tile);
+  if (l.normalises_batch()) {
+    RunPass(NormaliseColumnsBackward<T>{.rows = rows,
+                                        .width = width,
+                                        .z = tile.z[layer].data(),
+                                        .gradient = GradientOf(layer, tile),
+                                        .scale = l.shape.scale,
+                                        .inverse_deviation = l.inverse_deviation.data(),
+                                        .mean_gradient = l.mean_gradient.data(),
+                                        .mean_product = l.mean_product.data(),
+                                        .product_gradient = product_gradient});
+  }
+  if (layer == 0) return;
+  KeepGradient(layer, number * kTileRows, rows, tile);
+  const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
+  Product(rows, l.in, width, product_gradient, width, backward_operand(l),
+          GradientOf(layer - 1, tile), /*add=*/begins_block);
+}
+
+// Joins the moments of all tiles (Chan, Golub and LeVeque, "Updating formulae and a pairwise
+// algorithm for computing sample variances", 1982), and updates the running statistics as LibTorch
+// does.
+template <class T>
+void ResNetStep<T>::SetMoments(const Part& part, std::size_t number) {
+  Layer& layer = layers_[number];
+  if (!layer.normalises_batch()) return;
+  const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
+  const auto rows = static_cast<double>(part.rows);
+  for (std::int64_t c = 0; c < layer.shape.width; ++c) {
+    double mean = 0;
+    double squares = 0;
+    double before = 0;
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const float* moments = MomentsOf(tile);
+      const auto count = static_cast<double>(RowsOf(part, tile));
+      const double difference = moments[c] - mean;
+      const double all = before + count;
+      mean += difference * count / all;
+      squares += moments[widest_ + c] + difference * difference * before * count / all;
+      before = all;
     }
-    RunPass(ActivateRows<T>{.layer = layer.shape,
-                            .rows = rows,
-                            .z = z,
-                            .skip = skip_of(i, tile),
-                            .inverse_deviation = tile.inverse_deviation[i].data(),
-                            .out = tile.x[i].data()});
+    const auto unit = static_cast<std::size_t>(c);
+    layer.mean[unit] = static_cast<float>(mean);
+    layer.inverse_deviation[unit] =
+        static_cast<float>(1 / std::sqrt(squares / rows + Dense::kEpsilon));
+    const auto follow = [](float& running, double value) {
+      running = static_cast<float>((1 - Dense::kMomentum) * running + Dense::kMomentum * value);
+    };
+    follow(layer.running_mean[c], mean + layer.shape.bias[c]);
+    follow(layer.running_var[c], squares / std::max(1.0, rows - 1));
   }
 }
 
-// tile.gradients[current] holds the gradient of a layer's output. The pass over the second layer of
-// a block leaves the gradient of the block's input along the residual connection there, so the
-// product of the block's first layer is added to it.
 template <class T>
-void ResNetStep<T>::Backward(std::int64_t first, std::int64_t rows, std::span<float> sums,
-                             Tile& tile) {
-  std::size_t current = 0;
-  for (std::size_t i = layers_.size(); i-- > 0;) {
-    const Layer& layer = layers_[i];
-    const std::int64_t width = layer.shape.width;
-    T* product_gradient =
-        i == 0 ? first_gradients_.data() + first * width : tile.product_gradient.data();
-    RunPass(ActivateRowsBackward<T>{.layer = layer.shape,
-                                    .rows = rows,
-                                    .z = tile.z[i].data(),
-                                    .skip = skip_of(i, tile),
-                                    .inverse_deviation = tile.inverse_deviation[i].data(),
-                                    .gradient = tile.gradients[current].data(),
-                                    .product_gradient = product_gradient,
-                                    .bias_sums = sums.data() + layer.sums.bias,
-                                    .scale_sums = sums.data() + layer.sums.scale,
-                                    .shift_sums = sums.data() + layer.sums.shift});
-    if (i == 0) return;
-    KeepGradient(i, first, rows, tile);
-    const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].adds_skip;
-    current = 1 - current;
-    Product(rows, layer.in, width, product_gradient, width, backward_operand(layer),
-            tile.gradients[current].data(), /*add=*/begins_block);
-  }
+void ResNetStep<T>::SetMeanGradients(const Part& part, std::size_t number) {
+  Layer& layer = layers_[number];
+  if (!layer.normalises_batch()) return;
+  const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
+  const auto mean_of = [&](std::int64_t begin, std::vector<float>& means) {
+    std::ranges::fill(means, 0.0F);
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const float* from = SumsOf(tile) + begin;
+      for (std::size_t c = 0; c < means.size(); ++c) means[c] += from[c];
+    }
+    for (float& mean : means) mean /= static_cast<float>(part.rows);
+  };
+  mean_of(layer.sums.shift, layer.mean_gradient);
+  mean_of(layer.sums.scale, layer.mean_product);
 }
 
 // Keeps the input of a layer for the gradient of its weights.
@@ -624,7 +778,9 @@ template <class T>
 void ResNetStep<T>::SetSums(const Part& part, std::size_t number) const {
   const Layer& layer = layers_[number];
   const std::int64_t width = layer.shape.width;
-  AddSums(part, layer.sums.bias, width, layer.bias_gradient);
+  if (!layer.normalises_batch()) {  // else the loss does not depend on the bias
+    AddSums(part, layer.sums.bias, width, layer.bias_gradient);
+  }
   AddSums(part, layer.sums.scale, width, layer.scale_gradient);
   AddSums(part, layer.sums.shift, width, layer.shift_gradient);
   if (number > 0) return;
@@ -633,20 +789,22 @@ void ResNetStep<T>::SetSums(const Part& part, std::size_t number) const {
   AddSums(part, output_sums_ + weights, outputs_, output_bias_gradient_);
 }
 
-// Whether oneDNN has products of small blocks in this type for this machine.
-template <class T>
-bool HasBlocks() {
-  constexpr std::int64_t kSize = 16;
-  const std::vector<T> a(kSize * kSize);
-  const std::vector<T> b(kSize * kSize);
-  std::vector<float> c(kSize * kSize, 1);
-  try {
-    Block(kSize, kSize, kSize, a.data(), kSize, b.data(), kSize, c.data(), kSize, /*add=*/false);
-    blas::brgemm_release(kIsBf16<T>);
-  } catch (const c10::Error&) {
-    return false;
+}  // namespace
+
+namespace {
+
+// Whether this machine has the products of hidden layers in `precision`.
+bool HasProducts(Precision precision) {
+  switch (precision) {
+    case Precision::kBf16:
+      return HasBlocks<Bf16, Bf16, float>(Bf16{0}, Bf16{0}, 0);
+    case Precision::kInt8:  // old processors add pairs of such products in 16 bits
+      return HasBlocks<std::uint8_t, std::int8_t, std::int32_t>(255, 127, 255 * 127);
+    case Precision::kFp32:
+    case Precision::kAuto:
+      break;
   }
-  return std::ranges::count(c, 0.0F) == std::ssize(c);
+  return HasBlocks<float, float, float>(0, 0, 0);
 }
 
 }  // namespace
@@ -654,16 +812,12 @@ bool HasBlocks() {
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {
   if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
   if (!device.is_cpu()) return "it runs on CPUs only";
-  if (network.norm == Norm::kBatch) {
-    return "batch normalisation needs all rows of a batch between two layers";
-  }
-  const bool bf16 = precision == Precision::kBf16;
-  if (bf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
+  if (precision == Precision::kBf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
     return "in bf16 it needs even network.width and network.stem_width";
   }
-  if (bf16 ? !HasBlocks<Bf16>() : !HasBlocks<float>()) {
+  if (!HasProducts(precision)) {
     return fmt::format("LibTorch has no {} products of small blocks for this CPU",
-                       bf16 ? "bf16" : "fp32");
+                       NameOf(kInferencePrecisions, precision));
   }
   return "";
 }

@@ -20,7 +20,8 @@ namespace tandem {
 /// bias, the normalisation, the residual connection and the activation, or all of their backward
 /// passes. The products are oneDNN's kernels for small blocks (brgemm), which LibTorch exports. The
 /// first layer is gathered (GatheredFeatures). The gradients of weights follow when all tiles are
-/// done.
+/// done. With batch normalisation, which needs statistics of all rows, all tiles do one layer
+/// before any does the next.
 ///
 /// Which rows form a tile, and the order in which tiles and rows are added, depend on the number of
 /// rows alone. The gradients therefore do not depend on the number of threads, nor on which thread
@@ -33,8 +34,8 @@ class FusedStep {
   /// Sets the gradients of the parameters to those of the mean loss of a batch, as TorchTrainer
   /// defines it, and returns the loss. `inputs` (n, positions) are bytes, `targets` (n, outputs)
   /// and `weights`, shaped like `targets` or undefined, are floats, all contiguous. Runs on as many
-  /// threads as LibTorch's operators (ScopedThreads). Allocates memory only if n grows. Throws
-  /// Error if a byte of the input is no valid value.
+  /// threads as LibTorch's operators (ScopedThreads). Allocates memory only if n grows. The next
+  /// call overwrites the result. Throws Error if a byte of the input is no valid value.
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 };

@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -128,6 +129,22 @@ at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) const {
   return ToEstimates(head_)(Forward(bytes)).contiguous();
 }
 
+at::Tensor InferenceNet::EstimateBatches(const at::Tensor& bytes) {
+  FaultPoint(Fault::kEvaluator);
+  const c10::InferenceMode inference;
+  const ScopedThreads threads(threads_);
+  num_rows_.fetch_add(bytes.size(0), std::memory_order_relaxed);
+  std::vector<at::Tensor> estimates;
+  for (std::int64_t first = 0; first < bytes.size(0); first += batch_size_) {
+    const std::int64_t count = std::min(batch_size_, bytes.size(0) - first);
+    at::Tensor batch = bytes.narrow(0, first, count);
+    const std::int64_t padding = PaddedRows(static_cast<std::size_t>(count)) - count;
+    if (padding > 0) batch = at::cat({batch, at::zeros({padding, bytes.size(1)}, bytes.options())});
+    estimates.push_back(Estimates(batch).narrow(0, 0, count));
+  }
+  return at::cat(estimates);
+}
+
 void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce) {
   if (inputs.empty()) return;
   num_rows_.fetch_add(static_cast<std::int64_t>(inputs.size()), std::memory_order_relaxed);
@@ -167,6 +184,7 @@ at::Tensor InferenceNet::ForwardSlot(TransferSlot& slot, std::size_t rows, Reduc
 }
 
 std::int64_t InferenceNet::PaddedRows(std::size_t rows) const {
+  if (copy_->rows_are_independent()) return static_cast<std::int64_t>(rows);
   return std::min(batch_size_, static_cast<std::int64_t>(std::bit_ceil(rows)));
 }
 

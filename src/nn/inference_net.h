@@ -53,12 +53,19 @@ class InferenceNet final : public QEvaluator {
   /// calling thread's current stream. Requires a head that estimates costs.
   at::Tensor Estimates(const at::Tensor& bytes) const;
 
+  /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, in the same
+  /// batches, on the calling thread's current stream. On a GPU, no thread waits. Requires a head
+  /// that estimates costs.
+  at::Tensor EstimateBatches(const at::Tensor& bytes);
+
   /// Maps bytes (n, positions of a state) on the device to floats (n, outputs), on the calling
   /// thread's current stream. With head q_in, the outputs are those of all actions.
   at::Tensor Forward(const at::Tensor& bytes) const;
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
   StateDict State() const { return copy_->State(); }
+
+  bool rows_are_independent() const override { return copy_->rows_are_independent(); }
 
   /// The number of rows that Evaluate and EvaluateActions have evaluated so far. May be called from
   /// any thread.
@@ -77,7 +84,8 @@ class InferenceNet final : public QEvaluator {
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;
 
   // The size to which a short batch is padded: the next power of two, at most batch_size. LibTorch
-  // compiles and keeps kernels for each shape that it meets, so there should be few shapes.
+  // compiles and keeps kernels for each shape that it meets, so there should be few shapes. A copy
+  // whose rows are independent has one shape for all batches and needs no padding.
   std::int64_t PaddedRows(std::size_t rows) const;
 
   const Head head_;

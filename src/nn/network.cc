@@ -117,6 +117,7 @@ bool GathersInTraining(const TrainingConfig& config, InputLayout layout, c10::De
 }
 
 bool GathersInInference(const InferenceConfig& config, InputLayout layout, c10::Device device) {
+  if (config.forward == InferenceForward::kFused) return true;  // FusedCopy has no product there
   return Gathers(config.first_layer, layout, device, /*fewest_values=*/4);
 }
 
@@ -187,8 +188,12 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
 
 // Autocast converts the weights of a module in fp32 for each evaluation.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
+  constexpr std::int64_t kFull = 4;
+  const std::int64_t in_products =
+      config.precision == Precision::kInt8 ? 1 : (config.precision == Precision::kBf16 ? 2 : kFull);
+  if (config.forward == InferenceForward::kFused) return kFull + in_products;
   const bool has_copy = Find(spec.layers.kind).make_copy != nullptr;
-  return has_copy && config.precision == Precision::kBf16 ? 2 : 4;
+  return has_copy ? in_products : kFull;
 }
 
 at::Generator InitialWeights(std::uint64_t seed) {

@@ -142,6 +142,9 @@ class NetworkCopy {
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
   virtual StateDict State() const = 0;
+
+  /// Whether the outputs of a row have the same bits in every batch.
+  virtual bool rows_are_independent() const { return false; }
 };
 
 /// NetworkKind has the functions of one kind of network.

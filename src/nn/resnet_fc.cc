@@ -12,7 +12,6 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "nn/resnet_fc_copy.h"
 #include "nn/threads.h"
@@ -50,50 +49,28 @@ std::int64_t NormParameters(Norm norm) {
   return norm == Norm::kRms ? 1 : 2;
 }
 
-}  // namespace
-
-std::int64_t NumParameters(const NetworkSpec& spec) {
-  std::int64_t count = 0;
-  for (const LayerShape& layer : LayerShapes(spec)) {
-    count += layer.out * (layer.in + 1 + NormParameters(layer.norm));
-  }
-  return count;
-}
-
-namespace {
-
-// The number of outputs of each layer except the output layer.
-std::vector<std::int64_t> HiddenWidths(const NetworkSpec& spec) {
-  std::vector<std::int64_t> widths;
-  for (const LayerShape& layer : LayerShapes(spec)) widths.push_back(layer.out);
-  widths.pop_back();
-  return widths;
-}
-
 double Weights(const LayerShape& layer) { return static_cast<double>(layer.in * layer.out); }
 
 }  // namespace
 
-std::int64_t NumActivations(const NetworkSpec& spec) {
-  const std::int64_t of_each_unit = spec.layers.norm == Norm::kRms ? 4 : 3;
-  const std::vector<std::int64_t> widths = HiddenWidths(spec);
-  return spec.features() +
-         of_each_unit * std::accumulate(widths.begin(), widths.end(), std::int64_t{0});
-}
-
-std::int64_t NumActivationsAtOnce(const NetworkSpec& spec) {
-  constexpr std::int64_t kOfEachUnit = 4;  // the block's input, and the three of NumActivations
-  return spec.features() + kOfEachUnit * std::ranges::max(HiddenWidths(spec));
-}
-
-double EvaluationFlop(const NetworkSpec& spec) {
+NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> layers) {
+  const std::int64_t kept = spec.layers.norm == Norm::kRms ? 4 : 3;
+  constexpr std::int64_t kAtOnce = 4;  // the block's input, and the three that are kept
+  NetworkCost cost{.activations = spec.features()};
   double weights = 0;
-  for (const LayerShape& layer : LayerShapes(spec)) weights += Weights(layer);
-  return 2 * weights;
-}
-
-double TrainingFlop(const NetworkSpec& spec) {
-  return 3 * EvaluationFlop(spec) - 2 * Weights(LayerShapes(spec).front());
+  std::int64_t widest = 0;
+  for (const LayerShape& layer : layers) {
+    cost.parameters += layer.out * (layer.in + 1 + NormParameters(layer.norm));
+    weights += Weights(layer);
+    if (&layer == &layers.back()) continue;
+    cost.activations += kept * layer.out;
+    widest = std::max(widest, layer.out);
+  }
+  cost.activations_at_once = spec.features() + kAtOnce * widest;
+  cost.first_layer_flop = 2 * Weights(layers.front());
+  cost.evaluation_flop = 2 * weights;
+  cost.training_flop = 3 * cost.evaluation_flop - cost.first_layer_flop;
+  return cost;
 }
 
 Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
@@ -180,12 +157,7 @@ at::Tensor ResNetFC::ForwardFrom(const at::Tensor& input, First&& first_layer) {
 }
 
 NetworkCost ResNetFC::CostOf(const NetworkSpec& spec) {
-  return {.parameters = tandem::NumParameters(spec),
-          .activations = NumActivations(spec),
-          .activations_at_once = NumActivationsAtOnce(spec),
-          .evaluation_flop = EvaluationFlop(spec),
-          .training_flop = TrainingFlop(spec),
-          .first_layer_flop = 2 * Weights(LayerShapes(spec).front())};
+  return CostOfLayers(spec, LayerShapes(spec));
 }
 
 TANDEM_REGISTER_NETWORK(resnet_fc, {.make =

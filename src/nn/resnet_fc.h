@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,25 +26,17 @@ struct LayerShape {
 /// of each block, the output layer.
 std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 
-/// The number of trainable parameters of all layers, including those of the normalisation.
-std::int64_t NumParameters(const NetworkSpec& spec);
-
-/// How many numbers per row a forward pass keeps for the backward pass: the features and, for each
-/// unit of a hidden layer, the inputs of the normalisation and of the activation, and the
-/// activation's output. RMSNorm keeps its result without the weights too.
-std::int64_t NumActivations(const NetworkSpec& spec);
-
-/// About how many numbers per row a forward pass without a backward pass holds at the same time:
-/// the features, and the widest layer with its inputs.
-std::int64_t NumActivationsAtOnce(const NetworkSpec& spec);
-
-/// The floating-point operations of the matrix products that evaluate one row: a multiplication and
-/// an addition for each weight of the linear layers.
-double EvaluationFlop(const NetworkSpec& spec);
-
-/// The floating-point operations of the matrix products that train on one row: the forward pass,
-/// the gradients of the weights, and the gradients of each layer's inputs except the first layer's.
-double TrainingFlop(const NetworkSpec& spec);
+/// What a network of these linear layers takes, with or without residual connections. `layers` are
+/// in the order in which a row passes them; the last one is the output layer, and the first one can
+/// be gathered.
+///
+/// A forward pass keeps for the backward pass the features and, for each unit of a hidden layer,
+/// the inputs of the normalisation and of the activation, and the activation's output. RMSNorm
+/// keeps its result without the weights too. Without a backward pass there are at one time the
+/// features, and the widest layer with its inputs. Training computes the products of the forward
+/// pass, the gradients of the weights, and the gradients of each layer's inputs except the first
+/// layer's.
+NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> layers);
 
 /// Dense is a linear layer and its normalisation, without an activation.
 class Dense final : public torch::nn::Module {

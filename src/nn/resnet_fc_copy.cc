@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
+#include "nn/fused_copy.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -97,6 +98,7 @@ StateDict ResNetFCCopy::State() const {
 
 std::unique_ptr<NetworkCopy> MakeResNetFCCopy(const NetworkSpec& spec,
                                               const InferenceConfig& config, c10::Device device) {
+  if (UsesFusedCopy(spec, config, device)) return MakeFusedCopy(spec, config.precision);
   return std::make_unique<ResNetFCCopy>(spec, config, device);
 }
 

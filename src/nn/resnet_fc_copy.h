@@ -48,7 +48,7 @@ class ResNetFCCopy final : public NetworkCopy {
   std::vector<Layer> layers_;
 };
 
-/// Makes a ResNetFCCopy, for the table of kinds.
+/// Makes the copy that `config.forward` selects, for the table of kinds.
 std::unique_ptr<NetworkCopy> MakeResNetFCCopy(const NetworkSpec& spec,
                                               const InferenceConfig& config, c10::Device device);
 

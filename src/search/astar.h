@@ -43,6 +43,9 @@ class AStarTree {
   /// has ended. Negative estimates count as 0, here and in SetEstimates.
   void SetStartEstimate(float estimate);
 
+  /// Ends the search as its time limit does.
+  void Stop() { ended_ = Ended::kTimeLimit; }
+
   /// True once the search has ended. From then on the calls of a step have no effect.
   bool ended() const { return ended_.has_value(); }
 
@@ -53,6 +56,7 @@ class AStarTree {
   std::size_t num_popped() const { return popped_.size(); }
   /// The actions of the cheapest known path from the start to popped state i.
   std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
+  float EstimateOfPopped(std::size_t i) const { return nodes_[popped_[i]].estimate; }
   /// Copies the popped states to `into`, which has num_popped() rows.
   void CopyPopped(Rows into) const;
 

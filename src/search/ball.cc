@@ -227,6 +227,17 @@ std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t
   return std::min(most_bytes, NodeTable::BytesFor(static_cast<std::size_t>(states), state_size));
 }
 
+std::optional<std::vector<Action>> KnownSolution(const Domain& domain, const GoalBall* ball,
+                                                 const CostBound& bound, std::int64_t max_length,
+                                                 std::span<const std::uint8_t> state) {
+  if (IsGoal(domain, state)) return std::vector<Action>();
+  const std::optional<float> cost = ball != nullptr ? ball->CostOf(state) : std::nullopt;
+  if (!cost || bound.Excludes(*cost)) return std::nullopt;
+  std::vector<Action> way = ball->WayHome(state);
+  if (std::cmp_greater(way.size(), max_length)) return std::nullopt;
+  return way;
+}
+
 std::shared_ptr<const GoalBall> MakeGoalBall(const Domain& domain, double radius,
                                              const MemoryConfig& memory) {
   if (radius == 0) return nullptr;

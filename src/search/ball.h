@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "search/cost_bound.h"
 #include "search/node_table.h"
 #include "tandem/domain.h"
 
@@ -77,6 +78,13 @@ class GoalBall {
   bool limited_ = false;
   float least_cost_outside_ = std::numeric_limits<float>::infinity();
 };
+
+/// Returns a solution of `state` that needs no search: no actions if the state is a goal, or its
+/// way home if it is in `ball`, which may be null. Nothing if there is no such solution, if it
+/// costs more than `bound` allows, or if it has more than `max_length` actions.
+std::optional<std::vector<Action>> KnownSolution(const Domain& domain, const GoalBall* ball,
+                                                 const CostBound& bound, std::int64_t max_length,
+                                                 std::span<const std::uint8_t> state);
 
 /// The ball with the given radius around the goal, within memory.ball_limit_gib. Null if `radius`
 /// is 0. Logs its size. Throws InputError if the puzzle has no such ball.

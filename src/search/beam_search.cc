@@ -61,7 +61,8 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   Begin(start);
 
   SearchResult result;
-  std::optional<std::vector<Action>> solution = KnownSolution(start);
+  std::optional<std::vector<Action>> solution =
+      KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start);
   while (!solution) {
     if (stop.Reached()) throw Stopped();
     const std::optional<Ended> limit = LimitReached(result, watch.Seconds());
@@ -110,17 +111,6 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   positions_.resize(2 * start.size());
   domain_.WriteGoals(Rows(std::span(positions_).subspan(start.size())));
   NotePositions();
-}
-
-// The solution of a start that is a goal or in the ball.
-std::optional<std::vector<Action>> BeamSearch::KnownSolution(
-    std::span<const std::uint8_t> start) const {
-  if (IsGoal(domain_, start)) return std::vector<Action>();
-  const std::optional<float> cost = ball_ != nullptr ? ball_->CostOf(start) : std::nullopt;
-  if (!cost || bound_.Excludes(*cost)) return std::nullopt;
-  std::vector<Action> way = ball_->WayHome(start);
-  if (std::cmp_greater(way.size(), limits_.max_length)) return std::nullopt;
-  return way;
 }
 
 std::optional<Ended> BeamSearch::LimitReached(const SearchResult& so_far, double seconds) const {
@@ -430,31 +420,31 @@ std::string BeamSearch::Describe() const {
                      inverse_ && !meets_ ? " from the position and its inverse" : "");
 }
 
-std::string BeamSearch::Failure(const SearchResult& result) const {
+std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResult& result) {
   switch (result.ended) {
     case Ended::kTimeLimit:
-      return NotInTime(config_) + "; lower search.beam_width, or raise search.max_seconds";
+      return NotInTime(config) + "; lower search.beam_width, or raise search.max_seconds";
     case Ended::kNodeLimit:
-      return NotWithinNodes(config_.max_nodes.value_or(0)) +
+      return NotWithinNodes(config.max_nodes.value_or(0)) +
              "; lower search.beam_width, or raise search.max_nodes";
     case Ended::kMemoryLimit:
-      return NotInMemory(config_) + "; lower search.beam_width, or raise search.max_gib";
+      return NotInMemory(config) + "; lower search.beam_width, or raise search.max_gib";
     case Ended::kCostLimit:
       return fmt::format(
           "no solution found that costs at most {} with beam width {}; raise the limit or "
           "search.beam_width",
-          AllowedCost(), config_.beam_width);
+          AllowedCost(), config.beam_width);
     case Ended::kLengthLimit:
       return fmt::format(
           "no solution of at most {} moves found with beam width {}; raise search.max_length or "
           "search.beam_width",
-          config_.max_length, config_.beam_width);
+          config.max_length, config.beam_width);
     case Ended::kSolved:
     case Ended::kExhausted:
       break;
   }
   return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
-                     config_.beam_width);
+                     config.beam_width);
 }
 
 }  // namespace tandem

@@ -93,7 +93,12 @@ class BeamSearch final : public Search {
 
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }
-  std::string Failure(const SearchResult& result) const override;
+  std::string Failure(const SearchResult& result) const override {
+    return FailureWith(config_, result);
+  }
+
+  /// What Failure says about any beam search with `config`.
+  static std::string FailureWith(const SearchConfig& config, const SearchResult& result);
 
  private:
   // The position that a path of the beam starts from.
@@ -118,7 +123,6 @@ class BeamSearch final : public Search {
   using Ranked = std::pair<float, std::uint32_t>;
 
   void Begin(std::span<const std::uint8_t> start);
-  std::optional<std::vector<Action>> KnownSolution(std::span<const std::uint8_t> start) const;
   std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;

@@ -13,6 +13,9 @@ class CostBound {
     if (most > 0) most_ = most * (1 + kRounding);
   }
 
+  /// The largest cost that is not excluded. Infinite if there is no limit.
+  float most() const { return most_; }
+
   bool is_limited() const { return most_ < std::numeric_limits<float>::infinity(); }
 
   /// Whether every solution costs too much that costs at least `cost`, such as the sum of a path's

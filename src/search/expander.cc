@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -36,7 +38,8 @@ Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evalu
       ball_(std::move(ball)),
       least_unknown_cost_(ball_ != nullptr ? ball_->least_cost_outside() : 0),
       least_rest_(std::max(least_unknown_cost_, LeastCost(domain.spec()))),
-      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr) {}
+      permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
+      skips_known_(evaluator.rows_are_independent()) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
   constexpr std::int64_t kIsGoalAndUnchanged = 2;
@@ -89,6 +92,7 @@ void Expander::Resize(std::size_t states) {
   ResizeChildren(states, /*with_states=*/true);
   inputs_.resize(size() * domain_.spec().input.positions);
   values_.resize(size());
+  if (skips_known_) is_needed_.resize(size());
 }
 
 void Expander::ExpandRange(ConstRows states, std::size_t first) {
@@ -104,6 +108,16 @@ void Expander::ExpandRange(ConstRows states, std::size_t first) {
   const std::size_t count = states.size() * num_actions;
   domain_.Encode(children().Slice(first_child, count),
                  Rows(inputs_.data() + first_child * input_size, count, input_size));
+  if (!skips_known_) return;
+  for (std::size_t child = first_child; child < first_child + count; ++child) {
+    is_needed_[child] = is_goal_[child] != 0 ? 0 : 1;
+    values_[child] = 0;
+  }
+}
+
+void Expander::SetEstimate(std::size_t child, float estimate) {
+  is_needed_[child] = 0;
+  values_[child] = estimate;
 }
 
 void Expander::ResizeChildren(std::size_t states, bool with_states) {
@@ -135,7 +149,7 @@ void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children) 
     const std::uint8_t* parent = states[i / num_actions].data();
     const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
     unchanged_[first_child + i] = same ? 1 : 0;
-    if (!same) hashes_[first_child + i] = HashState(children[i]);
+    if (!same || skips_known_) hashes_[first_child + i] = HashState(children[i]);
   }
   if (ball_ == nullptr) return;
   for (std::size_t i = 0; i < children.size(); ++i) {
@@ -228,9 +242,57 @@ std::span<const float> Expander::EstimateActions(QEvaluator& q_net, ConstRows st
 void Expander::EstimateAll() {
   if (size() == 0) return;
   const Span span(Phase::kEvaluate);
-  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
-  evaluator_.Evaluate(ConstRows(inputs_.data(), size(), input_size), values_);
+  if (skips_known_) {
+    EstimateNeeded();
+  } else {
+    evaluator_.Evaluate(InputsOf(0, size()), values_);
+  }
   RejectNan(1, [&](std::size_t child) { return children()[child]; });
+}
+
+// The encodings of children of Resize.
+ConstRows Expander::InputsOf(std::size_t first, std::size_t count) const {
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  return {inputs_.data() + first * input_size, count, input_size};
+}
+
+void Expander::EstimateNeeded() {
+  FindNeeded();
+  const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
+  evaluated_inputs_.resize(evaluated_.size() * input_size);
+  evaluated_values_.resize(evaluated_.size());
+  const Rows inputs(evaluated_inputs_.data(), evaluated_.size(), input_size);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::ranges::copy(InputsOf(evaluated_[i], 1)[0], inputs[i].begin());
+  }
+  if (!evaluated_.empty()) evaluator_.Evaluate(inputs, evaluated_values_);
+  for (std::size_t child = 0; child < size(); ++child) {
+    if (is_needed_[child] != 0) values_[child] = evaluated_values_[place_[child]];
+  }
+}
+
+// Finds the needed children that differ from each other. Repeats are compared by all their bytes.
+void Expander::FindNeeded() {
+  constexpr std::uint32_t kEmpty = UINT32_MAX;
+  evaluated_.clear();
+  place_.resize(size());
+  slots_.assign(std::bit_ceil(2 * size()), kEmpty);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t child = 0; child < size(); ++child) {
+    if (is_needed_[child] == 0) continue;
+    for (std::size_t slot = hashes_[child] & mask;; slot = (slot + 1) & mask) {
+      if (slots_[slot] == kEmpty) {
+        slots_[slot] = static_cast<std::uint32_t>(evaluated_.size());
+        evaluated_.push_back(static_cast<std::uint32_t>(child));
+      }
+      place_[child] = slots_[slot];
+      const std::uint32_t other = evaluated_[place_[child]];
+      if (other == child || (hashes_[other] == hashes_[child] &&
+                             std::ranges::equal(InputsOf(other, 1)[0], InputsOf(child, 1)[0]))) {
+        break;
+      }
+    }
+  }
 }
 
 void NoNetwork::Evaluate(ConstRows /*inputs*/, std::span<float> /*values*/) {

@@ -89,6 +89,15 @@ class Expander {
   /// batch. Several threads may call this at once for different states.
   void ExpandRange(ConstRows states, std::size_t first);
 
+  /// Says that the estimate of a child is known, so that EstimateAll need not evaluate it. Call it
+  /// after ExpandRange, on any thread, and only if skips_known().
+  void SetEstimate(std::size_t child, float estimate);
+
+  /// Whether EstimateAll leaves out children: goals, whose estimates are then 0, children with
+  /// SetEstimate, and repeats of other children of the batch. It does if the evaluator's estimates
+  /// do not depend on what else it evaluates, so that labels keep their bits.
+  bool skips_known() const { return skips_known_; }
+
   /// Evaluates all children in one call of the evaluator, and fills in estimates().
   void EstimateAll();
 
@@ -126,7 +135,7 @@ class Expander {
   /// child is never worth keeping.
   std::span<const std::uint8_t> unchanged() const { return unchanged_; }
 
-  /// HashState of each child; unspecified where unchanged() is 1.
+  /// HashState of each child; unspecified where unchanged() is 1, unless skips_known().
   std::span<const std::uint64_t> hashes() const { return hashes_; }
 
  private:
@@ -142,6 +151,10 @@ class Expander {
                                   const StateOf& state_of, const EncodeRange& encode,
                                   const Evaluate& evaluate);
 
+  void EstimateNeeded();
+  void FindNeeded();
+  ConstRows InputsOf(std::size_t first, std::size_t count) const;
+
   // Checks values_. state_of(i / width) is the state that values_[i] belongs to.
   template <class StateOf>
   void RejectNan(std::size_t width, const StateOf& state_of) const;
@@ -153,6 +166,7 @@ class Expander {
   const float least_unknown_cost_;
   const float least_rest_;  // of children of unknown cost, which need at least one action
   const bool permutes_;     // making a child twice costs less than keeping it
+  const bool skips_known_;
 
   std::optional<ConstRows> parents_;  // set by ExpandHashes if the children were not kept
   std::vector<std::uint8_t> children_;
@@ -162,6 +176,14 @@ class Expander {
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;
+
+  // Of EstimateNeeded. A needed child is evaluated, unless it is a repeat.
+  std::vector<std::uint8_t> is_needed_;
+  std::vector<std::uint32_t> evaluated_;  // children, of which each is the first of its kind
+  std::vector<std::uint32_t> place_;      // where in evaluated_ the estimate of a needed child is
+  std::vector<std::uint32_t> slots_;      // a hash table of places in evaluated_
+  std::vector<std::uint8_t> evaluated_inputs_;
+  std::vector<float> evaluated_values_;
 };
 
 /// The error that reports that the network's estimate of `state` is not a number.

@@ -44,15 +44,15 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
 
 std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> start,
                                               std::vector<Action> actions, double seconds,
-                                              const StopSignal& stop) {
-  const Deadline deadline(seconds, stop);
+                                              const StopSignal& outer) {
+  const StopSignal stop(&outer, seconds);
   settled_.clear();
   std::int64_t width = first_width_;
   for (;;) {
-    if (ImproveWindows(start, actions, deadline) || beams_ == nullptr) return actions;
+    if (ImproveWindows(start, actions, stop) || beams_ == nullptr) return actions;
     for (bool shortened = false; !shortened;) {
-      if (deadline.Reached()) return actions;
-      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, deadline);
+      if (stop.Reached()) return actions;
+      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, stop);
       shortened = pass.shortened;
       if (shortened) continue;
       if (!pass.wider_may_help || width == kWidest) return actions;
@@ -64,17 +64,17 @@ std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> star
 // Replaces windows until no longer ones can be settled. Returns whether `actions` is now known to
 // be a cheapest solution.
 bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
-                                      std::vector<Action>& actions, const Deadline& deadline) {
+                                      std::vector<Action>& actions, const StopSignal& stop) {
   bool exact = true;
   for (std::size_t length = MovesFor(domain_.spec(), 2 * ball_->radius()); exact; ++length) {
     const bool is_whole = length >= actions.size();
     length = std::min(length, actions.size());
     State from(start.begin(), start.end());  // the state before action i
-    for (std::size_t i = 0; i + length <= actions.size() && !deadline.Reached();) {
+    for (std::size_t i = 0; i + length <= actions.size() && !stop.Reached();) {
       const std::span<const Action> window = std::span(actions).subspan(i, length);
       State to = from;
       ApplyAll(domain_, window, to);
-      Found found = CheaperUnlessSettled(from, to, window, deadline);
+      Found found = CheaperUnlessSettled(from, to, window, stop);
       exact = exact && found.exact;
       if (!found.cheaper) {
         ApplyAll(domain_, window.first(std::min<std::size_t>(1, length)), from);
@@ -92,7 +92,7 @@ bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
       ApplyAll(domain_, std::span(actions).first(i), from);
       length = std::min(length, actions.size());
     }
-    if (deadline.Reached()) return false;
+    if (stop.Reached()) return false;
     if (is_whole) return exact;
   }
   return false;
@@ -100,41 +100,41 @@ bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
 
 SolutionImprover::Found SolutionImprover::CheaperUnlessSettled(const State& from, const State& to,
                                                                std::span<const Action> window,
-                                                               const Deadline& deadline) {
+                                                               const StopSignal& stop) {
   std::pair<State, std::vector<Action>> key(from, {window.begin(), window.end()});
   const auto settled = settled_.find(key);
   if (settled != settled_.end()) return {.exact = settled->second};
-  Found found = CheaperWindow(from, to, window, deadline);
+  Found found = CheaperWindow(from, to, window, stop);
   if (!found.cheaper) settled_.emplace(std::move(key), found.exact);
   return found;
 }
 
 SolutionImprover::Found SolutionImprover::CheaperWindow(const State& from, const State& to,
                                                         std::span<const Action> window,
-                                                        const Deadline& deadline) {
-  if (to == goal_) return Search(from, window, *ball_, expander_, deadline);
+                                                        const StopSignal& stop) {
+  if (to == goal_) return Search(from, window, *ball_, expander_, stop);
   if (permutes_) {
-    Found found = CheaperAtGoal(window, deadline);
+    Found found = CheaperAtGoal(window, stop);
     if (!found.cheaper || Leads(from, *found.cheaper, to)) return found;
   }
-  return CheaperAround(from, to, window, deadline);
+  return CheaperAround(from, to, window, stop);
 }
 
 // Moves the window to the goal: it leads to the goal from the state before its inverse.
 SolutionImprover::Found SolutionImprover::CheaperAtGoal(std::span<const Action> window,
-                                                        const Deadline& deadline) {
+                                                        const StopSignal& stop) {
   State from = goal_;
   UndoAll(domain_, window, from);
-  return Search(from, window, *ball_, expander_, deadline);
+  return Search(from, window, *ball_, expander_, stop);
 }
 
 SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const State& to,
                                                         std::span<const Action> window,
-                                                        const Deadline& deadline) {
+                                                        const StopSignal& stop) {
   const float cost = CostOf(domain_.spec(), window);
   const auto around = std::make_shared<const GoalBall>(domain_, to, cost / 2, kMostBallBytes);
   Expander expander(domain_, no_network_, kStatesAtOnce, around);
-  Found found = Search(from, window, *around, expander, deadline);
+  Found found = Search(from, window, *around, expander, stop);
   if (found.cheaper && !Leads(from, *found.cheaper, to)) {
     throw Error(domain_.spec().name +
                 ": a way that the ball of states gave does not lead to its center: the puzzle's "
@@ -148,7 +148,7 @@ SolutionImprover::Found SolutionImprover::CheaperAround(const State& from, const
 // finds a cheapest way.
 SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<const Action> window,
                                                  const GoalBall& ball, Expander& expander,
-                                                 const Deadline& deadline) {
+                                                 const StopSignal& stop) {
   const float cost = CostOf(domain_.spec(), window);
   if (const std::optional<float> known = ball.CostOf(from)) {
     if (*known >= cost) return {};
@@ -156,14 +156,12 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
     if (CostOf(domain_.spec(), way) >= cost) return {};  // equal up to rounding
     return {.cheaper = std::move(way)};
   }
-  const SearchConfig config{.weight = 1,
-                            .batch = kStatesAtOnce,
-                            .max_nodes = most_nodes_,
-                            .max_seconds = std::max(deadline.Remaining(), 1e-9)};
+  const SearchConfig config{.weight = 1, .batch = kStatesAtOnce, .max_nodes = most_nodes_};
   AStarTree tree(domain_.spec(), config, from);
   tree.SetUpperBound({window.begin(), window.end()});
   tree.SetStartEstimate(ball.least_cost_outside());
-  while (!deadline.stop().Reached()) {
+  for (;;) {
+    if (stop.Reached()) tree.Stop();
     tree.Pop();
     if (tree.ended()) break;
     popped_.resize(tree.num_popped() * from.size());
@@ -174,7 +172,6 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
     estimates_.assign(tree.fresh().size(), ball.least_cost_outside());
     tree.SetEstimates(estimates_);
   }
-  if (!tree.ended()) return {.exact = false};
   SearchResult result = tree.Result();
   Found found{.exact = result.ended == Ended::kSolved};
   if (result.cost < cost) found.cheaper = std::move(result.actions);

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/deadline.h"
 #include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/ball.h"
@@ -53,9 +52,9 @@ class SolutionImprover {
                    std::int64_t most_nodes = kMostNodes);
 
   /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
-  /// Works for at most `seconds`, and returns early once `stop` is reached.
+  /// Works for at most `seconds`, and returns early once `outer` is reached.
   std::vector<Action> Improve(std::span<const std::uint8_t> start, std::vector<Action> actions,
-                              double seconds, const StopSignal& stop);
+                              double seconds, const StopSignal& outer);
 
  private:
   using State = std::vector<std::uint8_t>;
@@ -67,16 +66,16 @@ class SolutionImprover {
   };
 
   bool ImproveWindows(std::span<const std::uint8_t> start, std::vector<Action>& actions,
-                      const Deadline& deadline);
+                      const StopSignal& stop);
   Found CheaperUnlessSettled(const State& from, const State& to, std::span<const Action> window,
-                             const Deadline& deadline);
+                             const StopSignal& stop);
   Found CheaperWindow(const State& from, const State& to, std::span<const Action> window,
-                      const Deadline& deadline);
-  Found CheaperAtGoal(std::span<const Action> window, const Deadline& deadline);
+                      const StopSignal& stop);
+  Found CheaperAtGoal(std::span<const Action> window, const StopSignal& stop);
   Found CheaperAround(const State& from, const State& to, std::span<const Action> window,
-                      const Deadline& deadline);
+                      const StopSignal& stop);
   Found Search(const State& from, std::span<const Action> window, const GoalBall& ball,
-               Expander& expander, const Deadline& deadline);
+               Expander& expander, const StopSignal& stop);
   bool Leads(State from, std::span<const Action> actions, const State& to) const;
 
   const Domain& domain_;

@@ -1,7 +1,6 @@
 #include "search/path_beams.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
@@ -31,11 +30,11 @@ PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& con
 
 PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    std::vector<Action>& actions, std::int64_t width,
-                                   const Deadline& deadline) {
+                                   const StopSignal& stop) {
   Pass pass;
   for (const Part part : PartsOf(actions.size())) {
-    if (deadline.Reached()) return {.shortened = false, .wider_may_help = true};
-    const auto way = CheaperWay(start, actions, part, width, deadline, pass.wider_may_help);
+    if (stop.Reached()) return {.shortened = false, .wider_may_help = true};
+    const auto way = CheaperWay(start, actions, part, width, stop, pass.wider_may_help);
     if (!way) continue;
     const auto at = actions.begin() + static_cast<std::ptrdiff_t>(part.first);
     const auto rest = actions.erase(at, at + static_cast<std::ptrdiff_t>(part.length));
@@ -68,7 +67,7 @@ std::vector<PathBeams::Part> PathBeams::PartsOf(std::size_t length) const {
 std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::uint8_t> start,
                                                          const std::vector<Action>& actions,
                                                          Part part, std::int64_t width,
-                                                         const Deadline& deadline,
+                                                         const StopSignal& stop,
                                                          bool& wider_may_help) {
   const std::span<const Action> old = std::span(actions).subspan(part.first, part.length);
   const float cost = CostOf(domain_.spec(), old);
@@ -81,11 +80,6 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
     domain_.WriteGoals(Rows(std::span(moved)));
     UndoAll(domain_, old, moved);
   }
-  // BeamSearch looks at its time limit once per depth, and at the stop signal also in between.
-  StopSignal stop(&deadline.stop());
-  const std::chrono::duration<double> remaining(deadline.Remaining());
-  stop.SetDeadline(StopSignal::Clock::now() +
-                   std::chrono::duration_cast<StopSignal::Clock::duration>(remaining));
   SearchResult result;
   try {
     result = beam_.SolveWithin({.width = width,

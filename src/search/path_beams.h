@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/deadline.h"
+#include "base/stop_signal.h"
 #include "config/config.h"
 #include "search/ball.h"
 #include "search/beam_search.h"
@@ -43,10 +43,10 @@ class PathBeams {
             QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
-  /// a part becomes cheaper, all were searched, or `deadline` is reached. Parts that cost at most
+  /// a part becomes cheaper, all were searched, or `stop` is reached. Parts that cost at most
   /// twice the ball's radius are left out, because SolutionImprover settles them.
   Pass Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
-               std::int64_t width, const Deadline& deadline);
+               std::int64_t width, const StopSignal& stop);
 
  private:
   // Actions [first, first + length) of the solution.
@@ -57,7 +57,7 @@ class PathBeams {
   std::vector<Part> PartsOf(std::size_t length) const;
   std::optional<std::vector<Action>> CheaperWay(std::span<const std::uint8_t> start,
                                                 const std::vector<Action>& actions, Part part,
-                                                std::int64_t width, const Deadline& deadline,
+                                                std::int64_t width, const StopSignal& stop,
                                                 bool& wider_may_help);
   float CostBelow(float cost) const;
 

@@ -29,6 +29,7 @@ class Entries {
     constexpr const char* kExpected = "a whole number of at least 0";
     const std::int64_t count = At(name, &c10::IValue::isInt, kExpected).toInt();
     if (count < 0) Fail(name, std::to_string(count), kExpected);
+    if (count > kMostCounted) Fail(name, std::to_string(count), "a smaller number");
     return count;
   }
   double Real(const char* name) const {
@@ -39,6 +40,9 @@ class Entries {
   }
 
  private:
+  // No run counts so far. Sums and products with a few rows stay within 64 bits.
+  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 50;
+
   c10::IValue At(const char* name, bool (c10::IValue::*is_right)() const,
                  const char* expected) const {
     const auto found = dict_.find(name);

@@ -6,14 +6,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/examples.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tensor/tensor_generator.h"
 #include "train/run_directory.h"
 
 namespace tandem {
 namespace {
+
+// Returns the generator that generate.program selects. `evaluator` is `target`, or what takes its
+// place in sync_main; both are null if no rows are labelled by a network.
+std::unique_ptr<Generator> GeneratorFor(const Domain& domain, const Config& config,
+                                        InferenceNet* target, Evaluator* evaluator,
+                                        std::shared_ptr<const ExactLabels> exact, Device& device) {
+  if (config.generate.program == Program::kTensor) {
+    return MakeTensorGenerator(domain, config, target, device);
+  }
+  return MakeGenerator(domain, config, evaluator, std::move(exact));
+}
 
 std::vector<std::string> ParameterNames(const Network& net) {
   std::vector<std::string> names;
@@ -61,7 +74,8 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
                                               config.inference, device);
     }
     try {
-      MakeGenerator(*domain, config, target.get(), MakeExactLabels(*domain, config));
+      GeneratorFor(*domain, config, target.get(), target.get(), MakeExactLabels(*domain, config),
+                   device);
     } catch (const InputError& error) {
       throw InputError(fmt::format("phase {}: {}", phase, error.what()));
     }
@@ -82,7 +96,8 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
       target(MakeTarget()),
       shards(MakeShards(from != nullptr    ? from->Position()
                         : ended != nullptr ? ended->position
-                                           : std::nullopt)),
+                                           : std::nullopt,
+                        interrupter)),
       loader(*device, ExampleSchema(domain->spec(), config), config, shards.get()),
       trainer(*net, target.get(), loader, *device, config),
       parts{.trainer = trainer, .progress = progress, .interrupter = &interrupter} {
@@ -121,12 +136,14 @@ std::unique_ptr<InferenceNet> Components::MakeTarget() const {
   return std::make_unique<InferenceNet>(network, config.inference, *device);
 }
 
-std::unique_ptr<ShardLoader> Components::MakeShards(
-    const std::optional<ShardPosition>& position) const {
+std::unique_ptr<ShardLoader> Components::MakeShards(const std::optional<ShardPosition>& position,
+                                                    Interrupter& interrupter) const {
   if (config.data.source != DataSource::kShards) return nullptr;
   ShardSet set(config.data.path);
   set.CheckFits(domain->spec(), config.network.head);
-  return std::make_unique<ShardLoader>(*device, std::move(set), config, position);
+  const int depth = InputFor(domain->spec(), config.network.head).depth;
+  return std::make_unique<ShardLoader>(*device, std::move(set), depth, config, position,
+                                       &interrupter);
 }
 
 // Copies the weights of the network and their moving average. They come from components of the same
@@ -150,7 +167,7 @@ void Components::MakeGenerator() {
     bellman = std::make_unique<BellmanTargets>(*domain, *target, config, exact);
     evaluator = queue.get();
   }
-  generator = tandem::MakeGenerator(*domain, config, evaluator, exact);
+  generator = GeneratorFor(*domain, config, target.get(), evaluator, exact, *device);
   if (config.replay.updates > 0) {
     replay = std::make_unique<ReplayBuffer>(
         generator->schema(), static_cast<std::size_t>(config.live_rows_of(0)),

@@ -81,7 +81,8 @@ struct Components {
   bool generates() const { return config.live_rows_of(0) > 0; }
   std::unique_ptr<Network> MakeNet(const Checkpoint* from, const RunState* ended) const;
   std::unique_ptr<InferenceNet> MakeTarget() const;
-  std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position) const;
+  std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position,
+                                          Interrupter& interrupter) const;
   void MakeGenerator();
   void KeepWeightsOf(const RunState& ended);
   std::int64_t EndOfPipeline(std::int64_t first_update) const;

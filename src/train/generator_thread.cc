@@ -16,7 +16,8 @@ GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, Infere
       rows_(rows),
       queue_(queue),
       stop_(&stop),
-      buffers_(generator.schema(), static_cast<std::size_t>(rows)),
+      buffers_(generator.MakeBuffer(static_cast<std::size_t>(rows)),
+               generator.MakeBuffer(static_cast<std::size_t>(rows))),
       thread_(kGeneratorThread) {
   if (interrupter == nullptr) return;
   registration_.emplace(*interrupter, [this](const std::exception_ptr& reason) {
@@ -66,7 +67,7 @@ void GeneratorThread::Fill(const FillRequest& request) {
     const ScopedTimer timer(stats.seconds);
     generator_.Fill(request, slot.rows(), stop_);
     stats.searches_solved = generator_.searches_solved();
-    if (HasTargets(generator_.schema())) {
+    if (HasTargets(generator_.schema()) && slot.rows().memory() == Memory::kHost) {
       CheckTargets(slot.rows(), fmt::format("the rows of update {}", request.update));
     }
   } catch (...) {

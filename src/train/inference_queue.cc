@@ -15,7 +15,8 @@ void InferenceQueue::FillEnds() noexcept {
   try {
     messages_.Push(std::nullopt);
   } catch (...) {
-    // The queue is closed, so no thread waits for the end of a fill.
+    // The queue is closed, or there is no memory. The main thread must not wait for this message.
+    Close(std::current_exception());
   }
 }
 
@@ -47,6 +48,12 @@ void InferenceQueue::Handle(const Message& message) {
 void InferenceQueue::Close(const std::exception_ptr& reason) {
   messages_.Close(reason);
   results_.Close(reason);
+}
+
+void InferenceQueue::Open() {
+  messages_.Open();
+  results_.Open();
+  fills_awaited_ = fills_ended_ = 0;
 }
 
 }  // namespace tandem

@@ -173,8 +173,9 @@ void Planner::PlanNetworks() {
   const std::int64_t average = config_.train.averages() ? 1 : 0;
   const std::int64_t kept = 1 + means + average;  // weights, means and average, between updates
   constexpr std::int64_t kGradients = 1;
-  const std::int64_t copied_before_an_update = kept;
-  const std::int64_t copied_target = needs_network() ? 1 : 0;
+  // The state before the current update, and the state of a checkpoint that is being written.
+  constexpr std::int64_t kCopies = 2;
+  const std::int64_t copied_targets = needs_network() ? kCopies : 0;
   const std::int64_t bytes_per_number = config_.inference.precision == Precision::kBf16 ? 2 : 4;
   const NetworkSpec spec = NetworkFor(config_.network, spec_);
   const NetworkCost network = CostOf(spec);
@@ -182,8 +183,8 @@ void Planner::PlanNetworks() {
   if (config_.train.step == TrainStep::kFused) {
     plan_.network += plan_.parameters * 4;  // weights in the order of products (FusedStep)
   }
-  plan_.network += plan_.parameters * ((kept + kGradients + copied_before_an_update) * 4 +
-                                       (num_inference_nets() + copied_target) *
+  plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept) * 4 +
+                                       (num_inference_nets() + copied_targets) *
                                            CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
       network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
@@ -193,10 +194,11 @@ void Planner::PlanNetworks() {
 
 void Planner::PlanPlaces() {
   const bool on_gpu = config_.device != "cpu";
+  const bool buffers_on_gpu = on_gpu && config_.generate.program == Program::kTensor;
   const std::int64_t mapped_replay = config_.replay.map_to.empty() ? 0 : kept_;
   plan_.mapped += mapped_replay;
-  plan_.allocated = plan_.buffers + plan_.replay - mapped_replay + plan_.generation +
-                    plan_.batches + plan_.shards + plan_.inference_inputs +
+  plan_.allocated = (buffers_on_gpu ? 0 : plan_.buffers) + plan_.replay - mapped_replay +
+                    plan_.generation + plan_.batches + plan_.shards + plan_.inference_inputs +
                     (on_gpu ? 0 : plan_.network + plan_.activations + plan_.inference_activations);
   if (!on_gpu) return;
   plan_.pinned = plan_.inference_inputs;

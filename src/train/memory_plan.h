@@ -26,8 +26,8 @@ struct MemoryPlan {
   std::int64_t activations = 0;  ///< on the device, estimated: kept by a step for the backward pass
   std::int64_t inference_activations = 0;  ///< on the device, estimated: of one inference batch
   std::int64_t network = 0;  ///< on the device: weights, gradients, the optimizer's means, the
-                             ///< moving average, the copies kept for interrupted updates, and the
-                             ///< inference copies
+                             ///< moving average, the copies kept for interrupted updates and for
+                             ///< the checkpoint being written, and the inference copies
 
   // The same memory by kind.
   std::int64_t allocated = 0;  ///< host memory, including pinned memory

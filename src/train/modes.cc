@@ -43,6 +43,77 @@ bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
   return true;
 }
 
+// Modes has a function for each mode, which does one update, and the state that belongs to one
+// mode.
+class Pipeline::Modes {
+ public:
+  Modes(Pipeline& pipeline, std::int64_t rows) : p_(pipeline) {
+    if (p_.parts_.bellman == nullptr) return;
+    labelled_.emplace(p_.parts_.bellman->example_schema(), static_cast<std::size_t>(rows));
+  }
+
+  // Fills buffer k + 1 in the background while it trains on buffer k. The wait for the first fill
+  // is the cold start.
+  void Async(UpdateRecord& record) {
+    const std::int64_t k = record.update;
+    if (k == p_.first_update_) p_.StartFill(k);  // the cold start
+    const DoubleBuffer::ReadSlot slot = p_.WaitForRows(record);
+    p_.target_.Offer(k);
+    if (k + 1 < p_.end_update_) p_.StartFill(k + 1);
+    p_.Train(&slot.rows(), record);
+  }
+
+  // Fills a buffer, then trains on it. With a policy lag of 1 it does exactly the work of async in
+  // another order, and so gives the same weights.
+  void Sequential(UpdateRecord& record) {
+    const std::int64_t k = record.update;
+    if (p_.policy_lag_ == 0 && k > 0) p_.target_.Offer(k);
+    p_.StartFill(k);
+    const DoubleBuffer::ReadSlot slot = p_.WaitForRows(record);
+    if (p_.policy_lag_ == 1) p_.target_.Offer(k);  // where async does it
+    p_.Train(&slot.rows(), record);
+  }
+
+  // Lets the network being trained guide the generator's searches. The main thread serves their
+  // requests between its iterations, between the chunks that it labels, and while it waits for a
+  // buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold states without
+  // labels. Update k draws states from replay and labels them with the target network, which was
+  // due for a refresh when the network was w(k). The weights that a search sees depend on timing,
+  // so two runs with the same seed may differ.
+  void SyncMain(UpdateRecord& record) {
+    const std::int64_t k = record.update;
+    InferenceQueue& queue = *p_.parts_.queue;
+    const double served_before = queue.seconds();
+    if (k == p_.first_update_) p_.StartFill(k);  // the cold start
+    p_.parts_.replay->Add(k, p_.WaitForRows(record).rows());
+    if (k + 1 < p_.end_update_) p_.StartFill(k + 1);
+    p_.target_.Offer(k);
+    p_.Train(&LabelledSample(record), record);
+    record.serve_s = queue.seconds() - served_before;
+  }
+
+ private:
+  // Draws this update's states from replay and labels them with the target network.
+  const DataBuffer& LabelledSample(UpdateRecord& record) {
+    const Stopwatch watch;
+    p_.target_.LabellingStarts(record.update);
+    PipelinedLoop labelling =
+        p_.parts_.bellman->Start(p_.parts_.replay->Sample(), *labelled_, p_.stop_);
+    do {
+      p_.parts_.queue->Serve();
+    } while (labelling.Step());
+    {
+      const Span span(Phase::kBackUp);
+      CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
+    }
+    record.label_s = watch.Seconds();
+    return *labelled_;
+  }
+
+  Pipeline& p_;
+  std::optional<DataBuffer> labelled_;  // sync_main: the labelled sample of the current update
+};
+
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
                    std::int64_t end_update, const PipelineState& state, const StopSignal& stop)
     : mode_(ModeOf(config.pipeline)),
@@ -56,9 +127,8 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
               config.pipeline, state.target),
       curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
-  if (parts.bellman != nullptr) {
-    labelled_.emplace(parts.bellman->example_schema(), static_cast<std::size_t>(rows));
-  }
+  modes_ = std::make_unique<Modes>(*this, rows);
+  if (parts.queue != nullptr) parts.queue->Open();  // an earlier pipeline may have closed it
   if (parts.generator != nullptr) {
     fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter);
   }
@@ -71,6 +141,7 @@ Pipeline::~Pipeline() {
 
 std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
   if (rows.schema().columns.size() <= kTargetColumn) return std::nullopt;
+  if (rows.memory() == Memory::kDevice) return std::nullopt;
   const std::span<const float> labels = rows.floats(kTargetColumn);
   const std::span<const float> weights =
       HasWeights(rows.schema()) ? rows.floats(kWeightColumn) : std::span<const float>();
@@ -99,47 +170,18 @@ UpdateRecord Pipeline::RunUpdate() {
   } else {
     switch (mode_) {
       case Mode::kAsync:
-        Async(record);
+        modes_->Async(record);
         break;
       case Mode::kSequential:
-        Sequential(record);
+        modes_->Sequential(record);
         break;
       case Mode::kSyncMain:
-        SyncMain(record);
+        modes_->SyncMain(record);
         break;
     }
   }
   record.seconds = watch.Seconds();
   return record;
-}
-
-void Pipeline::Async(UpdateRecord& record) {
-  const std::int64_t k = record.update;
-  if (k == first_update_) StartFill(k);  // the cold start
-  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
-  target_.Offer(k);
-  if (k + 1 < end_update_) StartFill(k + 1);
-  Train(&slot.rows(), record);
-}
-
-void Pipeline::Sequential(UpdateRecord& record) {
-  const std::int64_t k = record.update;
-  if (policy_lag_ == 0 && k > 0) target_.Offer(k);
-  StartFill(k);
-  const DoubleBuffer::ReadSlot slot = WaitForRows(record);
-  if (policy_lag_ == 1) target_.Offer(k);  // where async does it
-  Train(&slot.rows(), record);
-}
-
-void Pipeline::SyncMain(UpdateRecord& record) {
-  const std::int64_t k = record.update;
-  const double served_before = parts_.queue->seconds();
-  if (k == first_update_) StartFill(k);  // the cold start
-  parts_.replay->Add(k, WaitForRows(record).rows());
-  if (k + 1 < end_update_) StartFill(k + 1);
-  target_.Offer(k);
-  Train(&LabelledSample(record), record);
-  record.serve_s = parts_.queue->seconds() - served_before;
 }
 
 void Pipeline::StartFill(std::int64_t update) {
@@ -155,22 +197,6 @@ DoubleBuffer::ReadSlot Pipeline::WaitForRows(UpdateRecord& record) {
   curriculum_.FillEnds(record.fill.searches_solved);  // every mode starts the next fill after this
   record.wait_for_rows_s = watch.Seconds();
   return std::move(filled.slot);
-}
-
-// Draws this update's states from replay and labels them with the target network.
-const DataBuffer& Pipeline::LabelledSample(UpdateRecord& record) {
-  const Stopwatch watch;
-  target_.LabellingStarts(record.update);
-  PipelinedLoop labelling = parts_.bellman->Start(parts_.replay->Sample(), *labelled_, stop_);
-  do {
-    parts_.queue->Serve();
-  } while (labelling.Step());
-  {
-    const Span span(Phase::kBackUp);
-    CheckTargets(*labelled_, fmt::format("the sample of update {}", record.update));
-  }
-  record.label_s = watch.Seconds();
-  return *labelled_;
 }
 
 // Trains on `rows` or, with replay, on a sample of the rows of this update and of earlier ones.

@@ -33,6 +33,9 @@ struct TrainStats {
   std::int64_t skipped = 0;     ///< iterations whose step train.on_invalid left out
   double loss = 0;              ///< mean over the iterations that were not skipped
   double learning_rate = 0;     ///< in the last iteration
+  /// How far the outputs of the target network's copy are from those of the network in fp32, as the
+  /// root of the mean square over some rows, when it was last copied. Unset if it was not measured.
+  std::optional<double> copy_error;
   Stopwatch::Clock::time_point began;
   double seconds = 0;           ///< total time of the training
   double wait_for_batch_s = 0;  ///< the part of `seconds` that was spent waiting for batches
@@ -164,7 +167,8 @@ struct LabelStats {
   double max = 0;
 };
 
-/// Returns nothing if `rows` has no labels, or if all of them are masked.
+/// Returns nothing if `rows` has no labels, if all of them are masked, or if they are in a device's
+/// memory.
 std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows);
 
 /// UpdateRecord says what one update did, and how long its parts took.
@@ -185,25 +189,16 @@ struct UpdateRecord {
 struct PipelineParts {
   Trainer& trainer;
   ProgressListener& progress;
-  Generator* generator = nullptr;   ///< null if all rows come from shards
-  ReplayBuffer* replay = nullptr;   ///< null without replay
-  InferenceQueue* queue = nullptr;  ///< sync_main: the generator's requests, of this pipeline only
-  BellmanTargets* bellman = nullptr;   ///< sync_main: labels states with the target network
+  Generator* generator = nullptr;     ///< null if all rows come from shards
+  ReplayBuffer* replay = nullptr;     ///< null without replay
+  InferenceQueue* queue = nullptr;    ///< sync_main: the generator's requests, of one pipeline at a
+                                      ///< time
+  BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
   Interrupter* interrupter = nullptr;  ///< ends the waits for buffers; null: nothing does
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.
-///
-/// - async fills buffer k + 1 in the background while it trains on buffer k. The wait for the first
-///   fill is the cold start.
-/// - sequential fills a buffer, then trains on it. With a policy lag of 1 it does exactly the work
-///   of async in another order, and so gives the same weights.
-/// - sync_main lets the network being trained guide the generator's searches. The main thread
-///   serves their requests between its iterations, between the chunks that it labels, and while it
-///   waits for a buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold
-///   states without labels. Update k draws states from replay and labels them with the target
-///   network, which was due for a refresh when the network was w(k). The weights that a search sees
-///   depend on timing, so two runs with the same seed may differ.
+/// modes.cc has a function for each mode, and docs/design.md describes them.
 ///
 /// Call it from the main thread only. Destroying it discards a running fill; a pipeline that
 /// resumes from there makes the same rows again.
@@ -243,13 +238,10 @@ class Pipeline {
   }
 
  private:
-  void Async(UpdateRecord& record);
-  void Sequential(UpdateRecord& record);
-  void SyncMain(UpdateRecord& record);
+  class Modes;  // defined in modes.cc
 
   void StartFill(std::int64_t update);
   DoubleBuffer::ReadSlot WaitForRows(UpdateRecord& record);
-  const DataBuffer& LabelledSample(UpdateRecord& record);
   void Train(const DataBuffer* rows, UpdateRecord& record);
 
   const Mode mode_;
@@ -261,8 +253,8 @@ class Pipeline {
   std::int64_t next_;
   TargetNetworkSchedule target_;
   Curriculum curriculum_;
-  std::optional<DataBuffer> labelled_;    // sync_main: the labelled sample of the current update
   std::optional<GeneratorThread> fills_;  // nothing if all rows come from shards
+  std::unique_ptr<Modes> modes_;          // after fills_, because it may hold a buffer
 };
 
 }  // namespace tandem

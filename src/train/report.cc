@@ -143,6 +143,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   line["idle_main"] = RoundedReal(1 - busy.training);
   line["peak_rss_bytes"] = PeakRssBytes();
   if (config.train.on_invalid == OnInvalid::kSkip) line["skipped"] = train.skipped;
+  if (train.copy_error) line["inference_error"] = RoundedReal(*train.copy_error);
   if (!config.phases.empty()) line["phase"] = counters.phase;
   AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));

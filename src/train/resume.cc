@@ -64,6 +64,12 @@ Config ResolveAutos(Config config, const Device& device) {
     const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
     config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
   }
+  if (config.inference.forward == InferenceForward::kAuto) {
+    const Precision precision = config.inference.precision;
+    const bool fused = precision == Precision::kInt8 ||  // which no operator has
+                       WhyNotFused(config.network, precision, device.torch()).empty();
+    config.inference.forward = fused ? InferenceForward::kFused : InferenceForward::kOperators;
+  }
   return config;
 }
 

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -217,9 +218,10 @@ void RunDirectory::SetBestAside(std::int64_t update) const {
   if (fs::exists(best())) fs::rename(best(), best_aside(update));
 }
 
-// Keeps the networks that a checkpoint refers to: `update` for checkpoint.pt, and for a previous
-// checkpoint the latest one that was best before it was written.
-void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
+// Of the networks that were set aside after at most `newest` updates, keeps only those that a
+// checkpoint refers to: `update` for checkpoint.pt, and for a previous checkpoint the latest one
+// that was best before it was written.
+void RunDirectory::KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const {
   const std::set<std::int64_t> aside = NumbersOf("best-", ".pt");
   std::set<std::int64_t> bests = aside;
   std::set<std::int64_t> kept;
@@ -232,7 +234,7 @@ void RunDirectory::KeepBestOf(std::optional<std::int64_t> update) const {
     if (later != bests.begin()) kept.insert(*std::prev(later));
   }
   for (const std::int64_t best : aside) {
-    if (!kept.contains(best)) fs::remove(best_aside(best));
+    if (best <= newest && !kept.contains(best)) fs::remove(best_aside(best));
   }
 }
 
@@ -248,7 +250,7 @@ void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> be
   } else if (fs::exists(best_aside(*best_update))) {
     fs::rename(best_aside(*best_update), best());
   }
-  KeepBestOf(best_update);
+  KeepBestOf(best_update, std::numeric_limits<std::int64_t>::max());
 }
 
 fs::path RunDirectory::previous(std::int64_t next) const {
@@ -282,7 +284,9 @@ void RunDirectory::SetCheckpointAside(std::int64_t next) const {
   if (fs::exists(aside)) return;
   std::error_code no_links;
   fs::create_hard_link(fs::canonical(checkpoint()), aside, no_links);
-  if (no_links) WriteFileAtomically(aside, ReadFile(checkpoint()));
+  if (no_links) {
+    WriteFileAtomically(aside, ReadFile(checkpoint(), std::numeric_limits<std::int64_t>::max()));
+  }
 }
 
 fs::path RunDirectory::kept(std::int64_t updates) const {
@@ -312,12 +316,11 @@ fs::path RunDirectory::replay(std::int64_t next) const {
 }
 
 fs::path RunDirectory::new_events() const {
-  const auto path_at = [this](std::int64_t seconds) {
-    return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
-  };
   std::int64_t seconds = std::time(nullptr);
-  while (fs::exists(path_at(seconds))) ++seconds;
-  return path_at(seconds);
+  const std::set<std::int64_t> earlier = NumbersOf("events.out.tfevents.", ".tandem");
+  // The clock may have gone back since the last one.
+  if (!earlier.empty()) seconds = std::max(seconds, *earlier.rbegin() + 1);
+  return path_ / fmt::format("events.out.tfevents.{:010}.tandem", seconds);
 }
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,
@@ -334,7 +337,7 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
   for (const std::int64_t number : NumbersOf("replay-", ".bin")) {
     if (!kept.contains(number)) fs::remove(replay(number));
   }
-  KeepBestOf(best_update);
+  KeepBestOf(best_update, next);  // training may have gone on, and set newer ones aside
 }
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {

@@ -117,7 +117,7 @@ class RunDirectory {
   std::set<std::int64_t> Previous() const;
   void KeepMetricsOf(std::int64_t updates) const;
   void RemoveKeptAfter(std::int64_t updates) const;
-  void KeepBestOf(std::optional<std::int64_t> update) const;
+  void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
   void Lock();
   void RemovePartialFiles() const;

@@ -76,7 +76,8 @@ constexpr auto kThreads = std::to_array<NamedThread>(
      {kPrefetchThread, &ThreadTimes::prefetch},
      {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
      {kDiskThread, &ThreadTimes::disk},
-     {kTransferThread, &ThreadTimes::transfer}});
+     {kTransferThread, &ThreadTimes::transfer},
+     {kWriterThread, &ThreadTimes::writer}});
 
 ThreadTimes Difference(ThreadTimes times, const ThreadTimes& earlier) {
   for (const NamedThread& thread : kThreads) times.*thread.times -= earlier.*thread.times;
@@ -344,7 +345,8 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
   std::vector<std::string> lines;
   for (const NamedThread& thread : kThreads) {
     const PhaseTimes& of_thread = times.*thread.times;
-    if (thread.in_metrics && of_thread.wall_s > 0) {
+    const bool did_nothing = thread.name == kWriterThread && of_thread.Work() == 0;
+    if (thread.in_metrics && of_thread.wall_s > 0 && !did_nothing) {
       lines.push_back(DescribeThread(thread.name, of_thread));
     }
   }

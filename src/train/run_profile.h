@@ -18,11 +18,15 @@ namespace tandem {
 /// Name of the thread that prefetches for validation.
 inline constexpr const char* kValidationPrefetch = "val_prefetch";
 
+/// Name of the thread that writes checkpoints.
+inline constexpr const char* kWriterThread = "writer";
+
 /// `ThreadTimes` holds the phase times of each thread, or group of threads, of a run.
 struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes validation_prefetch;
   PhaseTimes disk, transfer;  ///< the stages of shards
+  PhaseTimes writer;          ///< writes checkpoints
   PhaseTimes workers;  ///< all of TBB's threads together; the threads above are not among them
   std::size_t worker_count = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "tandem/error.h"
 #include "tandem/state_text.h"
 
@@ -16,6 +17,14 @@ namespace {
 using nlohmann::json;
 
 constexpr int kLongest = 1'000'000;  // largest accepted length
+// A state takes some hundred bytes of memory even if its line has one byte.
+constexpr std::int64_t kMostStates = 10'000'000;
+
+void CheckNumber(std::int64_t states, const std::string& file) {
+  if (states < kMostStates) return;
+  throw InputError(fmt::format("{}: the file has more than {} states; read fewer with --limit",
+                               file, WithThousands(kMostStates)));
+}
 
 // Returns the length that `object` has as `key`, or nothing if it has none.
 std::optional<int> ReadLength(const json& object, const char* key) {
@@ -98,6 +107,7 @@ std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const st
   std::string block;
   std::size_t first = 1;
   const auto end_block = [&] {
+    if (!block.empty()) CheckNumber(std::ssize(states), file);
     if (!block.empty()) states.push_back(ReadLine(block, first, domain, file));
     block.clear();
   };
@@ -108,6 +118,7 @@ std::vector<Problem> ReadBlocks(std::istream& in, const Domain& domain, const st
     const bool is_json = line.starts_with('{');
     if (is_json || Trimmed(line).empty()) end_block();
     if (is_json) {
+      CheckNumber(std::ssize(states), file);
       states.push_back(ReadLine(line, number, domain, file));
     } else if (!Trimmed(line).empty() && !line.starts_with(';')) {
       if (block.empty()) first = number;
@@ -126,6 +137,7 @@ std::vector<Problem> ReadLines(std::istream& in, const Domain& domain, const std
     if (limit && std::ssize(states) == *limit) break;
     const std::string_view text = Trimmed(line);
     if (text.empty() || text.front() == '#') continue;
+    CheckNumber(std::ssize(states), file);
     states.push_back(ReadLine(text, number, domain, file));
   }
   return states;

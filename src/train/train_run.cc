@@ -11,13 +11,17 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "base/timeline.h"
 #include "config/load.h"
 #include "config/training_phases.h"
+#include "data/examples.h"
 #include "data/replay_buffer.h"
 #include "nn/device.h"
 #include "nn/products.h"
 #include "nn/tensor_file.h"
+#include "nn/threads.h"
+#include "nn/torch_message.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/failure.h"
@@ -50,6 +54,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
       device_(std::move(device)),
       device_description_(device_->description()),
       stream_(device_->MainStream()),
+      writer_stream_(device_->MakeStream()),
       requests_(&stop),
       stop_(&requests_),
       time_(began) {
@@ -58,6 +63,10 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   if (from != nullptr) {
     so_far_ = from->Counters();
+    if (so_far_.phase > std::ssize(config_.phases)) {
+      throw InputError(fmt::format("the checkpoint was in phase {}, but the config has {}",
+                                   so_far_.phase, Counted(std::ssize(config_.phases), "phase")));
+    }
     earlier_s_ = so_far_.wall_s;
     ForgetPlanFrom(so_far_.updates);
   }
@@ -75,6 +84,7 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.train.watchdog_seconds > 0) Watch();
   if (!directory_) return;
+  writer_.emplace(kWriterThread);
   if (from != nullptr) {
     saved_next_ = so_far_.updates;
     DropLaterFiles();
@@ -123,14 +133,20 @@ Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.ph
 // Builds the components of the current phase (see Components).
 void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
+  if (writer_) writer_->Wait();  // it reads the components
   if (components_) evaluated_rows_ += components_->NumEvaluated();
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
       device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended);
   if (from != nullptr && components_->replay != nullptr) {
-    ReadReplay(directory_->replay(so_far_.updates), *components_->replay, so_far_.updates,
-               so_far_.phase_began);
+    ReplayBuffer& replay = *components_->replay;
+    const std::filesystem::path file = directory_->replay(so_far_.updates);
+    ReadReplay(file, replay, so_far_.updates, so_far_.phase_began);
+    for (std::int64_t k = replay.first(); HasTargets(replay.schema()) && k < replay.end(); ++k) {
+      CheckInputs(replay.BufferOf(k).column(kInputColumn),
+                  InputFor(components_->domain->spec(), config_.network.head).depth, file.string());
+    }
   }
   if (components_->shards != nullptr) began_training_ = Mark();
 }
@@ -179,9 +195,12 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  if (writer_) writer_->Wait();  // so that no file of a later update appears
   so_far_ = checkpoint.Counters();
   ForgetPlanFrom(so_far_.updates);
   unfinished_.reset();
+  copied_.reset();
+  checkpoint_is_due_ = false;
   report_.reset();
   last_fill_ = {};
   end_ = RunEnd::kAllUpdates;
@@ -200,6 +219,7 @@ bool TrainRun::RunUpdate() {
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   SaveOnFailure([this] {
     if (tracer_) tracer_->UpdateStarts(so_far_.updates);
+    AwaitReplayFile();
     ValidateAtStart();
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
     KeepState();
@@ -280,11 +300,13 @@ void TrainRun::RunPipelineUpdate() {
 }
 
 void TrainRun::TrainingStarts() {
+  ReportFailureToWrite();
   time_.TrainingStarts();
   if (!cold_flop_) cold_flop_ = ProductFlop();
 }
 
 void TrainRun::IterationEnds(std::int64_t iterations) {
+  ReportFailureToWrite();
   const Span span(Phase::kReport);
   if (breakdown_) breakdown_->AfterIteration(iterations - 1);
   if (observers_.empty()) return;
@@ -334,13 +356,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
         MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times);
     directory_->AppendMetrics(line);
     if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
-    if (whole) KeepNetworkIfDue();
-    // Finish writes the last checkpoint.
-    const bool last = so_far_.updates == *config_.train.max_updates;
-    if (whole && !last && CheckpointIsDue(record.seconds)) {
-      unfinished_.reset();
-      SaveCheckpoint();
-    }
+    if (whole) SaveWhatIsDue(record.seconds);
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
 }
@@ -419,19 +435,37 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
-// Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
+// Does nothing if the components of a phase could not be built: EnterPhase has saved the state. If
+// a checkpoint was just started, its copy of the tensors is that of the next update too.
 void TrainRun::KeepState() {
   if (!directory_ || !components_) return;
   const Span span(Phase::kKeepState);
-  unfinished_ = std::make_unique<const RunState>(CopyOf(State()));
+  RunState state = State();
+  const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
+  if (copied != nullptr && copied->counters.iterations == so_far_.iterations &&
+      copied->counters.phase == so_far_.phase) {
+    state.model = copied->model;
+    state.optimizer = copied->optimizer;
+    state.target_network = copied->target_network;
+    state.average = copied->average;
+  } else {
+    state = CopyOf(state);
+  }
+  unfinished_ = std::make_unique<const RunState>(std::move(state));
 }
 
-void TrainRun::KeepNetworkIfDue() const {
+// Call after a whole update. A checkpoint that becomes due while another one is being written
+// follows after the first update that finds it complete, so training waits for no disk.
+void TrainRun::SaveWhatIsDue(double update_s) {
+  checkpoint_is_due_ = checkpoint_is_due_ || CheckpointIsDue(update_s);
+  const bool can_start = writer_->idle();
   const std::int64_t every = config_.checkpoint.keep_every;
-  if (every == 0 || so_far_.updates % every != 0) return;
-  const Span span(Phase::kCheckpoint);
-  WriteCheckpoint(directory_->kept(so_far_.updates), domain_identity(), config_.network, Counters(),
-                  StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
+  if (every > 0 && so_far_.updates % every == 0) StartToKeepNetwork();
+  const bool last = so_far_.updates == *config_.train.max_updates;  // Finish writes that checkpoint
+  if (checkpoint_is_due_ && can_start && !last) {
+    unfinished_.reset();
+    StartCheckpoint();
+  }
 }
 
 // Checked once per update, so at least one update lies between two checkpoints.
@@ -441,27 +475,99 @@ bool TrainRun::CheckpointIsDue(double update_s) const {
   return limit > 0 && since_saved_.Seconds() + update_s > limit;
 }
 
+// Copies the network, and lets the writer write the copy.
+void TrainRun::StartToKeepNetwork() {
+  const Span span(Phase::kCheckpoint);
+  const auto copy =
+      std::make_shared<const StateDict>(CloneOf(StateDictOf(components_->trainer.saved_net())));
+  Post([this, copy, counters = Counters()] {
+    WriteCheckpoint(directory_->kept(counters.updates), domain_identity(), config_.network,
+                    counters, *copy, /*resume=*/nullptr);
+  });
+}
+
+// Copies the state, and lets the writer write the copy.
+void TrainRun::StartCheckpoint() {
+  const Span span(Phase::kCheckpoint);
+  checkpoint_is_due_ = false;
+  since_saved_ = Stopwatch();
+  started_next_ = so_far_.updates;
+  copied_ = std::make_shared<const RunState>(CopyOf(State()));
+  Post([this, state = copied_] { Save(*state, *state); });
+}
+
+// Lets the writer run `write`, whose tensors were copied on the main stream.
+void TrainRun::Post(std::function<void()> write) {
+  writer_->Post([this, write = std::move(write)] {
+    const Span span(Phase::kCheckpoint);
+    const ScopedThreads one(1);  // the cores belong to training
+    const std::unique_ptr<StreamScope> scope = writer_stream_->Enter();
+    device_->Synchronize();
+    write();
+  });
+}
+
+void TrainRun::AwaitCheckpoint() {
+  const Attach attach(time_.main());
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  SaveOnFailure([this] { AwaitWriter(); });
+}
+
+void TrainRun::AwaitWriter() {
+  if (!writer_) return;
+  const Span span(Phase::kCheckpoint);
+  writer_->Wait();
+  ReportFailureToWrite();
+}
+
+// Throws the error of a file that the writer could not write.
+void TrainRun::ReportFailureToWrite() {
+  if (!writer_ || !writer_->failed()) return;
+  const Span span(Phase::kCheckpoint);  // the stage in the message
+  writer_->ThrowFailure();
+}
+
+// Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
+// replaces no row that the writer reads, but the update after it does.
+void TrainRun::AwaitReplayFile() {
+  if (components_ == nullptr || components_->replay == nullptr) return;
+  if (so_far_.updates > started_next_) AwaitWriter();
+}
+
+// Writes a checkpoint on the calling thread.
 void TrainRun::SaveCheckpoint() {
   const Span span(Phase::kCheckpoint);
+  AwaitWriter();
   const RunState current = State();
   Save(unfinished_ ? *unfinished_ : current, current);
+  checkpoint_is_due_ = false;
+  since_saved_ = Stopwatch();
 }
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
+  const Span span(Phase::kCheckpoint);
+  if (writer_) writer_->Wait();
+  const auto warn = [](std::string_view why) {
+    LogWarning(fmt::format(
+        "cannot save the state before the update: {} The last checkpoint stays as it is.", why));
+  };
   try {
     if (!unfinished_) KeepState();
     if (unfinished_) Save(*unfinished_, *unfinished_);
+  } catch (const c10::Error& error) {
+    warn(MessageFor(error));
   } catch (const std::exception& error) {
-    LogWarning(fmt::format(
-        "cannot save the state before the update: {} The last checkpoint stays as it is.",
-        error.what()));
+    warn(error.what());
+  } catch (...) {
+    warn("unknown exception (not derived from std::exception).");
   }
 }
 
 // Saves the network of `current`, and `resume`, the state from which the run can be resumed. Writes
 // the metrics and the replay rows before the checkpoint, because it relies on both. Removes the
-// files of earlier checkpoints after the new one is complete.
+// files of earlier checkpoints after the new one is complete. Runs on the writer's thread, or on
+// the main thread while the writer is idle.
 void TrainRun::Save(const RunState& resume, const RunState& current) {
   const std::int64_t next = resume.counters.updates;
   directory_->SyncMetrics();
@@ -474,7 +580,6 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
                   config_.train.saves_average() ? current.average : current.model, &resume);
-  since_saved_ = Stopwatch();
   saved_next_ = next;
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
 }
@@ -514,7 +619,7 @@ double TrainRun::ProductFlop() const {
 std::optional<ProductReport> TrainRun::MeasureProducts() const {
   if (!config_.profile.product_rate || !cold_flop_ || end_ == RunEnd::kStopped) return std::nullopt;
   const bool bf16 = config_.train.precision == Precision::kBf16 ||
-                    config_.inference.precision == Precision::kBf16;
+                    config_.inference.precision != Precision::kFp32;
   try {
     return ProductReport{.flop = ProductFlop() - *cold_flop_,
                          .machine_flop_per_s = MeasureProductRate(*device_, bf16, NumCores())};
@@ -524,26 +629,31 @@ std::optional<ProductReport> TrainRun::MeasureProducts() const {
   }
 }
 
+void TrainRun::ValidateAtEnd() {
+  if (end_ == RunEnd::kStopped || components_->validator == nullptr) return;
+  Validate();
+  if (so_far_.validated_iterations != so_far_.iterations) {
+    LogWarning("the last validation was stopped, so it has no result");
+  }
+  if (!directory_ || !report_) return;
+  const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
+  directory_->AddToLastMetrics(validation);
+  if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
+}
+
 RunSummary TrainRun::Finish() {
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   time_.TrainingEnds();
   RunSummary summary;
-  SaveOnFailure([this] {
-    if (end_ == RunEnd::kStopped || components_->validator == nullptr) return;
-    Validate();
-    if (so_far_.validated_iterations != so_far_.iterations) {
-      LogWarning("the last validation was stopped, so it has no result");
-    }
-    if (!directory_ || !report_) return;
-    const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
-    directory_->AddToLastMetrics(validation);
-    if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
+  SaveOnFailure([&] {
+    ValidateAtEnd();
+    if (breakdown_) breakdown_->Finish();
+    const Span span(Phase::kCheckpoint);
+    summary.weights_sha256 = WeightsSha256(StateDictOf(components_->trainer.saved_net()));
+    if (directory_) SaveCheckpoint();
   });
-  if (breakdown_) breakdown_->Finish();
   const Span span(Phase::kCheckpoint);
-  summary.weights_sha256 = WeightsSha256(StateDictOf(components_->trainer.saved_net()));
-  if (directory_) SaveCheckpoint();
   static_cast<RunCounters&>(summary) = Counters();
   summary.end = end_;
   summary.last_fill = last_fill_;
@@ -558,7 +668,11 @@ RunSummary TrainRun::Finish() {
   if (components_->shards != nullptr) {
     summary.data = ReportOf(*components_->shards, began_training_, Mark());
   }
-  if (directory_) WriteSummary(directory_->summary(), summary, config_, device_description_);
+  if (!directory_) return summary;
+  SaveOnFailure([&] {
+    const Span report(Phase::kReport);
+    WriteSummary(directory_->summary(), summary, config_, device_description_);
+  });
   return summary;
 }
 

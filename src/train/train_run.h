@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/background_tasks.h"
 #include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
@@ -81,8 +82,14 @@ class TrainRun final : private ProgressListener {
 
   /// Runs the next update. Returns false once all updates are done, the time is up, or a stop was
   /// requested. If it throws, it has saved the state before that update. If the device itself
-  /// failed, its memory is lost; the last checkpoint on disk is then the newest state.
+  /// failed, its memory is lost; the last checkpoint on disk is then the newest state. A checkpoint
+  /// that is due after the update may still be being written when this returns; see
+  /// AwaitCheckpoint.
   bool RunUpdate();
+
+  /// Waits until the files that are being written in the background are complete. Throws as
+  /// RunUpdate does if one of them could not be written.
+  void AwaitCheckpoint();
 
   /// Goes back to a checkpoint of this run, or of a run of the same config, and forgets everything
   /// after it. Background work is stopped and its results are dropped, and all components are built
@@ -129,6 +136,7 @@ class TrainRun final : private ProgressListener {
   void EndUpdate(const UpdateRecord& record);
   void ValidateAtStart();
   void ValidateIfDue();
+  void ValidateAtEnd();
   void Validate();
   void DecideWhetherEnded();
 
@@ -137,11 +145,17 @@ class TrainRun final : private ProgressListener {
   RunState State() const;
   void SaveConfig() const;
   void KeepState();
-  void KeepNetworkIfDue() const;
+  void SaveWhatIsDue(double update_s);
   bool CheckpointIsDue(double update_s) const;
+  void StartToKeepNetwork();
+  void StartCheckpoint();
   void SaveCheckpoint();
   void SaveUnfinished();
   void Save(const RunState& resume, const RunState& current);
+  void Post(std::function<void()> write);
+  void AwaitWriter();
+  void ReportFailureToWrite();
+  void AwaitReplayFile();
 
   // Measuring.
   TrainingMark Mark() const;
@@ -155,10 +169,11 @@ class TrainRun final : private ProgressListener {
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::string device_description_;
-  const std::unique_ptr<Stream> stream_;  // stream of all device work of the calling thread
-  StopSignal requests_;                   // stop requests
-  StopSignal stop_;                       // stop requests and the time limit
-  Interrupter interrupter_;               // ends the waits of a run that is stuck
+  const std::unique_ptr<Stream> stream_;         // stream of all device work of the calling thread
+  const std::unique_ptr<Stream> writer_stream_;  // of the thread that writes checkpoints
+  StopSignal requests_;                          // stop requests
+  StopSignal stop_;                              // stop requests and the time limit
+  Interrupter interrupter_;                      // ends the waits of a run that is stuck
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
@@ -169,8 +184,9 @@ class TrainRun final : private ProgressListener {
   FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
-  Stopwatch since_saved_;                   // time since the last checkpoint
-  std::optional<std::int64_t> saved_next_;  // update with which the last checkpoint continues
+  Stopwatch since_saved_;                   // time since the state of the last checkpoint
+  bool checkpoint_is_due_ = false;          // also while an earlier one is being written
+  std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
   TrainingMark began_training_;             // when the current components were built
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
@@ -179,10 +195,14 @@ class TrainRun final : private ProgressListener {
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::unique_ptr<const RunState> unfinished_;  // state before the current update
+  std::shared_ptr<const RunState> copied_;      // state of the checkpoint that was just started
+  std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by `Save`
 
   std::optional<Watchdog> watchdog_;  // watches also while the components end
 
-  std::unique_ptr<Components> components_;  // last, because its threads use the members above
+  std::unique_ptr<Components> components_;  // its threads use the members above
+
+  std::optional<BackgroundTasks> writer_;  // last, because it also reads replay in components_
 };
 
 }  // namespace tandem

@@ -65,13 +65,23 @@ at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
   return errors + at::softplus(-2 * errors) - std::numbers::ln2;
 }
 
+// Null for autograd. ResolveAutos has replaced `auto`.
 std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config,
                                     c10::Device device) {
-  if (config.step == TrainStep::kAutograd) return nullptr;
+  if (config.step != TrainStep::kFused) return nullptr;
   const std::string why = WhyNotFused(net.spec().layers, config.precision, device);
   if (why.empty()) return MakeFusedStep(dynamic_cast<ResNetFC&>(net), config);
-  if (config.step == TrainStep::kAuto) return nullptr;
   throw InputError(fmt::format("`train.step: fused`: {}. Set train.step to autograd or auto", why));
+}
+
+constexpr std::int64_t kSampleRows = 256;
+
+// Whether the rounding of inference copies is measured. A GPU would have to wait for it. The
+// average's copy, and one that takes actions, have other inputs or weights than the network in
+// training.
+bool MeasuresCopies(const Config& config, const Device& device) {
+  return device.torch().is_cpu() && config.inference.precision != Precision::kFp32 &&
+         !config.train.labels_with_average() && !TakesAction(config.network.head);
 }
 
 }  // namespace
@@ -89,6 +99,7 @@ class TorchTrainer::Pass final : public TrainPass {
         loss_sum_(at::zeros({}, at::TensorOptions().device(trainer.device_.torch()))),
         finite_iterations_(
             at::zeros({}, at::TensorOptions().dtype(at::kLong).device(trainer.device_.torch()))) {
+    stats_.copy_error = trainer.copy_error_;
     set_up_.reset();
   }
 
@@ -177,7 +188,8 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
                config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
                device.torch()),
       fused_(MakeStep(net, config.train, device.torch())),
-      optimizer_(net.parameters(), config.optimizer) {
+      optimizer_(net.parameters(), config.optimizer),
+      measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
     gathered_.emplace(net_.spec().input, device_.torch());
@@ -197,6 +209,18 @@ void TorchTrainer::RefreshTarget() {
   const Span span(Phase::kPublish);
   FaultPoint(Fault::kPublish);
   target_->Load(config_.labels_with_average() ? average_->net() : net_);
+  if (sample_.defined()) copy_error_ = ErrorOfTarget();
+}
+
+double TorchTrainer::ErrorOfTarget() {
+  const ScopedThreads threads(static_cast<int>(*config_.threads));
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  const c10::NoGradGuard no_grad;
+  const OneHot one_hot(net_.spec().input, at::kFloat, device_.torch());
+  net_.eval();
+  const at::Tensor exact = net_.Forward(one_hot(sample_));
+  net_.train();
+  return (target_->Forward(sample_) - exact).square().mean().sqrt().item<double>();
 }
 
 std::unique_ptr<TrainPass> TorchTrainer::Begin(std::int64_t update, const DataBuffer* rows) {
@@ -207,6 +231,9 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   {
     const Span span(Phase::kForward);
     FaultPoint(Fault::kTrainStep);
+  }
+  if (measures_copies_ && !sample_.defined()) {
+    sample_ = batch.inputs.narrow(0, 0, std::min(kSampleRows, batch.inputs.size(0))).clone();
   }
   const bool skips = config_.on_invalid == OnInvalid::kSkip;
   std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes

@@ -61,6 +61,7 @@ class TorchTrainer final : public Trainer {
  private:
   class Pass;
 
+  double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   at::Tensor SetGradientsByAutograd(const Batch& batch);
   bool GradientsAreFinite() const;
@@ -85,6 +86,9 @@ class TorchTrainer final : public Trainer {
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;
+  const bool measures_copies_;  // RefreshTarget sets copy_error_
+  at::Tensor sample_;           // of the first batch's inputs, for copy_error_
+  std::optional<double> copy_error_;
 };
 
 /// OnlineEvaluator evaluates the network that a trainer trains, through an inference copy that it

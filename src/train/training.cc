@@ -1,41 +1,110 @@
 #include "train/training.h"
 
+#include <utility>
+
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
 #include "nn/device.h"
 #include "nn/torch_message.h"
 #include "train/calibrate.h"
+#include "train/checkpoint.h"
+#include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
 namespace tandem {
 
-struct Training::Run {
-  Run(const Config& asked, const std::filesystem::path& folder)
-      : device(OpenDevice(asked.device)), directory(RunDirectory::Create(folder)) {
+struct Training::Run final : TrainObserver {
+  // A new run.
+  Run(const Config& asked, const std::filesystem::path& folder, const StopSignal* outer)
+      : stop(outer), device(OpenDevice(asked.device)), directory(RunDirectory::Create(folder)) {
     try {
       train.emplace(ReplaceAutos(asked, device, began, stop), device, directory, stop, began);
     } catch (...) {
       directory.Abandon();  // does nothing if the run has already written files
       throw;
     }
+    train->AddObserver(*this);
+  }
+
+  // The run in `folder` from the checkpoint in `file`.
+  Run(RunDirectory folder, const std::filesystem::path& file,
+      const std::vector<Override>& overrides, const StopSignal* outer)
+      : stop(outer), directory(std::move(folder)) {
+    const Checkpoint checkpoint(file);
+    const Config asked = ConfigToResume(directory, checkpoint, overrides);
+    const RunCounters done = checkpoint.Counters();
+    CheckNotComplete(asked, done, directory.path());
+    device = OpenDevice(asked.device);
+    train.emplace(ResolveAutos(asked, *device), device, directory, stop, began, &checkpoint);
+    train->AddObserver(*this);
+    progress = {.updates = done.updates,
+                .iterations = done.iterations,
+                .examples = done.examples,
+                .seconds = done.wall_s,
+                .loss = done.iterations > 0 ? std::optional(done.final_loss) : std::nullopt,
+                .solve_rate = {},
+                .value_error = {}};
+    if (done.validation) Note(*done.validation);
+  }
+
+  void OnIteration(const Progress& now) override {
+    progress.iterations = now.iterations_done;
+    progress.examples = now.examples;
+    progress.seconds = now.seconds;
+  }
+
+  void OnUpdate(const UpdateRecord& record) override {
+    const std::int64_t whole = train->config().train.iterations_per_update;
+    progress.updates = record.update + (record.train.iterations == whole ? 1 : 0);
+    progress.loss = record.train.loss;
+  }
+
+  void OnValidation(std::int64_t /*updates*/, const ValidationReport& report) override {
+    Note(report);
+  }
+
+  void Note(const ValidationResult& validation) {
+    progress.solve_rate = validation.solve_rate;
+    progress.value_error = validation.value_error;
   }
 
   const Stopwatch began;
-  const StopSignal stop;  // never reached: requests go to `train`
-  const std::shared_ptr<Device> device;
+  const StopSignal stop;
+  std::shared_ptr<Device> device;
   const RunDirectory directory;
-  std::optional<TrainRun> train;  // set by the constructor
+  TrainingProgress progress;
+  std::optional<TrainRun> train;  // set by the constructors
 };
 
-Training::Training(const Config& config, const std::filesystem::path& folder)
-    : run_(WithPlainErrors([&] { return std::make_unique<Run>(config, folder); })) {}
+Training::Training(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+
+Training::Training(const Config& config, const std::filesystem::path& folder,
+                   const StopSignal* stop)
+    : run_(WithPlainErrors([&] { return std::make_unique<Run>(config, folder, stop); })) {}
 
 Training::~Training() = default;
+
+std::unique_ptr<Training> Training::Resume(const std::filesystem::path& folder,
+                                           const std::vector<Override>& overrides,
+                                           const StopSignal* stop) {
+  return WithPlainErrors([&] {
+    CheckMayChange(overrides);
+    const RunDirectory directory = RunDirectory::Reopen(folder);
+    auto run = OpenNewest(directory, [&](const std::filesystem::path& file) {
+      return std::make_unique<Run>(directory, file, overrides, stop);
+    });
+    return std::unique_ptr<Training>(new Training(std::move(run)));
+  });
+}
 
 bool Training::RunUpdate() {
   return WithPlainErrors([this] { return run_->train->RunUpdate(); });
 }
+
+TrainingProgress Training::progress() const { return run_->progress; }
+
+const Config& Training::config() const { return run_->train->config(); }
 
 void Training::RequestStop() noexcept { run_->train->RequestStop(); }
 

@@ -6,10 +6,25 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
+#include "config/load.h"
 
 namespace tandem {
+
+class StopSignal;
+
+/// `TrainingProgress` says how far a run is.
+struct TrainingProgress {
+  std::int64_t updates = 0;  ///< complete updates
+  std::int64_t iterations = 0;
+  std::int64_t examples = 0;
+  double seconds = 0;                 ///< since the run began, with the time before it was resumed
+  std::optional<double> loss;         ///< of the last update
+  std::optional<double> solve_rate;   ///< in 0..1, of the last validation
+  std::optional<double> value_error;  ///< of the last validation
+};
 
 /// `TrainingResult` says what a run has done.
 struct TrainingResult {
@@ -35,8 +50,16 @@ struct TrainingResult {
 class Training {
  public:
   /// Starts a run in `folder`, which must be new or empty. Replaces what is `auto` in the config,
-  /// which may take a few seconds.
-  Training(const Config& config, const std::filesystem::path& folder);
+  /// which may take a few seconds. The run also ends once `stop` is reached, which must outlive it;
+  /// null: no such signal. Throws Stopped if that is so before the run begins.
+  Training(const Config& config, const std::filesystem::path& folder,
+           const StopSignal* stop = nullptr);
+
+  /// Continues the run in `folder` from its newest checkpoint that is not damaged, as `tandem train
+  /// --resume` does. `overrides` may change a few keys, such as train.max_updates.
+  static std::unique_ptr<Training> Resume(const std::filesystem::path& folder,
+                                          const std::vector<Override>& overrides = {},
+                                          const StopSignal* stop = nullptr);
 
   /// Joins all threads that the run started. Without Finish, the folder keeps the last checkpoint.
   ~Training();
@@ -47,6 +70,12 @@ class Training {
   /// is up, or a stop was requested.
   bool RunUpdate();
 
+  /// Returns how far the run is. It counts the iterations of an update that was cut short.
+  TrainingProgress progress() const;
+
+  /// The config of the run, without `auto`.
+  const Config& config() const;
+
   /// Ends the run after the current iteration. Safe in a signal handler and from any thread.
   void RequestStop() noexcept;
 
@@ -56,6 +85,8 @@ class Training {
 
  private:
   struct Run;
+  explicit Training(std::unique_ptr<Run> run);
+
   std::unique_ptr<Run> run_;
 };
 

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "data/examples.h"
@@ -51,6 +52,7 @@ ValidationSet Scrambles(const Domain& domain, std::int64_t count, std::int64_t m
 ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64_t count) {
   ValidationSet validation_set;
   const float least_cost = *std::ranges::min_element(domain.spec().action_costs);
+  RequireNoPipe(path);
   for (const Problem& line : ReadStates(path, domain, count)) {
     if (!line.error.empty()) throw InputError(line.error);
     if (!line.optimal) {

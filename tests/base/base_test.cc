@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <future>
 #include <set>
 #include <thread>
 
+#include "base/background_tasks.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -110,6 +114,15 @@ TEST(StopSignal, FollowsItsOuterSignalAndItsDeadline) {
   EXPECT_TRUE(inner.requested());
 }
 
+TEST(StopSignal, IsReachedAfterItsTime) {
+  StopSignal outer;
+  EXPECT_TRUE(StopSignal(&outer, 0).Reached());
+  const StopSignal ample(&outer, 1000);
+  EXPECT_FALSE(ample.Reached());
+  outer.Request();
+  EXPECT_TRUE(ample.Reached());
+}
+
 TEST(StopSignal, IsReachedAtTheDeadlineOfItsOuterSignal) {
   StopSignal outer;
   const StopSignal inner(&outer);
@@ -132,11 +145,87 @@ TEST(Worker, RunsTasksInOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(seen[i], i);
 }
 
+TEST(BackgroundTasks, RunInOrderWhileThePostingThreadGoesOn) {
+  std::promise<void> go_on;
+  std::vector<int> seen;
+  BackgroundTasks tasks("test");
+  tasks.Post([&, wait = go_on.get_future().share()] {
+    wait.get();  // a deadlock if Post waited for the task
+    seen.push_back(1);
+  });
+  EXPECT_FALSE(tasks.idle());
+  go_on.set_value();
+  for (int i = 2; i < 50; ++i) tasks.Post([&, i] { seen.push_back(i); });
+  tasks.Wait();
+  EXPECT_TRUE(tasks.idle());
+  ASSERT_EQ(seen.size(), 49);
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+}
+
+TEST(BackgroundTasks, PostWaitsWhileTwoTasksHaveNotEnded) {
+  std::promise<void> go_on;
+  std::atomic<int> ended{0};
+  BackgroundTasks tasks("test");
+  tasks.Post([&, wait = go_on.get_future().share()] {
+    wait.get();
+    ++ended;
+  });
+  tasks.Post([&] { ++ended; });
+  auto third = std::async(std::launch::async, [&] {
+    tasks.Post([] {});
+    return ended.load();
+  });
+  go_on.set_value();
+  EXPECT_GE(third.get(), 1);
+}
+
+TEST(BackgroundTasks, ThrowTheirFirstFailureOnce) {
+  BackgroundTasks tasks("test");
+  EXPECT_NO_THROW(tasks.ThrowFailure());
+  std::atomic<bool> last{false};
+  tasks.Post([] { throw Error("the disk is full"); });
+  tasks.Post([] { throw 1; });
+  tasks.Post([&] { last = true; });
+  tasks.Wait();
+  EXPECT_TRUE(last);
+  EXPECT_TRUE(tasks.failed());
+  EXPECT_THROW(tasks.ThrowFailure(), Error);
+  EXPECT_FALSE(tasks.failed());
+  EXPECT_NO_THROW(tasks.ThrowFailure());
+}
+
+TEST(BackgroundTasks, DestructorWaitsForAllTasks) {
+  std::atomic<int> ended{0};
+  {
+    BackgroundTasks tasks("test");
+    for (int i = 0; i < 2; ++i) {
+      tasks.Post([&] {
+        std::this_thread::yield();
+        ++ended;
+      });
+    }
+  }
+  EXPECT_EQ(ended, 2);
+}
+
 TEST(Text, NearestFindsTyposOnly) {
   const std::vector<std::string> keys = {"train.batch_size", "train.threads", "seed"};
   EXPECT_EQ(Nearest("train.batchsize", keys), "train.batch_size");
   EXPECT_EQ(Nearest("sead", keys), "seed");
   EXPECT_EQ(Nearest("colour", keys), "");
+  const std::vector<std::string> longest = {std::string(101, 'a')};
+  EXPECT_EQ(Nearest(std::string(100, 'a'), longest), longest.front());
+  EXPECT_EQ(Nearest(std::string(101, 'a'), longest), "");  // a word of a file may be megabytes long
+}
+
+TEST(Text, PrintableEscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(Printable("plain\ttext\nWürfel"), "plain\ttext\nWürfel");
+  EXPECT_EQ(Printable("\x1b]0;title\a"), "\\x1b]0;title\\x07");
+  EXPECT_EQ(Printable("one\rtwo\x7f"), "one\\x0dtwo\\x7f");
+  EXPECT_EQ(Printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");  // U+009B begins a sequence by itself
+  EXPECT_EQ(Printable(std::string(1, '\xc2')), "\xc2");
 }
 
 TEST(Text, ParseNumberTakesTheWholeTextOrNothing) {
@@ -189,6 +278,21 @@ TEST_F(Files, ReadTextRemovesTheByteOrderMark) {
   EXPECT_EQ(ReadText(path_), "text");
   WriteFileAtomically(path_, "text");
   EXPECT_EQ(ReadText(path_), "text");
+}
+
+TEST_F(Files, ReadFileStopsBeyondItsLimit) {
+  WriteFileAtomically(path_, "12345");
+  EXPECT_EQ(ReadFile(path_, 5), "12345");
+  EXPECT_THROW(ReadFile(path_, 4), InputError);
+  EXPECT_THROW(ReadFile("/dev/zero", 1'000'000), InputError);  // it never ends
+}
+
+TEST_F(Files, TheTemporaryFileIsNoLinkToAnother) {
+  const fs::path other = folder_.path() / "other";
+  WriteFileAtomically(other, "precious");
+  fs::create_symlink(other, path_.string() + "." + std::to_string(::getpid()) + ".partial");
+  EXPECT_THROW(WriteFileAtomically(path_, "text"), Error);
+  EXPECT_EQ(ReadFile(other), "precious");
 }
 
 TEST_F(Files, OldFileStaysUntilCommit) {
@@ -254,6 +358,26 @@ TEST(Json, RejectsDeepNesting) {
   EXPECT_THROW(ParseJson(std::string(200'000, '[')), Error);
   EXPECT_TRUE(ParseJsonOrDiscard(nested(200'000)).is_discarded());
   EXPECT_TRUE(ParseJsonOrDiscard("{").is_discarded());
+}
+
+TEST(Json, RejectsLongNames) {
+  const auto named = [](std::size_t length) { return "{\"" + std::string(length, 'a') + "\": 1}"; };
+  EXPECT_NO_THROW(ParseJson(named(kMaxJsonName)));
+  EXPECT_THROW(ParseJson(named(kMaxJsonName + 1)), Error);
+}
+
+// An ordered object compares each name with all others.
+TEST(Json, RejectsManyNamesIfTheirOrderIsKept) {
+  const auto object = [](std::size_t names) {
+    std::string text = "{";
+    for (std::size_t i = 0; i < names; ++i) text += "\"" + std::to_string(i) + "\": 1,";
+    text.back() = '}';
+    return text;
+  };
+  const std::string many = object(kMaxOrderedJsonNames + 1);
+  EXPECT_NO_THROW(ParseJson(many));
+  EXPECT_THROW(ParseJson<nlohmann::ordered_json>(many), Error);
+  EXPECT_NO_THROW(ParseJson<nlohmann::ordered_json>(object(kMaxOrderedJsonNames)));
 }
 
 TEST(Json, ReplacesBytesThatAreNotUtf8) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,19 @@ TEST(Watchdog, ReportsOnceAndThenThatNothingChanged) {
                            .on_no_recovery = [&] { unchanged.set_value(); }});
   EXPECT_THAT(reported.get_future().get(), HasSubstr("main: evaluate for"));
   unchanged.get_future().get();
+}
+
+TEST(Watchdog, ReportsAgainIfAReportFails) {
+  Timeline timeline;
+  const Attach attach(timeline.AddMainTrack("main", Phase::kIdle));
+  const Span span(Phase::kEvaluate);
+  std::promise<void> reported;
+  int tries = 0;
+  const Watchdog watchdog(timeline, 0.02, {.on_stall = [&](const std::string& /*stall*/) {
+                            if (++tries == 1) throw std::bad_alloc();
+                            reported.set_value();
+                          }});
+  reported.get_future().get();
 }
 
 TEST(Timeline, FailedPhaseIsThatOfTheInnermostSpan) {

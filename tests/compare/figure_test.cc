@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace tandem {
 namespace {
 
@@ -15,6 +17,17 @@ TEST(Axis, TicksAreRoundNumbersWithinTheRange) {
   EXPECT_THAT(Axis(0.31, 0.68, 0, 1).Ticks(4),
               ElementsAre(DoubleEq(0.4), DoubleEq(0.5), DoubleEq(0.6)));
   EXPECT_DOUBLE_EQ(Axis(0, 10, 20, 120)(5), 70);
+}
+
+// Numbers of a file may be too large or too close together for whole numbers of steps.
+TEST(Axis, ExtremeRangesHaveNoTicks) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
+  for (const Axis& axis : {Axis(-kLargest, kLargest, 0, 1), Axis(0, kSmallest, 0, 1),
+                           Axis(1e300, 1e300 * (1 + 1e-15), 0, 1)}) {
+    EXPECT_LE(axis.Ticks(5).size(), 11U);
+  }
+  EXPECT_TRUE(Axis(-kLargest, kLargest, 0, 1).Ticks(5).empty());  // the range itself is infinite
 }
 
 TEST(Axis, EmptyRangeIsWidened) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -86,6 +88,19 @@ TEST_F(RunRecordTest, ReadsTheSummary) {
   on_gpu["after_cold_start"]["product_share"] = 0.0625;
   EXPECT_EQ(Read(on_gpu, {Update(0)}).gpu_s, 3.5);
   EXPECT_EQ(Read(on_gpu, {Update(0)}).product_share, 0.0625);
+}
+
+TEST_F(RunRecordTest, RejectsNumbersThatDoNotFit) {
+  json update = Update(0);
+  update["iterations"] = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(ErrorOf(Summary(), {update}),
+              HasSubstr("metrics.jsonl:1: expected `iterations` to be a whole number up to"));
+  update["iterations"] = 1e99;
+  EXPECT_THAT(ErrorOf(Summary(), {update}), HasSubstr("expected `iterations`"));
+  update = Update(0);
+  update["value_error_by_length"] = {{"99999999999999999999", 1.0}};
+  EXPECT_THAT(ErrorOf(Summary(), {update}),
+              HasSubstr("`value_error_by_length` has '99999999999999999999', expected a length"));
 }
 
 TEST_F(RunRecordTest, ReadsEveryUpdate) {

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,6 +87,8 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.train.batch_doubles_every = 0;
   config.train.policy_weight = 1;
   config.search.policy_weight = 0;
+  config.generate.program = Program::kDomain;  // the other one contradicts most of these keys
+  config.search.program = Program::kDomain;
   const std::string yaml = ToYaml(config);
   EXPECT_EQ(ToYaml(ParseConfig(yaml, "my.yaml")), yaml);
   const Config defaults;
@@ -101,6 +104,12 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   others.search.policy_weight = 0.5;
   EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
+
+  Config tensors;
+  tensors.generate.program = Program::kTensor;
+  tensors.search.program = Program::kTensor;
+  EXPECT_EQ(ToYaml(ParseConfig(ToYaml(tensors), "my.yaml")), ToYaml(tensors));
+  EXPECT_NE(ToYaml(tensors), ToYaml(defaults));
 }
 
 TEST(Config, NetworkNameSetsTheKeysThatItStandsFor) {
@@ -128,6 +137,7 @@ TEST(Config, UnknownNetworkKindErrorListsTheKnownKinds) {
   const Config board = ParseConfig("network: {kind: resnet_2d, norm: batch}", "my.yaml");
   EXPECT_EQ(board.network.kind, "resnet_2d");
   EXPECT_EQ(ParseConfig(ToYaml(board), "my.yaml").network.kind, "resnet_2d");
+  EXPECT_EQ(ErrorFor("network: {kind: mlp, stem_width: 9, norm: rms}"), "");
   EXPECT_THAT(ErrorFor("network: {kind: resnet_3d}"),
               HasSubstr("`network.kind` is 'resnet_3d', expected one of resnet_fc, resnet_2d"));
 }
@@ -138,7 +148,8 @@ TEST(Config, KindAddedByAProgramIsAccepted) {
   AddNetworkKindName("of_this_test");
   AddNetworkKindName("of_this_test");
   EXPECT_EQ(ErrorFor(yaml), "");
-  EXPECT_THAT(NetworkKindNames(), testing::ElementsAre("resnet_fc", "resnet_2d", "of_this_test"));
+  EXPECT_THAT(NetworkKindNames(),
+              testing::ElementsAre("resnet_fc", "resnet_2d", "mlp", "of_this_test"));
 }
 
 TEST(Config, NetworkNameMustNotContradictKeysThatAreSet) {
@@ -211,7 +222,8 @@ TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
             "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 0.999999");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
-            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, sync_main");
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, "
+            "sync_main");
   EXPECT_EQ(ErrorFor("seed:\n"),
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "
             "9,223,372,036,854,775,807");
@@ -317,6 +329,23 @@ TEST(Config, RejectsASecondDocument) {
             "Remove the `---`.");
   EXPECT_EQ(ErrorFor("---\nseed: 1\n...\n"), "");
   EXPECT_EQ(ErrorFor("# nothing\n"), "");
+}
+
+TEST(Config, RejectsATextOfMoreThanAMebibyte) {
+  EXPECT_NO_THROW(ParseConfig("# " + std::string(1'000'000, 'x') + "\nseed: 2\n", "my.yaml"));
+  EXPECT_THROW(ParseConfig("# " + std::string(1 << 20, 'x') + "\nseed: 2\n", "my.yaml"),
+               InputError);
+}
+
+TEST(Config, RejectsMoreThanAThousandPhases) {
+  std::string yaml = "phases:\n";
+  for (int i = 1; i <= 1001; ++i) yaml += fmt::format("- from: {}\n", 0.0009 * i);
+  try {
+    ParseConfig(yaml, "my.yaml");
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "my.yaml:1: there are 1001 phases, expected at most 1000");
+  }
 }
 
 TEST(Config, RejectsANulByte) {

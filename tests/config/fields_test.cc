@@ -40,8 +40,9 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
   EXPECT_EQ(
       meaning("search.method"),
       "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
-      "lasts. astar: batched weighted A*. greedy: take the best action again and again, without "
-      "visiting a state twice. bidirectional_beam: beam search from the state and from the goal "
+      "lasts. astar: batched weighted A*. ida_star: iterative deepening A*, which stores only the "
+      "states of one path. greedy: take the best action again and again, without visiting a state "
+      "twice. bidirectional_beam: beam search from the state and from the goal "
       "until the two meet.");
 }
 

@@ -158,6 +158,8 @@ TEST(Validate, PolicyNeedsPolicyLabelsAndABeam) {
   }
   ExpectContradiction(With(policy, {"search.method=astar"}), "search.method", "network.head",
                       "a policy gives only probabilities");
+  ExpectContradiction(With(policy, {"search.method=ida_star"}), "search.method", "network.head",
+                      "a policy gives only probabilities");
   ExpectContradiction(With(policy, {"validation.best_by=value_error"}), "validation.best_by",
                       "network.head", "estimates no costs");
   ExpectContradiction(With(policy, {"train.loss=huber"}), "train.loss", "network.head",
@@ -224,7 +226,8 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
                       "only head vp learns");
   ExpectContradiction({"search.policy_weight=2"}, "search.policy_weight", "network.head",
                       "only head vp has");
-  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+  for (const std::string method :
+       {"search.method=astar", "search.method=ida_star", "search.method=greedy"}) {
     ExpectContradiction({"network.head=vp", "search.policy_weight=2", method},
                         "search.policy_weight", "search.method", "by cost and estimate alone");
   }
@@ -375,17 +378,39 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   for (const char* key : {"train.first_layer", "inference.first_layer"}) {
     ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
                         "only resnet_fc");
+    ExpectContradiction({"network.kind=mlp", std::string(key) + "=gather"}, key, "network.kind",
+                        "only resnet_fc");
   }
+  EXPECT_EQ(ErrorOf({"network.kind=mlp", "optimizer.name=muon", "network.stem_width=9"}), "");
+  ExpectContradiction({"network.kind=mlp", "network.input_layer=linear"}, "network.input_layer",
+                      "network.kind", "only resnet_fc");
 }
 
-TEST(Validate, FusedStepNeedsResNetFcWithoutBatchNormalisation) {
-  EXPECT_EQ(ErrorOf({"train.step=fused"}), "");
-  ExpectContradiction({"train.step=fused", "network.norm=batch"}, "train.step", "network.norm",
-                      "all rows of a batch");
+TEST(Validate, Int8NeedsTheFusedCopy) {
+  ExpectContradiction({"inference.precision=int8"}, "inference.precision", "inference.forward",
+                      "fp32 or bf16");
+  EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=fused"}), "");
+  EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=auto"}), "");
+}
+
+TEST(Validate, FusedCopyNeedsResNetFc) {
+  const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
+  ExpectContradiction(With(board, {"inference.forward=fused"}), "inference.forward", "network.kind",
+                      "resnet_fc only");
+  ExpectContradiction(With(board, {"inference.forward=auto", "inference.precision=int8"}),
+                      "inference.precision", "network.kind", "resnet_fc");
+  EXPECT_EQ(ErrorOf(With(board, {"inference.forward=auto"})), "");
+}
+
+TEST(Validate, FusedStepNeedsResNetFc) {
+  EXPECT_EQ(ErrorOf({"train.step=fused", "network.norm=batch"}), "");
   const std::vector<std::string> board = {"network.kind=resnet_2d", "network.norm=batch"};
   ExpectContradiction(With(board, {"train.step=fused"}), "train.step", "network.kind",
                       "resnet_fc only");
   EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
+  ExpectContradiction({"train.step=fused", "network.kind=mlp"}, "train.step", "network.kind",
+                      "resnet_fc only");
+  EXPECT_EQ(ErrorOf({"train.step=auto", "network.kind=mlp"}), "");
 }
 
 TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
@@ -395,7 +420,8 @@ TEST(Validate, StoppingAStalledRunNeedsAWatchdog) {
 }
 
 TEST(Validate, InverseNeedsBeamSearch) {
-  for (const std::string method : {"search.method=astar", "search.method=greedy"}) {
+  for (const std::string method :
+       {"search.method=astar", "search.method=ida_star", "search.method=greedy"}) {
     ExpectContradiction({"search.inverse=true", method}, "search.inverse", "search.method",
                         "only beam search starts from a position and its inverse");
     EXPECT_EQ(ErrorOf({"search.inverse=auto", method}), "");
@@ -407,6 +433,38 @@ TEST(Validate, InverseNeedsBeamSearch) {
 
 TEST(Validate, GreedySearchFollowsAPolicy) {
   EXPECT_EQ(ErrorOf({"search.method=greedy", "network.head=policy", "generate.target=policy"}), "");
+}
+
+TEST(Validate, TensorProgramOfGenerationNamesWhatItDoesNotSupport) {
+  const std::vector<std::string> tensor = {"generate.program=tensor"};
+  EXPECT_EQ(ErrorOf(tensor), "");
+  EXPECT_EQ(ErrorOf(With(tensor, {"generate.target=capped_value_iteration"})), "");
+  const auto expect = [&](const std::vector<std::string>& more, const std::string& other,
+                          const std::string& why) {
+    ExpectContradiction(With(tensor, more), "generate.program", other, why);
+  };
+  expect({"generate.target=q_learning", "network.head=q"}, "generate.target", "no such labels");
+  expect({"network.head=q"}, "network.head", "network.head to v");
+  expect({"generate.target=value_iteration", "generate.search=greedy"}, "generate.search",
+         "no searches that generate");
+  expect({"generate.ball_radius=3"}, "generate.ball_radius", "in host memory");
+  expect({"replay.updates=2"}, "replay.updates", "replay keeps rows in host memory");
+}
+
+TEST(Validate, TensorProgramOfSearchNamesWhatItDoesNotSupport) {
+  const std::vector<std::string> tensor = {"search.program=tensor"};
+  EXPECT_EQ(ErrorOf(With(tensor, {"search.ball_radius=3"})), "");
+  const auto expect = [&](const std::vector<std::string>& more, const std::string& other,
+                          const std::string& why) {
+    ExpectContradiction(With(tensor, more), "search.program", other, why);
+  };
+  expect({"search.method=astar"}, "search.method", "only beam search");
+  expect({"network.head=q"}, "network.head", "by their estimates");
+  expect({"network.head=vp", "search.policy_weight=1"}, "search.policy_weight",
+         "does not evaluate the policy");
+  expect({"search.inverse=auto"}, "search.inverse", "from the position alone");
+  expect({"search.ball_radius=3", "search.improve_seconds=1"}, "search.improve_seconds",
+         "does not shorten");
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <latch>
 #include <numeric>
 #include <optional>
+#include <random>
+#include <span>
 #include <thread>
 
 #include "support/wait.h"
@@ -65,6 +68,70 @@ void CountEveryRow(Slower slower) {
 TEST(DoubleBuffer, CountsEveryRowWithASlowReader) { CountEveryRow(Slower::kReader); }
 TEST(DoubleBuffer, CountsEveryRowWithASlowWriter) { CountEveryRow(Slower::kWriter); }
 TEST(DoubleBuffer, CountsEveryRowAtFullSpeed) { CountEveryRow(Slower::kNone); }
+
+const Schema kStamped{.columns = {{.name = "n", .type = ElementType::kFloat32, .width = 1},
+                                  {.name = "stamp", .type = ElementType::kUint8, .width = 40}}};
+
+// The bytes of row `n`, so that a row whose parts come from two buffers is detected.
+std::uint8_t StampOf(int n) { return static_cast<std::uint8_t>((n * 37 + n / 251) % 256); }
+
+// Gives up the core up to 30 times: most waits are short, and some are long enough for the other
+// side to wait.
+class RandomDelay {
+ public:
+  explicit RandomDelay(unsigned seed) : random_(seed) {}
+
+  void operator()() {
+    const unsigned draw = random_() % 1000;
+    const unsigned yields = draw < 700 ? 0 : draw < 990 ? draw % 5 : draw % 30;
+    for (unsigned i = 0; i < yields; ++i) std::this_thread::yield();
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+// The thread sanitizer runs this test too.
+TEST(DoubleBuffer, TenThousandSwapsWithRandomDelaysKeepEveryRowWhole) {
+  constexpr int kSwaps = 10'000;
+  constexpr int kRowsPerSwap = 8;
+  DoubleBuffer buffers(kStamped, kRowsPerSwap);
+  const auto write_all = [&] {
+    RandomDelay delay(1);
+    for (int k = 0; k < kSwaps; ++k) {
+      DoubleBuffer::WriteSlot slot = buffers.AcquireWrite();
+      for (int i = 0; i < kRowsPerSwap; ++i) {
+        const int n = k * kRowsPerSwap + i;
+        slot.rows().floats(0)[static_cast<std::size_t>(i)] = static_cast<float>(n);
+        if (i == kRowsPerSwap / 2) delay();
+        std::ranges::fill(slot.rows().column(1)[static_cast<std::size_t>(i)], StampOf(n));
+      }
+      delay();
+      slot.Publish();
+    }
+  };
+  std::thread writer([&] {
+    try {
+      write_all();
+    } catch (const Error&) {  // the reader has found a wrong row and given up
+    }
+  });
+  RandomDelay delay(2);
+  int next = 0;
+  for (int k = 0; k < kSwaps; ++k) {
+    const DoubleBuffer::ReadSlot slot = buffers.AcquireRead();
+    delay();
+    for (std::size_t i = 0; i < kRowsPerSwap; ++i, ++next) {
+      EXPECT_EQ(slot.rows().floats(0)[i], static_cast<float>(next));
+      const std::span<const std::uint8_t> stamp = slot.rows().column(1)[i];
+      EXPECT_EQ(std::ranges::count(stamp, StampOf(next)), std::ssize(stamp)) << "row " << next;
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  buffers.Close(std::make_exception_ptr(Error("the reader has ended")));
+  writer.join();
+  EXPECT_EQ(next, kSwaps * kRowsPerSwap);
+}
 
 TEST(DoubleBuffer, TheWriterWaitsForAnEmptySlot) {
   DoubleBuffer buffers(kNumbers, kRows);

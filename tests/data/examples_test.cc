@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "support/ring_domain.h"
 #include "tandem/error.h"
@@ -34,6 +35,16 @@ TEST(CheckTargets, ErrorNamesTheFirstExampleOutsideTheBounds) {
                 ThrowsMessage<Error>(AllOf(HasSubstr("the rows of update 3: target 1 of row 2 is "),
                                            HasSubstr("in this row is 1 0 "))));
   }
+}
+
+TEST(CheckInputs, ErrorNamesTheFirstRowWithAByteThatIsNoFeature) {
+  const std::vector<std::uint8_t> bytes = {0, 2, 1, 2, 3, 4};
+  const ConstRows rows(bytes.data(), 3, 2);
+  EXPECT_NO_THROW(CheckInputs(rows, 5, "chunk 1"));
+  EXPECT_THAT(
+      [&] { CheckInputs(rows, 3, "chunk 1"); },
+      ThrowsMessage<Error>(HasSubstr("chunk 1: row 2 of the network's input has a byte 3")));
+  EXPECT_NO_THROW(CheckInputs(ConstRows(bytes.data(), 0, 2), 1, "chunk 1"));
 }
 
 TEST(CheckTargets, StatesWithoutLabelsHaveNoTargets) {

@@ -14,6 +14,7 @@
 #include "support/recording_device.h"
 #include "support/wait.h"
 #include "tandem/error.h"
+#include "tensor/device_rows.h"
 
 namespace tandem {
 namespace {
@@ -188,6 +189,28 @@ TEST(Weights, AreOneForBatchesThatHaveNone) {
 }
 
 // 23 rows make two batches of ten and one of three.
+TEST(BufferLoader, RowsInDeviceMemoryGiveTheBatchesOfRowsInHostMemory) {
+  RecordingDevice device;
+  DataBuffer on_device = MakeDeviceBuffer(kSchema, 25, device);
+  const DataBuffer on_host = NumberedRows(25);
+  for (std::size_t column = 0; column < kSchema.columns.size(); ++column) {
+    ColumnTensor(on_device, column, c10::kCPU).copy_(ColumnTensor(on_host, column, c10::kCPU));
+  }
+  for (const bool prefetch : {false, true}) {
+    const PrefetchConfig config{.enabled = prefetch};
+    BufferLoader of_host(device, kSchema, 10, config, 1);
+    BufferLoader of_device(device, kSchema, 10, config, 1, kPrefetchThread, Memory::kDevice);
+    const auto expected = of_host.Open(on_host, 4);
+    const auto batches = of_device.Open(on_device, 4);
+    for (int i = 0; i < 3; ++i) {
+      const Batch batch = batches->Next();
+      const Batch same = expected->Next();
+      EXPECT_TRUE(at::equal(batch.inputs, same.inputs));
+      EXPECT_TRUE(at::equal(batch.targets, same.targets));
+    }
+  }
+}
+
 TEST(BufferLoader, HandsOutASmallerLastBatch) {
   RecordingDevice device;
   const DataBuffer rows = NumberedRows(23);

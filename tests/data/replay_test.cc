@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/background_tasks.h"
 #include "base/file.h"
 #include "data/replay_buffer.h"
 #include "support/temp_folder.h"
@@ -60,6 +61,25 @@ TEST(ReplayBuffer, MappedFileGivesTheSameSamples) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));  // the files have no names
   for (std::int64_t updates = 1; updates < 8; ++updates) {
     EXPECT_EQ(SampleAfter(mapped, updates), SampleAfter(in_memory, updates));
+  }
+}
+
+// A run writes the file in the background, while it trains on the update that comes next.
+TEST(ReplayBuffer, FileMayBeWrittenWhileTheNextUpdateIsAdded) {
+  const TempFolder folder;
+  const std::filesystem::path file = folder.path() / "replay-3.bin";
+  ReplayBuffer replay(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  SampleAfter(replay, 3);
+  BackgroundTasks writer("writer");
+  writer.Post([&] { WriteReplay(file, replay, /*next=*/3); });
+  replay.Add(3, RowsOf(3));
+  replay.Sample();
+  writer.Wait();
+  EXPECT_NO_THROW(writer.ThrowFailure());
+  ReplayBuffer read(kSchema, kRows, /*earlier=*/2, /*seed=*/1);
+  ReadReplay(file, read, /*next=*/3);
+  for (const std::int64_t update : {1, 2}) {
+    EXPECT_EQ(Ids(read.BufferOf(update)), Ids(RowsOf(update)));
   }
 }
 

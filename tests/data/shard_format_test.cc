@@ -198,6 +198,18 @@ TEST(ShardHeader, RejectsSizesWhoseProductsOverflow) {
               HasSubstr("no columns"));
 }
 
+// A chunk is read into memory as a whole, also from a header of a few bytes that claims a large
+// one.
+TEST(ShardHeader, RejectsChunksThatAreLargerThanFourGiB) {
+  const auto large = [](ShardHeader& header) {
+    header.set.examples = std::int64_t{1} << 30;
+    header.set.chunk_rows = 1 << 29;  // of 13 bytes
+    header.set.chunks_per_shard = 1;
+  };
+  EXPECT_THAT(ErrorWith(large, Compression::kZstd),
+              HasSubstr("chunks of 6.5 GiB, expected at most 4.0 GiB"));
+}
+
 TEST(ShardHeader, RejectsValuesOfTheWrongKind) {
   for (const std::string value :
        {"1e+99", "1000.5", "true", "\"1000\"", "null", "[1000]", "18446744073709551615"}) {

@@ -25,6 +25,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::int64_t kRows = 1000;
+constexpr int kDepth = 9;  // of the input of the 8-puzzle
 
 // A row as text: its input and its target.
 std::vector<std::string> RowsOf(const Batch& batch) {
@@ -55,7 +56,8 @@ class ShardLoaderTest : public testing::Test {
   std::unique_ptr<ShardLoader> Make(const Config& config = With(0),
                                     const std::optional<ShardPosition>& from = std::nullopt,
                                     std::int64_t batch_size = 50) {
-    auto loader = std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), config, from);
+    auto loader =
+        std::make_unique<ShardLoader>(*device_, ShardSet(folder_.path()), kDepth, config, from);
     loader->UseBatchSize(batch_size);
     return loader;
   }
@@ -132,7 +134,7 @@ TEST_F(ShardLoaderTest, WeightsTravelWithTheirRows) {
   config.network.head = Head::kQ;
   const TempFolder folder;
   MakeShards(folder.path(), SmallShards(), {}, config);
-  ShardLoader loader(*device_, ShardSet(folder.path()), With(0), std::nullopt);
+  ShardLoader loader(*device_, ShardSet(folder.path()), kDepth, With(0), std::nullopt);
   loader.UseBatchSize(200);  // more than a chunk
   const auto source = loader.Open();
   for (int i = 0; i < 5; ++i) {
@@ -168,11 +170,23 @@ TEST_F(ShardLoaderTest, RejectsResumingWithAnotherSet) {
   EXPECT_THROW(Make(With(0), elsewhere), InputError);
 }
 
+// Layers use the bytes as indices, so a byte beyond the network's input must not reach them.
+TEST_F(ShardLoaderTest, RejectsInputsBeyondTheDepthOfTheNetwork) {
+  ShardLoader loader(*device_, ShardSet(folder_.path()), kDepth - 1, With(0), std::nullopt);
+  try {
+    loader.Open()->Next();
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("row 0 of the network's input has a byte 8"),
+                                    HasSubstr("expected values below 8")));
+  }
+}
+
 TEST_F(ShardLoaderTest, RejectsMappingCompressedShards) {
   const TempFolder compressed;
   MakeShards(compressed.path(), SmallShards(Compression::kZstd));
   const auto make = [&](ChunkReading reading) {
-    return ShardLoader(*device_, ShardSet(compressed.path()), With(1, {.reading = reading}),
+    return ShardLoader(*device_, ShardSet(compressed.path()), kDepth, With(1, {.reading = reading}),
                        std::nullopt);
   };
   EXPECT_NO_THROW(make(ChunkReading::kRead));
@@ -255,7 +269,7 @@ TEST_F(ShardLoaderTest, OneUndamagedChunkIsEnoughInAnyOrder) {
       std::filesystem::remove(ShardPath(folder.path(), i));
     }
     for (std::int64_t seed = 1; seed <= 10; ++seed) {
-      ShardLoader loader(*device_, ShardSet(folder.path()),
+      ShardLoader loader(*device_, ShardSet(folder.path()), kDepth,
                          With(seed, {.on_damage = OnDamage::kSkip}), std::nullopt);
       loader.UseBatchSize(50);
       EXPECT_EQ(Rows(loader, /*updates=*/20, /*batches=*/1).size(), 20U * 50)
@@ -270,7 +284,7 @@ TEST_F(ShardLoaderTest, SlotsAreUsedInOrder) {
                                           "await host", "await copy",     "release"};
   RecordingDevice device;
   {
-    ShardLoader loader(device, ShardSet(folder_.path()), With(0), std::nullopt);
+    ShardLoader loader(device, ShardSet(folder_.path()), kDepth, With(0), std::nullopt);
     loader.UseBatchSize(50);
     Rows(loader, 4, 20);
   }

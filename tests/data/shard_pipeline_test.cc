@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <barrier>
+#include <exception>
 #include <functional>
+#include <future>
 
 #include "support/wait.h"
 #include "tandem/error.h"
@@ -92,6 +94,18 @@ TEST(ShardPipeline, TheDiskWaitsForASlowTransfer) {
   work.most_loads = 1000;
   work.hold_transfers = false;
   EXPECT_EQ(pipeline.Take().step, 0);
+}
+
+TEST(ShardPipeline, InterrupterEndsTheWaitForAChunkThatDoesNotCome) {
+  const DataConfig config;
+  Marking work(NumChunkSlots(config));
+  work.hold_transfers = true;
+  Interrupter interrupter;
+  ShardPipeline pipeline(work, config, 0, 1000, &interrupter);
+  auto taken = std::async(std::launch::async, [&] { pipeline.Take(); });
+  interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
+  EXPECT_THROW(taken.get(), Error);
+  work.hold_transfers = false;  // the thread can end
 }
 
 // Which of them is first depends on when each thread reports its own.

@@ -3,33 +3,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
 #include "domain/permute.h"
+#include "support/run_tiles.h"
 
 namespace tandem {
 namespace {
-
-constexpr std::uint32_t kThreads = 256;
-
-// Runs every tile with its own shared memory, one thread after another.
-void RunJob(const PermuteJob& job) {
-  for (std::uint64_t number = 0; number < PermuteTile::CountOf(job); ++number) {
-    const PermuteTile tile(job, number);
-    alignas(4) std::array<std::uint8_t, PermuteTile::kSharedBytes> shared;
-    shared.fill(0xEE);
-    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-      tile.Load(thread, kThreads, shared.data());
-    }
-    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
-      tile.Store(thread, kThreads, shared.data());
-    }
-  }
-}
 
 // A puzzle of random moves, and rows of random bytes between margins that must not be written to.
 // Rows begin `offset` bytes after the start of a word.
@@ -84,13 +67,13 @@ TEST_P(PermuteTiles, ApplyInPlaceMatchesTheTable) {
       for (Action& action : actions) action = static_cast<Action>(here.random.Below(5));
       std::vector<std::uint8_t> expected = here.memory;
       here.table.Apply({expected.data() + here.begin, rows, positions}, actions);
-      RunJob({.sources = here.sources.data(),
-              .positions = static_cast<std::uint32_t>(positions),
-              .from = here.states().data(),
-              .to = here.states().data(),
-              .actions = actions.data(),
-              .rows = rows,
-              .fan = 1});
+      RunTiles({.sources = here.sources.data(),
+                .positions = static_cast<std::uint32_t>(positions),
+                .from = here.states().data(),
+                .to = here.states().data(),
+                .actions = actions.data(),
+                .rows = rows,
+                .fan = 1});
       ASSERT_EQ(here.memory, expected) << rows << " rows, offset " << offset;
     }
   }
@@ -109,13 +92,13 @@ TEST_P(PermuteTiles, ExpandMatchesTheTable) {
                                            Case::kMark);
         std::vector<std::uint8_t> children = expected;
         here.table.Expand(here.states(), {expected.data() + begin, num_actions * rows, positions});
-        RunJob({.sources = here.sources.data(),
-                .positions = static_cast<std::uint32_t>(positions),
-                .from = here.states().data(),
-                .to = children.data() + begin,
-                .actions = nullptr,
-                .rows = num_actions * rows,
-                .fan = static_cast<std::uint32_t>(num_actions)});
+        RunTiles({.sources = here.sources.data(),
+                  .positions = static_cast<std::uint32_t>(positions),
+                  .from = here.states().data(),
+                  .to = children.data() + begin,
+                  .actions = nullptr,
+                  .rows = num_actions * rows,
+                  .fan = static_cast<std::uint32_t>(num_actions)});
         ASSERT_EQ(children, expected) << num_actions << " actions, " << rows << " rows";
       }
     }

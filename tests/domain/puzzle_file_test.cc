@@ -191,6 +191,20 @@ TEST(PuzzleFile, ErrorsNameOtherMistakes) {
   EXPECT_THROW(MakeDomain("permutation:/tmp"), InputError);
 }
 
+TEST(PuzzleFile, RejectsFilesThatAreTooLarge) {
+  const std::string goal = "goal: [a, b]\n";
+  EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n# " + std::string(1 << 20, 'x')),
+            "my.yaml: the puzzle has more than 1048576 bytes");
+  std::string moves = "generators:\n";
+  for (int i = 0; i < 4097; ++i) moves += "  m" + std::to_string(i) + ": \"(0 1)\"\n";
+  EXPECT_EQ(ErrorFor(goal + moves),
+            "my.yaml:3: generators: 4097 generators, expected at most 4096");
+  std::string layout = "layout:\n";
+  for (int i = 0; i < 257; ++i) layout += "  - [" + std::to_string(i) + ", 0]\n";
+  EXPECT_EQ(ErrorFor(goal + "generators: {R: \"(0 1)\"}\n" + layout),
+            "my.yaml:4: layout: 257 positions, expected 2, as in the goal");
+}
+
 TEST(PuzzleFile, RejectsASecondDocument) {
   const std::string one = "goal: [1, 2]\ngenerators: {X: \"(0 1)\"}\n";
   EXPECT_EQ(ErrorFor("# a comment\n--- # and another\n" + one + "...\n# a third\n"), "");

@@ -206,7 +206,7 @@ TEST_F(GenerateShardsTest, RejectsSetsLargerThanTheFreeDiskSpace) {
   try {
     MakeShards(
         folder_.path(),
-        {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 30, .chunks_per_shard = 1 << 19});
+        {.examples = std::int64_t{1} << 49, .chunk_rows = 1 << 27, .chunks_per_shard = 1 << 19});
     FAIL() << "nothing was thrown";
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("TiB, but the disk has only"));
@@ -289,7 +289,8 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
       "generate.target",       "generate.workers",     "generate.ball_radius",
       "generate.anchor_share", "generate.temperature", "generate.search_beam_width",
       "generate.curriculum",   "generate.backup",      "generate.hindsight",
-      "generate.paths",        "inference.first_layer"};
+      "generate.paths",        "generate.program",     "inference.first_layer",
+      "inference.forward"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

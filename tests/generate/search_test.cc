@@ -10,6 +10,7 @@
 
 #include "generate/value_iteration.h"
 #include "support/generator_config.h"
+#include "support/independent_evaluator.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
@@ -57,14 +58,14 @@ StandInEvaluator RingTruth() {
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
 }
 
-// A deterministic function of the state that is not the exact cost-to-go.
-StandInEvaluator Guess() {
-  return StandInEvaluator([](std::span<const std::uint8_t> state) {
-    float total = 0;
-    for (std::size_t i = 0; i < state.size(); ++i) total += float(i % 7) * state[i];
-    return total / 16;
-  });
+float GuessOf(std::span<const std::uint8_t> state) {
+  float total = 0;
+  for (std::size_t i = 0; i < state.size(); ++i) total += float(i % 7) * state[i];
+  return total / 16;
 }
+
+// A deterministic function of the state that is not the exact cost-to-go.
+StandInEvaluator Guess() { return StandInEvaluator(&GuessOf); }
 
 class Searching : public testing::TestWithParam<GenerateSearch> {
  protected:
@@ -97,6 +98,23 @@ TEST_P(Searching, ExactEstimatesAreAFixedPointOfBothHeads) {
       const int steps = head == Head::kQ ? 1 : 0;
       ASSERT_EQ(rows.floats(kTargetColumn)[i], steps + RingDomain::Distance(state));
     }
+  }
+}
+
+TEST_P(Searching, LeavingOutKnownChildrenGivesTheSameRows) {
+  const auto cube = MakeDomain("cube2");
+  const FillRequest request{.update = 3, .first_row = 40, .rows = 333};
+  for (const Backup backup : {Backup::kOneStep, Backup::kLhbl, Backup::kUbSoln}) {
+    Config config = BaseConfig();
+    config.generate.backup = backup;
+    StandInEvaluator every = Guess();
+    IndependentEvaluator needed(&GuessOf);
+    const DataBuffer expected = Filled(*cube, every, config, request);
+    EXPECT_EQ(AllBytes(Filled(*cube, needed, config, request)), AllBytes(expected));
+    // Of the children of a row that is no scramble, one is the state before.
+    const std::size_t children = 333 * static_cast<std::size_t>(cube->spec().num_actions());
+    EXPECT_LT(needed.rows(), children - 333 / 2);
+    EXPECT_GT(needed.rows(), children / 2);
   }
 }
 

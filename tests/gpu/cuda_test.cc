@@ -9,16 +9,20 @@
 
 #include <cstring>
 
+#include "base/random.h"
 #include "config/load.h"
 #include "data/examples.h"
 #include "data/loader.h"
 #include "data/shard_loader.h"
+#include "domain/random_walk.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "nn/resnet_fc.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
+#include "tensor/tensor_beam_search.h"
 #include "train/resume.h"
 #include "train/train_run.h"
 
@@ -183,10 +187,11 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
   const TempFolder folder;
   MakeShards(folder.path());
   const auto cpu = OpenDevice("cpu");
-  Config shallow;  // so that slots are soon reused
+  constexpr int kDepth = 9;  // of the input of the 8-puzzle
+  Config shallow;            // so that slots are soon reused
   shallow.data = {.cpu_prefetch = 1, .gpu_prefetch = 1};
-  ShardLoader on_gpu(*device_, ShardSet(folder.path()), shallow, std::nullopt);
-  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), shallow, std::nullopt);
+  ShardLoader on_gpu(*device_, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
+  ShardLoader on_cpu(*cpu, ShardSet(folder.path()), kDepth, shallow, std::nullopt);
   on_gpu.UseBatchSize(90);
   on_cpu.UseBatchSize(90);
   const auto batches = on_gpu.Open(), expected = on_cpu.Open();
@@ -195,6 +200,40 @@ TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {
     const Batch batch = batches->Next(), same = expected->Next();
     ASSERT_TRUE(batch.inputs.cpu().equal(same.inputs)) << "batch " << i;
     ASSERT_TRUE(batch.targets.cpu().equal(same.targets)) << "batch " << i;
+  }
+}
+
+TEST_F(Cuda, TensorProgramOfWalksGivesTheWeightsOfTheDomainsCode) {
+  EXPECT_EQ(Run({"generate.target=walk_length", "generate.program=tensor"}).weights_sha256,
+            Run({"generate.target=walk_length", "generate.program=domain"}).weights_sha256);
+}
+
+TEST_F(Cuda, TensorProgramOfValueIterationTrainsInBothModesAlike) {
+  const auto weights = [this](const std::string& mode) {
+    return Run({"generate.program=tensor", "pipeline.policy_lag=1", "pipeline.mode=" + mode})
+        .weights_sha256;
+  };
+  EXPECT_EQ(weights("async"), weights("sequential"));
+}
+
+TEST_F(Cuda, BeamSearchByTensorOperationsFindsShallowSolutions) {
+  const auto cube = MakeDomain("cube3:pieces");
+  Config config;
+  config.inference = {.batch_size = 512, .threads = 1, .precision = Precision::kFp32};
+  config.search = {.program = Program::kTensor, .beam_width = 2000, .max_length = 4};
+  const NetworkSpec spec = NetworkFor(config.network, cube->spec());
+  InferenceNet net(spec, config.inference, *device_);
+  const std::unique_ptr<Network> network = MakeNetwork(spec, 1);
+  network->to(device_->torch());
+  net.Load(*network);
+  TensorBeamSearch search(*cube, net, config, *device_);
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    std::vector<std::uint8_t> start(54);
+    WalkFromGoal(*cube, Random(1, Purpose::kScramble, 0, number), 3, start);
+    const SearchResult result = search.Solve(start, StopSignal());
+    ASSERT_TRUE(result.solved);
+    ApplyAll(*cube, result.actions, start);
+    EXPECT_TRUE(IsGoal(*cube, start));
   }
 }
 

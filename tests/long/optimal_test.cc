@@ -6,7 +6,6 @@
 
 #include <numeric>
 
-#include "apps/torch/model.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
 #include "config/load.h"
@@ -18,6 +17,7 @@
 #include "support/temp_folder.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
+#include "train/loaded_model.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"

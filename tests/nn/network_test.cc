@@ -4,6 +4,7 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/GradMode.h>
@@ -37,6 +38,13 @@ NetworkSpec BoardSpec(Norm norm = Norm::kBatch) {
           .layers = {.kind = "resnet_2d", .width = 5, .blocks = 1, .channels = 8, .norm = norm},
           .outputs = 2,
           .board = BoardShape{.rows = 2, .columns = 3}};
+}
+
+// Hidden layers of 16, 8 and 8 units.
+NetworkSpec MlpSpec(Norm norm = Norm::kBatch) {
+  return {.input = kInput,
+          .layers = {.kind = "mlp", .stem_width = 16, .width = 8, .blocks = 1, .norm = norm},
+          .outputs = 2};
 }
 
 DomainSpec Puzzle(std::optional<BoardShape> board) {
@@ -94,9 +102,10 @@ TEST(NetworkRegistry, RegisteredNetworkIsMadeAndEvaluatedByItsName) {
 }
 
 TEST(NetworkRegistry, UnknownNameErrorListsTheKnownNames) {
-  EXPECT_THAT([] { NetworkFor({.kind = "mlp"}, Puzzle({})); },
-              ThrowsMessage<InputError>(AllOf(HasSubstr("`network.kind: mlp`"),
-                                              HasSubstr("resnet_fc, resnet_2d, linear_of_test"))));
+  EXPECT_THAT(
+      [] { NetworkFor({.kind = "tree"}, Puzzle({})); },
+      ThrowsMessage<InputError>(AllOf(HasSubstr("`network.kind: tree`"),
+                                      HasSubstr("resnet_fc, resnet_2d, mlp, linear_of_test"))));
 }
 
 TEST(NetworkRegistry, EveryKindThatConfigsCanNameIsRegistered) {
@@ -196,6 +205,50 @@ TEST(ResNet2D, InitialWeightsDependOnTheSeedOnly) {
   EXPECT_NE(sha(1), sha(2));
 }
 
+TEST(MLP, OutputsAreThoseOfPlainLayers) {
+  NetworkSpec spec = MlpSpec(Norm::kNone);
+  spec.layers.activation = Activation::kSilu;
+  const auto net = MakeNetwork(spec, 1);
+  const StateDict state = StateDictOf(*net);
+  ASSERT_EQ(state.size(), 8);
+  at::Tensor x = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(9));
+  const at::Tensor outputs = net->Forward(x);
+  const std::vector<std::string> layers = {"hidden0", "hidden1", "hidden2", "output"};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    EXPECT_EQ(state[2 * i].first, layers[i] + ".weight");
+    x = at::linear(x, state[2 * i].second, state[2 * i + 1].second);
+    if (layers[i] != "output") x = x * x.sigmoid();
+  }
+  EXPECT_TRUE(at::allclose(outputs, x, 1e-5, 1e-6));
+  EXPECT_GT(outputs.std().item<float>(), 1e-3F);
+}
+
+TEST(MLP, WithoutBlocksHasOneHiddenLayer) {
+  NetworkSpec spec = MlpSpec(Norm::kNone);
+  spec.layers.blocks = 0;
+  spec.layers.stem_width = 0;
+  EXPECT_EQ(MakeNetwork(spec, 1)->NumParameters(), 8 * (24 + 1) + 2 * (8 + 1));
+}
+
+TEST(MLP, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
+  constexpr std::int64_t kRows = 7;
+  const NetworkCost cost = CostOf(MlpSpec());
+  EXPECT_EQ(cost.evaluation_flop, 2 * (24 * 16 + 16 * 8 + 8 * 8 + 8 * 2));
+  EXPECT_EQ(cost.training_flop, 3 * cost.evaluation_flop - 2 * 24 * 16);
+  EXPECT_EQ(cost.first_layer_flop, 0);
+  EXPECT_EQ(cost.parameters, 16 * (24 + 3) + 8 * (16 + 3) + 8 * (8 + 3) + 2 * (8 + 1));
+  EXPECT_EQ(cost.activations, 24 + 3 * (16 + 8 + 8));
+  EXPECT_EQ(cost.activations_at_once, 24 + 4 * 16);
+  const auto net = MakeNetwork(MlpSpec(), 1);
+  EXPECT_EQ(net->NumParameters(), cost.parameters);
+  const at::Tensor features = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(kRows));
+  const RecordedOps ops(&FlopsOf);
+  net->Forward(features);
+  double total = 0;
+  for (const std::string& flops : ops.all()) total += std::stod(flops);
+  EXPECT_EQ(total, kRows * cost.evaluation_flop);
+}
+
 // A network whose batch normalisation has seen data.
 std::unique_ptr<Network> TrainedALittle(const NetworkSpec& spec, bool bf16 = false) {
   auto net = MakeNetwork(spec, 3);
@@ -237,6 +290,26 @@ TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
       for (at::Tensor& parameter : net->parameters()) parameter.mul_(2);
     }
     EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
+  }
+}
+
+TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
+  const auto device = OpenDevice("cpu");
+  for (const Norm norm : {Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms}) {
+    const auto net = TrainedALittle(MlpSpec(norm));
+    const at::Tensor rows = RandomRows(30);
+    InferenceNet copy(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kFp32},
+                      *device);
+    InferenceNet bf16(net->spec(), {.batch_size = 16, .threads = 1, .precision = Precision::kBf16},
+                      *device);
+    copy.Load(*net);
+    bf16.Load(*net);
+    net->eval();
+    const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
+    EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
+    EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.1, 0.1)) << NameOf(kNorms, norm);
+    EXPECT_EQ(bf16.Forward(rows).scalar_type(), at::kFloat);
+    EXPECT_GT(expected.std().item<float>(), 1e-3F);
   }
 }
 

@@ -106,9 +106,9 @@ TEST(ResNetFC, FlopCountsMatchTheComputedProducts) {
     const at::Tensor features = OneHot({5, 3}, at::kFloat, c10::kCPU)(RandomRows(kRows));
     const RecordedOps ops(&FlopsOf);
     const at::Tensor loss = net.Forward(features).mean();
-    EXPECT_EQ(total(ops), kRows * EvaluationFlop(spec));
+    EXPECT_EQ(total(ops), kRows * CostOf(spec).evaluation_flop);
     loss.backward();
-    EXPECT_EQ(total(ops), kRows * TrainingFlop(spec));
+    EXPECT_EQ(total(ops), kRows * CostOf(spec).training_flop);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/independent_evaluator.h"
 #include "support/path_domain.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
@@ -24,6 +25,21 @@ TEST(Expander, ReportsChildrenGoalsHashesAndUnchangedStates) {
   EXPECT_EQ(expander.hashes()[1], expander.hashes()[2]);
   EXPECT_EQ(expander.hashes()[0], HashState(expander.children()[0]));
   EXPECT_NE(expander.hashes()[0], expander.hashes()[1]);
+}
+
+TEST(Expander, EvaluatesNoGoalsRepeatsOrKnownChildrenIfRowsAreIndependent) {
+  const PathDomain path(6);
+  IndependentEvaluator evaluator(
+      [](std::span<const std::uint8_t> state) { return 10.0F + state[0]; });
+  Expander expander(path, evaluator);
+  const std::vector<std::uint8_t> states = {1, 3, 5};
+  expander.Resize(states.size());
+  expander.ExpandRange(ConstRows(states.data(), states.size(), 1), 0);
+  EXPECT_TRUE(std::ranges::equal(expander.children().bytes(), std::vector{0, 2, 2, 4, 4, 5}));
+  expander.SetEstimate(5, 7);
+  expander.EstimateAll();
+  EXPECT_TRUE(std::ranges::equal(expander.estimates(), std::vector<float>{0, 12, 12, 14, 14, 7}));
+  EXPECT_EQ(evaluator.rows(), 2U);
 }
 
 TEST(Expander, LargeBatchEqualsSingleStates) {

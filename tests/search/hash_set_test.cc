@@ -5,6 +5,10 @@
 
 #include <memory>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace tandem {
 namespace {
 
@@ -21,7 +25,11 @@ struct LimitedAllocator {
   T* allocate(std::size_t n) {
     if (bytes_left == nullptr || n * sizeof(T) > *bytes_left) throw std::bad_alloc();
     *bytes_left -= n * sizeof(T);
-    return std::allocator<T>().allocate(n);
+    T* const memory = std::allocator<T>().allocate(n);
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_ignore_object(memory);  // ChangeTable gives the memory of a failed table up
+#endif
+    return memory;
   }
   void deallocate(T* at, std::size_t n) { std::allocator<T>().deallocate(at, n); }
   bool operator==(const LimitedAllocator&) const = default;

@@ -20,7 +20,6 @@
 namespace tandem {
 namespace {
 
-constexpr double kAmple = 1000;  // seconds; nothing here takes nearly as long
 constexpr Action kLeft = 0;
 constexpr Action kRight = 1;
 
@@ -60,10 +59,9 @@ TEST(PathBeams, WideningBeamsShortenSolutionsToTheOptimum) {
         walk.Step();
         actions.insert(actions.begin(), *walk.back());
       }
-      const Deadline deadline(kAmple, kNoStop);
       for (std::int64_t width = 1;;) {
         const float before = CostOf(pancakes.spec(), actions);
-        const PathBeams::Pass pass = beams.Shorten(start, actions, width, deadline);
+        const PathBeams::Pass pass = beams.Shorten(start, actions, width, kNoStop);
         ASSERT_TRUE(Solves(pancakes, start, actions));
         ASSERT_EQ(pass.shortened, CostOf(pancakes.spec(), actions) < before);
         if (pass.shortened) continue;
@@ -91,10 +89,9 @@ TEST(PathBeams, FindsAPartBetweenTwoStatesOfAPuzzleOfPermutations) {
   const State start = OnRing(100, 40);
   // Every part that ends at the goal and has the four useless moves starts far from the goal.
   std::vector<Action> actions = Join({Left(5), kBackAndForth, Left(35)});
-  const Deadline deadline(kAmple, kNoStop);
-  EXPECT_TRUE(beams.Shorten(start, actions, 1, deadline).shortened);
+  EXPECT_TRUE(beams.Shorten(start, actions, 1, kNoStop).shortened);
   EXPECT_EQ(actions, Left(40));
-  const PathBeams::Pass again = beams.Shorten(start, actions, 1, deadline);
+  const PathBeams::Pass again = beams.Shorten(start, actions, 1, kNoStop);
   EXPECT_FALSE(again.shortened);
   EXPECT_TRUE(again.wider_may_help);
   EXPECT_EQ(actions, Left(40));
@@ -106,14 +103,14 @@ TEST(PathBeams, SearchesPartsThatEndAtTheGoalIfActionsAreNoPermutations) {
       [](std::span<const std::uint8_t> state) { return LeadsAwayFromAfar(state[0]); });
   PathBeams beams(path, network, {});
   std::vector<Action> actions = Join({Left(4), kBackAndForth, Left(8)});
-  EXPECT_TRUE(beams.Shorten(State{12}, actions, 1, Deadline(kAmple, kNoStop)).shortened);
+  EXPECT_TRUE(beams.Shorten(State{12}, actions, 1, kNoStop).shortened);
   EXPECT_EQ(actions, Left(12));
   // The four useless moves are now too far from the goal for a beam of one state.
   const std::vector<Action> far = Join({kBackAndForth, Left(30)});
   actions = far;
-  EXPECT_FALSE(beams.Shorten(State{30}, actions, 1, Deadline(kAmple, kNoStop)).shortened);
+  EXPECT_FALSE(beams.Shorten(State{30}, actions, 1, kNoStop).shortened);
   EXPECT_EQ(actions, far);
-  EXPECT_TRUE(beams.Shorten(State{30}, actions, 2, Deadline(kAmple, kNoStop)).shortened);
+  EXPECT_TRUE(beams.Shorten(State{30}, actions, 2, kNoStop).shortened);
   EXPECT_EQ(actions, Left(30));
 }
 
@@ -122,10 +119,9 @@ TEST(PathBeams, ComparesCostsAndNotLengths) {
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   PathBeams beams(ring, zero, {});
   std::vector<Action> actions = {kRight, kRight};
-  const Deadline deadline(kAmple, kNoStop);
-  EXPECT_TRUE(beams.Shorten(OnRing(12, 10), actions, 4, deadline).shortened);
+  EXPECT_TRUE(beams.Shorten(OnRing(12, 10), actions, 4, kNoStop).shortened);
   EXPECT_EQ(actions, Left(10));
-  EXPECT_FALSE(beams.Shorten(OnRing(12, 10), actions, 4, deadline).shortened);
+  EXPECT_FALSE(beams.Shorten(OnRing(12, 10), actions, 4, kNoStop).shortened);
 }
 
 TEST(PathBeams, LeavesOutPartsThatABallSettles) {
@@ -134,7 +130,7 @@ TEST(PathBeams, LeavesOutPartsThatABallSettles) {
   const auto ball = std::make_shared<const GoalBall>(ring, 5.0F, std::size_t{1} << 20);
   PathBeams beams(ring, never, {}, nullptr, ball);
   std::vector<Action> actions = Join({kBackAndForth, Left(6)});  // cost 10, twice the radius
-  const PathBeams::Pass pass = beams.Shorten(OnRing(100, 6), actions, 1, Deadline(kAmple, kNoStop));
+  const PathBeams::Pass pass = beams.Shorten(OnRing(100, 6), actions, 1, kNoStop);
   EXPECT_FALSE(pass.shortened);
   EXPECT_FALSE(pass.wider_may_help);
 }
@@ -157,7 +153,7 @@ TEST(PathBeams, WiderBeamsDoNotHelpWhereMemoryDoesNotSuffice) {
     before = Join({{first}, ShortestWay(pancakes, next, 10)});
   }
   std::vector<Action> actions = before;
-  const PathBeams::Pass pass = beams.Shorten(start, actions, 1, Deadline(kAmple, kNoStop));
+  const PathBeams::Pass pass = beams.Shorten(start, actions, 1, kNoStop);
   EXPECT_FALSE(pass.shortened);
   EXPECT_FALSE(pass.wider_may_help);
   EXPECT_EQ(actions, before);
@@ -171,8 +167,9 @@ TEST(PathBeams, WithoutTimeOrAfterAStopNothingChanges) {
   std::vector<Action> actions = before;
   StopSignal stopped;
   stopped.Request();
-  for (const Deadline& deadline : {Deadline(0, kNoStop), Deadline(kAmple, stopped)}) {
-    const PathBeams::Pass pass = beams.Shorten(OnRing(20, 6), actions, 1, deadline);
+  const StopSignal no_time(&kNoStop, 0);
+  for (const StopSignal* stop : {&no_time, static_cast<const StopSignal*>(&stopped)}) {
+    const PathBeams::Pass pass = beams.Shorten(OnRing(20, 6), actions, 1, *stop);
     EXPECT_FALSE(pass.shortened);
     EXPECT_TRUE(pass.wider_may_help);
     EXPECT_EQ(actions, before);
@@ -191,7 +188,7 @@ TEST(PathBeams, TheTimeLimitEndsABeamBetweenItsBatches) {
   PathBeams beams(pancakes, slow, config);
   const State start = {6, 3, 5, 1, 4, 2, 0};
   std::vector<Action> actions = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
-  EXPECT_TRUE(beams.Shorten(start, actions, 1, Deadline(0.2, kNoStop)).wider_may_help);
+  EXPECT_TRUE(beams.Shorten(start, actions, 1, StopSignal(&kNoStop, 0.2)).wider_may_help);
   EXPECT_LE(calls, 1);  // of the six children of the first state
 }
 
@@ -206,7 +203,7 @@ TEST(PathBeams, AStopDuringABeamKeepsTheSolution) {
   const State start = {5, 3, 1, 4, 2, 0};
   const std::vector<Action> before = Join({{0, 0}, ShortestWay(pancakes, start, 10)});
   std::vector<Action> actions = before;
-  EXPECT_TRUE(beams.Shorten(start, actions, 1, Deadline(kAmple, stop)).wider_may_help);
+  EXPECT_TRUE(beams.Shorten(start, actions, 1, stop).wider_may_help);
   EXPECT_EQ(actions, before);
 }
 

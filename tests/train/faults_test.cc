@@ -1,9 +1,12 @@
 // Tests that a failure at any stage of a run ends it with one message and a valid checkpoint.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -12,10 +15,12 @@
 
 #include "base/fault_point.h"
 #include "base/file.h"
+#include "base/stopwatch.h"
 #include "config/load.h"
 #include "nn/device.h"
 #include "support/example_sets.h"
 #include "support/temp_folder.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
 #include "train/resume.h"
@@ -46,6 +51,9 @@ const std::vector<std::string> kSyncMain = {"pipeline.mode=sync_main", "generate
 const std::vector<std::string> kReplay = {"replay.updates=1"};
 const std::vector<std::string> kValidated = {"validation.every_updates=3"};
 const std::vector<std::string> kNoPrefetch = {"prefetch.enabled=false"};
+const std::vector<std::string> kSearch = {"generate.search=greedy", "generate.search_iterations=5",
+                                          "generate.curriculum=true"};
+const std::vector<std::string> kNetworks = {"checkpoint.keep_every=1"};
 const std::vector<std::string> kShards = {"data.source=shards", "generate.target=walk_length"};
 
 struct Case {
@@ -92,6 +100,7 @@ class InjectedFault : public testing::TestWithParam<Case> {
 
 TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
   const Config config = MakeConfig();
+  const Stopwatch watch;
   {
     TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
     ArmFault(GetParam().fault);
@@ -102,6 +111,7 @@ TEST_P(InjectedFault, EndsTheRunWithItsStageAndAResumableCheckpoint) {
                           HasSubstr("unknown exception (not derived from std::exception)")))));
     ArmFault("");
   }  // joins all threads; a thread that is left over would end the program
+  EXPECT_LT(watch.Seconds(), 10.0);
   const RunSummary resumed = GoOn();
   EXPECT_EQ(resumed.updates, 6);
   if (GetParam().sets == kSyncMain) return;  // its weights depend on timing
@@ -121,7 +131,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"train.step:error:13", "training", kAsync},
                     Case{"target.publish:error:2", "refreshing the target network", kAsync},
                     Case{"validate:error", "validation", kValidated},
+                    Case{"simulator:error:10", "generating rows", kSearch},
+                    Case{"evaluator:bad_alloc:9", "generating rows", kSearch},
                     Case{"checkpoint.write:full", "writing a checkpoint", kAsync},
+                    Case{"checkpoint.write:bad_alloc", "writing a checkpoint", kAsync},
+                    Case{"checkpoint.write:unknown", "writing a checkpoint", kReplay},
+                    Case{"checkpoint.write:full", "writing a checkpoint", kNetworks},
                     Case{"replay.write:full", "writing a checkpoint", kReplay},
                     Case{"metrics.write:full:3", "writing metrics", kAsync}));
 INSTANTIATE_TEST_SUITE_P(Sequential, InjectedFault,
@@ -132,17 +147,22 @@ INSTANTIATE_TEST_SUITE_P(Sequential, InjectedFault,
                                          Case{"target.publish:error:2",
                                               "refreshing the target network", kSequential}));
 // Both threads of sync_main evaluate states, so a failure belongs to either stage.
-INSTANTIATE_TEST_SUITE_P(SyncMain, InjectedFault,
-                         testing::Values(Case{"simulator:error:30", "", kSyncMain},
-                                         Case{"evaluator:error:15", "", kSyncMain},
-                                         Case{"batch.load:error:12", "making batches", kSyncMain},
-                                         Case{"train.step:error:13", "training", kSyncMain},
-                                         Case{"replay.write:full", "writing a checkpoint",
-                                              kSyncMain}));
+INSTANTIATE_TEST_SUITE_P(
+    SyncMain, InjectedFault,
+    testing::Values(Case{"simulator:error:30", "", kSyncMain},
+                    Case{"evaluator:error:15", "", kSyncMain},
+                    Case{"evaluator:bad_alloc:15", "", kSyncMain},
+                    Case{"metrics.write:full:3", "writing metrics", kSyncMain},
+                    Case{"checkpoint.write:full", "writing a checkpoint", kSyncMain},
+                    Case{"batch.load:error:12", "making batches", kSyncMain},
+                    Case{"train.step:error:13", "training", kSyncMain},
+                    Case{"replay.write:full", "writing a checkpoint", kSyncMain}));
 INSTANTIATE_TEST_SUITE_P(Shards, InjectedFault,
                          testing::Values(Case{"shard.read:error:9", "reading shards", kShards},
                                          Case{"shard.read:bad_alloc:9", "reading shards", kShards},
                                          Case{"shard.transfer:error:9", "reading shards", kShards},
+                                         Case{"checkpoint.write:full", "writing a checkpoint",
+                                              kShards},
                                          Case{"train.step:error:13", "training", kShards}));
 
 TEST(FaultPoints, UnknownFaultErrorListsThePoints) {
@@ -163,12 +183,16 @@ class SeveralCheckpoints : public testing::Test {
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
   }
 
+  // Runs all updates. Each checkpoint is complete before the next one is due.
+  static RunSummary ToTheEnd(TrainRun& run) {
+    while (run.RunUpdate()) run.AwaitCheckpoint();
+    return run.Finish();
+  }
+
   // Trains, and returns the summary of a run that ends by itself.
   RunSummary Train() {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-    while (run.RunUpdate()) {
-    }
-    return run.Finish();
+    return ToTheEnd(run);
   }
 
   std::vector<std::string> Names(const std::string& prefix) const {
@@ -199,10 +223,10 @@ class SeveralCheckpoints : public testing::Test {
       return std::make_unique<TrainRun>(ConfigToResume(directory, checkpoint, {}), device_,
                                         directory, never_, Stopwatch(), &checkpoint);
     });
-    while (run->RunUpdate()) {
-    }
-    return {from, run->Finish()};
+    return {from, ToTheEnd(*run)};
   }
+
+  ~SeveralCheckpoints() override { ArmFault(""); }
 
   const TempFolder temp_;
   const fs::path folder_ = temp_.path() / "run";
@@ -217,6 +241,64 @@ TEST_F(SeveralCheckpoints, KeepsTheNewestAndTheirReplayRows) {
               testing::ElementsAre("replay-4.bin", "replay-5.bin", "replay-6.bin"));
   EXPECT_EQ(Checkpoint(folder_ / "previous-5.pt").Counters().updates, 5);
   EXPECT_EQ(Checkpoint(folder_ / "previous-4.pt").Counters().updates, 4);
+}
+
+TEST_F(SeveralCheckpoints, TrainingGoesOnWhileACheckpointIsWritten) {
+  Config config = MakeConfig();
+  config.replay.updates = 0;
+  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  ArmFault("checkpoint.write:hang");
+  for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  ArmFault("");
+  run.AwaitCheckpoint();
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 1);
+  EXPECT_TRUE(run.RunUpdate());  // starts the checkpoint that became due meanwhile
+  run.AwaitCheckpoint();
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
+  TrainRun whole(config, device_, std::nullopt, never_);
+  EXPECT_EQ(ToTheEnd(run).weights_sha256, ToTheEnd(whole).weights_sha256);
+}
+
+TEST_F(SeveralCheckpoints, TrainingWaitsBeforeItReplacesReplayRowsThatAreBeingWritten) {
+  Config config = MakeConfig();
+  config.checkpoint.every_updates = 2;
+  TrainRun run(config, device_, RunDirectory::Create(folder_), never_);
+  ArmFault("checkpoint.write:hang");
+  // Update 2, with which the checkpoint continues, needs the buffer that the checkpoint does not.
+  for (int update = 0; update < 3; ++update) EXPECT_TRUE(run.RunUpdate());
+  EXPECT_EQ(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 0);
+  const auto released = std::async(std::launch::async, [] {
+    TakeTime(std::chrono::milliseconds(50));  // an update that did not wait would be done
+    ArmFault("");
+  });
+  EXPECT_TRUE(run.RunUpdate());
+  EXPECT_GE(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 2);
+  released.wait();
+  EXPECT_EQ(ToTheEnd(run).updates, 6);
+}
+
+// A checkpoint that fails must not count as one that exists.
+TEST_F(SeveralCheckpoints, FailureToWriteOneKeepsTheOnesBefore) {
+  {
+    TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
+    for (int update = 0; update < 3; ++update) {
+      EXPECT_TRUE(run.RunUpdate());
+      run.AwaitCheckpoint();
+    }
+    ArmFault("checkpoint.write:full");
+    EXPECT_TRUE(run.RunUpdate());
+    EXPECT_THAT([&] { ToTheEnd(run); },
+                ThrowsMessage<Error>(
+                    AllOf(StartsWith("update "), HasSubstr(", writing a checkpoint: injected"))));
+    ArmFault("");
+  }
+  EXPECT_THAT(Names("previous-"), testing::ElementsAre("previous-2.pt", "previous-3.pt"));
+  for (const char* name : {"previous-2.pt", "previous-3.pt"}) {
+    EXPECT_EQ(fmt::format("previous-{}.pt", Checkpoint(folder_ / name).Counters().updates), name);
+  }
+  EXPECT_GE(Checkpoint(folder_ / "checkpoint.pt").Counters().updates, 4);
+  EXPECT_EQ(GoOn().second.updates, 6);
 }
 
 TEST_F(SeveralCheckpoints, ResumeAfterDamageGivesSameWeights) {

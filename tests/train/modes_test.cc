@@ -35,12 +35,11 @@ Config ConfigFor(bool async, std::int64_t lag, std::int64_t iterations = 1) {
   return config;
 }
 
-Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t updates) {
+Finished RunAll(StandIns& shared, Config config, std::int64_t updates) {
   StandInGenerator generator(shared);
   StandInTrainer trainer(shared);
   StandInProgress progress;
   const StopSignal stop;
-  Config config = ConfigFor(async, lag);
   config.pipeline.refresh = shared.refresh.refresh;
   config.pipeline.loss_thresh = shared.refresh.loss_thresh;
   config.pipeline.refresh_every = shared.refresh.refresh_every;
@@ -63,6 +62,10 @@ Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t upd
   EXPECT_EQ(progress.starts, updates - shared.first_update);
   EXPECT_EQ(progress.done.back(), updates);
   return finished;
+}
+
+Finished RunAll(StandIns& shared, bool async, std::int64_t lag, std::int64_t updates) {
+  return RunAll(shared, ConfigFor(async, lag), updates);
 }
 
 std::vector<std::int64_t> Lags(const Finished& finished) {

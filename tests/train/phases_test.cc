@@ -233,7 +233,9 @@ TEST_P(Switch, ResumeAfterKillGivesSameWeights) {
     {
       TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
       EachIteration kill([&](const Progress& progress) {
-        if (progress.iterations_done == at) fs::copy(folder_, copy, fs::copy_options::recursive);
+        if (progress.iterations_done != at) return;
+        run.AwaitCheckpoint();
+        fs::copy(folder_, copy, fs::copy_options::recursive);
       });
       run.AddObserver(kill);
       ToTheEnd(run);

@@ -14,7 +14,6 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "apps/torch/model.h"
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
@@ -24,6 +23,7 @@
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/checkpoint.h"
+#include "train/loaded_model.h"
 #include "train/run_directory.h"
 #include "train/train_run.h"
 
@@ -85,13 +85,13 @@ class Resume : public testing::TestWithParam<std::vector<std::string>> {
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
   }
 
-  // Runs to the end, and calls `act` after `iterations` iterations. Throws what `act` throws.
+  // Runs to the end, and calls `act` after `iterations` iterations, when the last checkpoint that
+  // was due is complete. Throws what `act` throws.
   RunSummary RunInterrupted(std::int64_t iterations, const std::function<void(TrainRun&)>& act) {
     TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
     After after(iterations, [&] { act(run); });
     run.AddObserver(after);
-    while (run.RunUpdate()) {
-    }
+    while (run.RunUpdate()) run.AwaitCheckpoint();
     return run.Finish();
   }
 
@@ -192,6 +192,9 @@ INSTANTIATE_TEST_SUITE_P(
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=sequential",
                                  "pipeline.policy_lag=1"},
+        std::vector<std::string>{"generate.target=walk_length", "pipeline.mode=one_fill"},
+        std::vector<std::string>{"generate.target=value_iteration", "pipeline.mode=one_fill",
+                                 "inference.precision=bf16"},
         std::vector<std::string>{"generate.target=value_iteration", "pipeline.loss_thresh=0.3",
                                  "network.head=q"},
         std::vector<std::string>{"generate.target=value_iteration", "generate.search=greedy",
@@ -213,7 +216,9 @@ INSTANTIATE_TEST_SUITE_P(
                                  "optimizer.name=muon"},
         std::vector<std::string>{"generate.target=value_iteration", "domain.name=npuzzle",
                                  "domain.size=3", "network.kind=resnet_2d", "network.channels=4",
-                                 "train.ema_decay=0.9"}));
+                                 "train.ema_decay=0.9"},
+        std::vector<std::string>{"generate.target=value_iteration", "network.kind=mlp",
+                                 "network.norm=layer", "train.step=auto", "train.ema_decay=0.9"}));
 
 class InFolder : public Resume {};
 

@@ -39,6 +39,14 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
     return ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device_);
   }
 
+  // Each checkpoint is complete before the next one is due.
+  static void RunUpdates(TrainRun& run, int updates) {
+    for (int i = 0; i < updates; ++i) {
+      run.RunUpdate();
+      run.AwaitCheckpoint();
+    }
+  }
+
   RunSummary ToTheEnd(TrainRun& run) {
     while (run.RunUpdate()) {
     }
@@ -81,9 +89,9 @@ class Rewind : public testing::TestWithParam<std::vector<std::string>> {
 TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   TrainRun run(MakeConfig(), device_, directory, never_);
-  for (int update = 0; update < 2; ++update) run.RunUpdate();
+  RunUpdates(run, 2);
   const Checkpoint after_two = Keep(directory);
-  for (int update = 2; update < 5; ++update) run.RunUpdate();
+  RunUpdates(run, 3);
   BringBackReplay(directory, 2);
   run.RewindTo(after_two);  // while, in async, rows of update 5 are being made
 
@@ -106,7 +114,7 @@ TEST_P(Rewind, GivesSameWeightsAsARunWithoutRewind) {
 TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   TrainRun run(MakeConfig(), device_, directory, never_);
-  run.RunUpdate();
+  RunUpdates(run, 1);
   const Checkpoint after_one = Keep(directory);
   const RunSummary first = ToTheEnd(run);
   BringBackReplay(directory, 1);
@@ -117,10 +125,10 @@ TEST_P(Rewind, FinishedRunCanRewindAndFinishAgain) {
 TEST_P(Rewind, RemovesKeptNetworksOfLaterUpdatesAndKeepsThemAgain) {
   const RunDirectory directory = RunDirectory::Create(folder_);
   TrainRun run(MakeConfig({"checkpoint.keep_every=2"}), device_, directory, never_);
-  for (int update = 0; update < 3; ++update) run.RunUpdate();
+  RunUpdates(run, 3);
   const Checkpoint after_three = Keep(directory);
   const std::string first = Weights(directory.kept(2));
-  for (int update = 3; update < 6; ++update) run.RunUpdate();
+  RunUpdates(run, 3);
   const std::string second = Weights(directory.kept(4));
   EXPECT_THAT(directory.AllKept(),
               testing::ElementsAre(directory.kept(2), directory.kept(4), directory.kept(6)));
@@ -138,9 +146,9 @@ TEST_P(Rewind, RemovesKeptNetworksOfLaterUpdatesAndKeepsThemAgain) {
 TEST_P(Rewind, RejectsACheckpointOfAnotherNetwork) {
   const fs::path other = temp_.path() / "other";
   TrainRun wide(MakeConfig({"network.width=48"}), device_, RunDirectory::Create(other), never_);
-  wide.RunUpdate();
+  RunUpdates(wide, 1);
   TrainRun run(MakeConfig(), device_, RunDirectory::Create(folder_), never_);
-  run.RunUpdate();
+  RunUpdates(run, 1);
   EXPECT_THROW(run.RewindTo(Checkpoint(other / "checkpoint.pt")), InputError);
 }
 
@@ -166,6 +174,7 @@ TEST(RewindSyncMain, StopsASearchThatWaitsForTheInferenceQueue) {
   TrainRun run(ResolveAutos(ParseConfig(kSmall, "small.yaml", overrides), *device), device,
                directory, never);
   for (int update = 0; update < 3; ++update) run.RunUpdate();
+  run.AwaitCheckpoint();
   run.RewindTo(Checkpoint(directory.checkpoint()));
   while (run.RunUpdate()) {
   }
@@ -181,6 +190,7 @@ TEST(RewindWithoutFolder, RejectsRewindWithReplay) {
   const RunDirectory directory = RunDirectory::Create(temp.path() / "run");
   TrainRun kept(config, device, directory, never);
   kept.RunUpdate();
+  kept.AwaitCheckpoint();
   const Checkpoint checkpoint(directory.checkpoint());
   TrainRun run(config, device, std::nullopt, never);
   EXPECT_THROW(run.RewindTo(checkpoint), InputError);

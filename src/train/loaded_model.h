@@ -1,4 +1,4 @@
-// Trained networks, as the commands use them.
+// Trained networks that solve puzzles.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/torch_library.h"
 #include "config/config.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
 #include "search/ensemble.h"
 #include "search/search.h"
 #include "tandem/domain.h"
+#include "train/model_args.h"
 #include "train/run_directory.h"
 #include "train/states_file.h"
 

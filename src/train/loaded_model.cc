@@ -1,6 +1,5 @@
-#include "apps/torch/model.h"
+#include "train/loaded_model.h"
 
-#include <ATen/Version.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +9,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "nn/inference_net.h"
-#include "nn/torch_message.h"
 #include "search/search.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tensor/tensor_beam_search.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/resume.h"
@@ -29,7 +28,13 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
     overrides.push_back({key, "auto", "the default of solving"});
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
-  return LoadConfig(run.config(), overrides);
+  Config config = LoadConfig(run.config(), overrides);
+  // The machine of the run had the fused copy's products, but this one may not.
+  const bool asks = std::ranges::count(args.overrides, "inference.forward", &Override::key) > 0;
+  if (!asks && config.inference.forward == InferenceForward::kFused) {
+    config.inference.forward = InferenceForward::kAuto;
+  }
+  return config;
 }
 
 }  // namespace
@@ -134,6 +139,17 @@ void LoadedModel::LoadInitial() {
 }
 
 std::unique_ptr<Search> LoadedModel::MakeSearch() {
+  if (config_.search.program == Program::kTensor) {
+    if (ensemble_ != nullptr) {
+      throw InputError(fmt::format(
+          "`search.program: tensor`: there are {} networks, expected one. Give one --model and one "
+          "--checkpoint, or set search.program to domain.",
+          nets_.size()));
+    }
+    return std::make_unique<TensorBeamSearch>(
+        domain(), *nets_.front(), config_, *device_,
+        MakeGoalBall(domain(), config_.search.ball_radius, config_.memory));
+  }
   return tandem::MakeSearch(domain(), net(), config_);
 }
 
@@ -179,73 +195,4 @@ void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
   }
 }
 
-namespace {
-
-class NetworkHints final : public HintProvider {
- public:
-  explicit NetworkHints(const ModelArgs& args) : model_(args) {}
-
-  const Domain& domain() const override { return model_.domain(); }
-
-  Hint Ask(std::span<const std::uint8_t> state) override {
-    return WithPlainErrors([&] {
-      QEvaluator& network = model_.net();
-      switch (model_.config().network.head) {
-        case Head::kV:
-        case Head::kVp:
-          return HintByStates(domain(), network, state);
-        case Head::kQ:
-        case Head::kQIn:
-          return HintByActions(domain(), network, state);
-        case Head::kPolicy:
-          return HintByPolicy(domain(), network, state);
-      }
-      return Hint();  // not reached: the compiler warns of a missing case
-    });
-  }
-
-  SearchResult Solve(std::span<const std::uint8_t> state, const StopSignal& stop) override {
-    return WithPlainErrors([&] {
-      if (search_ == nullptr) search_ = model_.MakeSearch();
-      SearchResult result = search_->Solve(state, stop);
-      if (result.solved) CheckByReplay(domain(), {state.begin(), state.end()}, result.actions);
-      return result;
-    });
-  }
-
-  std::string Failure(const SearchResult& result) const override {
-    return result.solved ? "" : search_->Failure(result);
-  }
-
- private:
-  LoadedModel model_;
-  std::unique_ptr<Search> search_;  // created by the first Solve
-};
-
-// Loads the network that `asked.network.init_from` names, and calls `work` with it.
-int Label(const Config& asked, const std::function<int(const Labelling&)>& work) {
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
-  const Config config = ResolveAutos(asked, *device);
-  const auto domain = MakeDomain(config.domain.full_name());
-  const std::unique_ptr<Network> net = MakeInitialNet(config, domain->spec());
-  const std::string sha256 = WeightsSha256(StateDictOf(*net));
-  net->to(device->torch());
-  InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
-  inference_net.Load(*net);
-  return work({.config = config,
-               .network = &inference_net,
-               .weights_sha256 = sha256,
-               .instruction_set = at::get_cpu_capability()});
-}
-
-}  // namespace
 }  // namespace tandem
-
-extern "C" tandem::HintProvider* tandem::tandem_open_hint_provider(const ModelArgs& args) {
-  return WithPlainErrors([&] { return new NetworkHints(args); });
-}
-
-extern "C" int tandem::tandem_with_labelling_network(
-    const Config& config, const std::function<int(const Labelling&)>& work) {
-  return WithPlainErrors([&] { return Label(config, work); });
-}

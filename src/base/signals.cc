@@ -1,4 +1,4 @@
-#include "apps/signals.h"
+#include "base/signals.h"
 
 #include <unistd.h>
 
@@ -34,6 +34,11 @@ void OnSignal(int number, siginfo_t* info, void* /*context*/) {
   }
 }
 
+void OnInterrupt(int number) {
+  g_caught.store(number);
+  if (StopSignal* stop = g_stop.load()) stop->Request();
+}
+
 }  // namespace
 
 bool IsNewRequest(bool from_terminal, double seconds_since_first) {
@@ -63,6 +68,25 @@ StopOnSignals::~StopOnSignals() {
 // Not static, because the value is valid only while an object lives.
 int StopOnSignals::caught() const {  // NOLINT(readability-convert-member-functions-to-static)
   return g_caught.load();
+}
+
+StopOnInterrupt::StopOnInterrupt(StopSignal& stop) {
+  g_caught.store(0);
+  g_stop.store(&stop);
+  struct sigaction action {};
+  action.sa_handler = &OnInterrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &before_);
+}
+
+StopOnInterrupt::~StopOnInterrupt() {
+  sigaction(SIGINT, &before_, nullptr);
+  g_stop.store(nullptr);
+}
+
+// Not static, because the value is valid only while an object lives.
+bool StopOnInterrupt::caught() const {  // NOLINT(readability-convert-member-functions-to-static)
+  return g_caught.load() != 0;
 }
 
 }  // namespace tandem

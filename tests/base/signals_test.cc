@@ -1,5 +1,5 @@
 // Signals that end a program or ask it to stop.
-#include "apps/signals.h"
+#include "base/signals.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,6 +46,29 @@ TEST(StopOnSignalsDeathTest, AClosedPipeStopsARunAndNeverEndsIt) {
         _exit(0);
       },
       testing::KilledBySignal(SIGPIPE), "");
+}
+
+TEST(StopOnInterrupt, EverySigintIsARequestAndNoneEndsTheProgram) {
+  StopSignal stop;
+  const StopOnInterrupt interrupt(stop);
+  EXPECT_FALSE(interrupt.caught());
+  raise(SIGINT);
+  WaitBetweenRequests();
+  raise(SIGINT);
+  EXPECT_TRUE(stop.requested());
+  EXPECT_TRUE(interrupt.caught());
+}
+
+TEST(StopOnInterruptDeathTest, GivesSigintBackWhenItEnds) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        StopSignal stop;
+        { const StopOnInterrupt interrupt(stop); }
+        raise(SIGINT);
+        _exit(0);
+      },
+      testing::KilledBySignal(SIGINT), "");
 }
 
 TEST(IsNewRequest, IsFalseOnlyForAnImmediateRepetitionNotFromATerminal) {

@@ -1,0 +1,55 @@
+// The states of a permutation puzzle, and the network's input for them, as tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tandem/permutation.h"
+
+namespace tandem {
+
+/// OriginEncoding describes states of a permutation puzzle by origins, for code that cannot call
+/// Domain::Encode, such as tensor operations on a GPU. The origin of a position is the position of
+/// the goal that its byte comes from, so the goal's origins are 0, 1, 2, ..., and actions permute
+/// origins as they permute bytes. Origins tell apart what looks alike: a cube's sticker has one of
+/// 6 colours, but one of 54 origins, which says which piece it is on and how the piece is turned.
+///
+/// Each position of the network's input must be a function of the origin of one position of the
+/// state. That is so for inputs that are the bytes of the state, and for the pieces of a cube. The
+/// functions are not declared anywhere but learned from random states: a table counts only if it
+/// covers all origins that moves can bring to the position, and no sampled state contradicts it.
+class OriginEncoding {
+ public:
+  /// InputTable gives one position of the network's input.
+  struct InputTable {
+    std::size_t position = 0;          ///< of the state
+    std::vector<std::uint8_t> values;  ///< the input, by the origin of that position
+  };
+
+  /// `domain` must outlive this. Throws InputError if an input depends on more than one position.
+  explicit OriginEncoding(const PermutationDomain& domain);
+
+  /// The byte of each origin: the goal.
+  const std::vector<std::uint8_t>& bytes() const { return bytes_; }
+
+  /// One table for each position of the network's input.
+  std::vector<InputTable> inputs() const;
+
+  /// Returns origins that give the bytes of `state` and its input. Nothing if there are none,
+  /// because no moves lead from the goal to `state`.
+  std::optional<std::vector<std::uint8_t>> OriginsOf(std::span<const std::uint8_t> state) const;
+
+ private:
+  void FindOrbits();
+  void LearnTables();
+
+  const PermutationDomain& domain_;
+  std::vector<std::uint8_t> bytes_;
+  std::vector<std::size_t> orbits_;  // positions with the same number exchange their bytes
+  std::vector<std::vector<InputTable>> tables_;  // by input: each position that decides it alone
+};
+
+}  // namespace tandem

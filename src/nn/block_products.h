@@ -1,0 +1,116 @@
+// Products of matrices that lie in the cache of one core, on the calling thread.
+#pragma once
+
+#include <ATen/native/CPUBlas.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "nn/fused_kernels.h"
+
+namespace tandem {
+
+/// How many rows the fused passes (fused_step.h, fused_copy.h) take through a network together. A
+/// multiple of kRowsOfWords.
+inline constexpr std::int64_t kTileRows = 64;
+
+/// How many rows of the second operand of a product share a row of 32-bit words.
+template <class T>
+inline constexpr std::int64_t kRowsOfWords = 4 / static_cast<std::int64_t>(sizeof(T));
+
+inline std::int64_t CeilDivide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// oneDNN's product of small blocks (brgemm), which LibTorch exports: c (m, n) = a (m, k) b (k, n),
+/// or += if `add`. a and b are both float (c float), both Bf16 (c float), or uint8 and int8 (c
+/// int32). The elements of kRowsOfWords rows of b that are in the same column lie next to each
+/// other; k is a multiple of it. lda, ldb and ldc are the numbers of elements from one row to the
+/// next. An element of c has the same bits for every m, because k is always run through in the same
+/// order.
+template <class A, class B, class C>
+void Block(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda, const B* b,
+           std::int64_t ldb, C* c, std::int64_t ldc, bool add) {
+  constexpr bool kJoined = kRowsOfWords < B >> 1;
+  if constexpr (std::is_same_v<A, Bf16>) {
+    at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add,
+                                reinterpret_cast<const at::BFloat16*>(a),
+                                reinterpret_cast<const at::BFloat16*>(b), c, kJoined);
+  } else {
+    at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add, a, b, c, kJoined);
+  }
+}
+
+/// Call it on each thread after its last Block of a loop: machines with AMX keep its state on.
+template <class B>
+void ReleaseBlocks() {
+  at::native::cpublas::brgemm_release(kRowsOfWords<B> > 1);
+}
+
+/// A product whose second operand may exceed the caches. It is taken in parts of at most 256
+/// columns and 2,048 rows.
+template <class A, class B, class C>
+void Product(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda,
+             const B* b, C* c, bool add) {
+  constexpr std::int64_t kMostColumns = 256;
+  constexpr std::int64_t kMostInner = 2048;
+  for (std::int64_t inner = 0; inner < k; inner += kMostInner) {
+    for (std::int64_t column = 0; column < n; column += kMostColumns) {
+      Block(m, std::min(kMostColumns, n - column), std::min(kMostInner, k - inner), a + inner, lda,
+            b + inner * n + column * kRowsOfWords<B>, n, c + column, n, add || inner > 0);
+    }
+  }
+}
+
+/// Whether oneDNN has products of small blocks of these types for this machine, and adds products
+/// of `x` and `y` without loss.
+template <class A, class B, class C>
+bool HasBlocks(A x, B y, C product) {
+  constexpr std::int64_t kSize = 16;
+  const std::vector<A> a(kSize * kSize, x);
+  const std::vector<B> b(kSize * kSize, y);
+  std::vector<C> c(kSize * kSize, 1);
+  try {
+    Block(kSize, kSize, kSize, a.data(), kSize, b.data(), kSize, c.data(), kSize, /*add=*/false);
+    ReleaseBlocks<B>();
+  } catch (const c10::Error&) {
+    return false;
+  }
+  return std::ranges::count(c, kSize * product) == std::ssize(c);
+}
+
+/// Numbers as rows of 32-bit words.
+template <class T>
+std::uint32_t* Words(T* numbers) {
+  return reinterpret_cast<std::uint32_t*>(numbers);
+}
+template <class T>
+const std::uint32_t* Words(const T* numbers) {
+  return reinterpret_cast<const std::uint32_t*>(numbers);
+}
+
+/// Writes the weights of `count` units from unit `first` on, rows of `weight` (out, in), to columns
+/// of `to` (in, out), the second operand of a product with these weights. In bf16, `rounded` has
+/// room for count * in numbers and is set to those rows, and `in` is even.
+template <class T>
+void PackWeights(const float* weight, std::int64_t first, std::int64_t count, std::int64_t in,
+                 std::int64_t out, T* rounded, T* to) {
+  const float* from = weight + first * in;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    RunPass(RoundToBf16{.count = count * in, .from = from, .to = rounded});
+    RunPass(TransposeWords{.rows = count,
+                           .columns = in / 2,
+                           .to_stride = out,
+                           .from = Words(rounded),
+                           .to = Words(to) + first});
+  } else {
+    RunPass(TransposeWords{.rows = count,
+                           .columns = in,
+                           .to_stride = out,
+                           .from = Words(from),
+                           .to = Words(to) + first});
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,33 @@
+#include "tensor/device_rows.h"
+
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+
+namespace tandem {
+
+DataBuffer MakeDeviceBuffer(const Schema& schema, std::size_t rows, Device& device) {
+  const std::size_t bytes = DataBuffer::BytesFor(schema, rows);
+  auto* const memory =
+      new at::Tensor(at::zeros({static_cast<std::int64_t>(bytes)},
+                               at::TensorOptions().dtype(at::kByte).device(device.torch())));
+  device.Synchronize();
+  Storage storage{.bytes = {static_cast<std::byte*>(memory->data_ptr()), bytes},
+                  .owner = {memory, [](void* owner) { delete static_cast<at::Tensor*>(owner); }},
+                  .memory = Memory::kDevice};
+  return {schema, rows, std::move(storage)};
+}
+
+at::Tensor ColumnTensor(const DataBuffer& rows, std::size_t index, c10::Device device) {
+  const Column& column = rows.schema().columns[index];
+  const auto type = column.type == ElementType::kUint8 ? at::kByte : at::kFloat;
+  const c10::Device on = rows.memory() == Memory::kDevice ? device : c10::Device(c10::kCPU);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): tensors have no read-only memory
+  auto* const data = const_cast<std::uint8_t*>(rows.column(index).data());
+  return at::from_blob(
+      data, {static_cast<std::int64_t>(rows.rows()), static_cast<std::int64_t>(column.width)},
+      at::TensorOptions().dtype(type).device(on));
+}
+
+}  // namespace tandem

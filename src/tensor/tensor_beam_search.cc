@@ -1,0 +1,335 @@
+#include "tensor/tensor_beam_search.h"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/searchsorted.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "base/text.h"
+#include "nn/threads.h"
+#include "search/beam_search.h"
+#include "search/expander.h"
+
+namespace tandem {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Sorts a tensor of one dimension in ascending order. Equal elements keep their order. Returns the
+// elements and their indices.
+std::tuple<at::Tensor, at::Tensor> Sorted(const at::Tensor& tensor) {
+  return tensor.sort(/*stable=*/true, /*dim=*/0, /*descending=*/false);
+}
+
+// Returns where each hash is, or would be, in `sorted`, which is not empty. The index is always
+// valid.
+at::Tensor PlacesIn(const at::Tensor& sorted, const at::Tensor& hashes) {
+  return at::searchsorted(sorted, hashes).clamp_max(sorted.size(0) - 1);
+}
+
+at::Tensor Contains(const at::Tensor& sorted, const at::Tensor& hashes) {
+  return sorted.index_select(0, PlacesIn(sorted, hashes)) == hashes;
+}
+
+// Returns the indices of the elements that are true, in ascending order. Waits for the device.
+at::Tensor IndicesOf(const at::Tensor& mask) { return mask.nonzero().squeeze(1); }
+
+}  // namespace
+
+TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
+                                   const Config& config, Device& device,
+                                   std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      config_(config.search),
+      batch_size_(config.inference.batch_size),
+      threads_(static_cast<int>(*config.inference.threads)),
+      network_(network),
+      ball_(std::move(ball)),
+      stream_(device.MakeStream()),
+      puzzle_(domain, device, "search.program"),
+      hasher_(dynamic_cast<const PermutationDomain&>(domain), device.torch()),
+      costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
+                    domain.spec().action_costs.end()),
+      least_rest_(
+          std::max(ball_ != nullptr ? ball_->least_cost_outside() : 0, LeastCost(domain.spec()))),
+      bound_(0) {
+  MakeKnown();
+  device.Synchronize();  // the tables were made on another stream than that of the searches
+}
+
+// Fills in the hashes and costs of the goal or of the ball.
+void TensorBeamSearch::MakeKnown() {
+  const auto size = static_cast<std::int64_t>(ball_ != nullptr ? ball_->size() : 1);
+  const auto row = static_cast<std::size_t>(domain_.spec().state_size);
+  const at::Tensor states =
+      at::empty({size, domain_.spec().state_size}, at::TensorOptions().dtype(at::kByte));
+  const at::Tensor costs = at::zeros({size}, at::TensorOptions().dtype(at::kFloat));
+  const Rows rows(states.mutable_data_ptr<std::uint8_t>(), static_cast<std::size_t>(size), row);
+  if (ball_ == nullptr) {
+    domain_.WriteGoals(rows);
+  } else {
+    auto* const all_costs = costs.mutable_data_ptr<float>();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::ranges::copy(ball_->state(i), rows[i].begin());
+      all_costs[i] = ball_->cost(i);
+    }
+  }
+  at::Tensor order;
+  std::tie(known_, order) = Sorted(hasher_.HashStates(states.to(puzzle_.device())));
+  known_costs_ = costs.to(puzzle_.device()).index_select(0, order);
+}
+
+void TensorBeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    done(i, SolveOne(starts.states[i], starts.AtMost(i, config_.at_most), stop));
+  }
+}
+
+SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, float at_most,
+                                        const StopSignal& stop) {
+  const Stopwatch watch;
+  const c10::InferenceMode inference;
+  const ScopedThreads threads(threads_);
+  const std::unique_ptr<StreamScope> scope = stream_->Enter();
+  bound_ = CostBound(at_most);
+  SearchResult result;
+  std::optional<std::vector<Action>> solution =
+      KnownSolution(domain_, ball_.get(), bound_, config_.max_length, start);
+  const bool can_be_solved = Begin(start);
+  while (!solution && can_be_solved) {
+    if (stop.Reached()) throw Stopped();
+    if (const std::optional<Ended> limit = LimitReached(result, watch.Seconds())) {
+      result.ended = *limit;
+      break;
+    }
+    const Children children = Expand();
+    result.nodes += children.hashes.size(0);
+    result.expanded += frontier_.hashes.size(0);
+    solution = CheapestSolution(children, start);
+    if (!solution) Keep(children, Choose(children, stop));
+  }
+  result.solved = solution.has_value();
+  if (solution) result.actions = std::move(*solution);
+  FinishResult(result);
+  result.seconds = watch.Seconds();
+  return result;
+}
+
+// Makes the start the frontier. Returns false if no moves lead from the goal to it.
+bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
+  history_.clear();
+  nearest_.reset();
+  excluded_ = false;
+  frontier_ = {};
+  kept_ = at::empty({0}, at::TensorOptions().dtype(at::kLong).device(puzzle_.device()));
+  const std::optional<at::Tensor> state = puzzle_.State(start);
+  if (!state) return false;
+  const at::Tensor hash = hasher_.HashStates(puzzle_.Bytes(*state));
+  frontier_ = {.states = *state, .hashes = hash, .costs = at::zeros({1}, known_costs_.options())};
+  kept_ = hash;
+  return true;
+}
+
+std::optional<Ended> TensorBeamSearch::LimitReached(const SearchResult& so_far,
+                                                    double seconds) const {
+  const std::int64_t states = frontier_.hashes.size(0);
+  if (states == 0) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+  if (std::cmp_greater_equal(history_.size(), config_.max_length)) return Ended::kLengthLimit;
+  if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
+  const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
+                          .max_bytes = config_.max_bytes()};
+  return limits.ExceededBy(so_far.nodes + states * puzzle_.num_actions(), BytesOfNextDepth());
+}
+
+// The memory of the states kept so far: their hashes, their places in the history, and the
+// frontier.
+std::int64_t TensorBeamSearch::BytesStored() const {
+  constexpr std::int64_t kOfKept = 2 * sizeof(std::int64_t);
+  constexpr std::int64_t kOfFrontier = sizeof(std::int64_t) + sizeof(float);
+  const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
+  return kept_.size(0) * kOfKept + frontier * (kOfFrontier + domain_.spec().state_size);
+}
+
+// About the greatest memory while the children of the frontier are made and chosen from.
+std::int64_t TensorBeamSearch::BytesOfNextDepth() const {
+  // For each child: its hash, two costs, its place in a table, its rank, and copies of its hash,
+  // its rank and its index while they are sorted.
+  constexpr std::int64_t kOfChild = 64;
+  constexpr std::int64_t kOfSorting = 3 * sizeof(std::int64_t);  // of the hashes of kept states
+  const std::int64_t children = frontier_.hashes.size(0) * puzzle_.num_actions();
+  const std::int64_t next = std::min(children, config_.beam_width);
+  return BytesStored() + children * kOfChild + (kept_.size(0) + next) * kOfSorting +
+         next * domain_.spec().state_size;
+}
+
+TensorBeamSearch::Children TensorBeamSearch::Expand() const {
+  const at::Tensor hashes = hasher_.HashChildren(puzzle_.Bytes(frontier_.states));
+  const at::Tensor action_costs = puzzle_.ActionCosts().narrow(0, 0, puzzle_.num_actions());
+  Children children{.hashes = hashes.flatten(),
+                    .costs = (frontier_.costs.unsqueeze(1) + action_costs).flatten(),
+                    .changed = (hashes != frontier_.hashes.unsqueeze(1)).flatten()};
+  const at::Tensor places = PlacesIn(known_, children.hashes);
+  const at::Tensor is_known =
+      (known_.index_select(0, places) == children.hashes).logical_and(children.changed);
+  children.rest =
+      known_costs_.index_select(0, places).masked_fill(is_known.logical_not(), kInfinity);
+  return children;
+}
+
+// The cheapest solution that leads through a child whose cost-to-go is known. Ties go to the lower
+// index. A way home from the ball may make a solution longer than search.max_length; such a
+// solution does not count. Nor does a child whose hash only collides with a known one.
+std::optional<std::vector<Action>> TensorBeamSearch::CheapestSolution(
+    const Children& children, std::span<const std::uint8_t> start) const {
+  const at::Tensor totals = children.costs + children.rest;
+  const at::Tensor found = IndicesOf(totals.isfinite().logical_and(totals <= bound_.most()));
+  if (found.size(0) == 0) return std::nullopt;
+  const at::Tensor order = std::get<1>(Sorted(totals.index_select(0, found)));
+  const at::Tensor cheapest_first = found.index_select(0, order).cpu();
+  const auto* const child = cheapest_first.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < cheapest_first.size(0); ++i) {
+    std::vector<Action> actions = PathTo(history_.size(), child[i]);
+    std::vector<std::uint8_t> state(start.begin(), start.end());
+    ApplyAll(domain_, actions, state);
+    const std::optional<std::vector<Action>> rest =
+        KnownSolution(domain_, ball_.get(), CostBound(0), config_.max_length, state);
+    if (!rest) continue;
+    std::ranges::copy(*rest, std::back_inserter(actions));
+    if (std::cmp_less_equal(actions.size(), config_.max_length)) return actions;
+  }
+  return std::nullopt;
+}
+
+// The children whose states were not kept before, in ascending order. Of equal children only the
+// cheapest is included, on ties the first.
+at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
+  at::Tensor usable = children.changed;
+  if (bound_.is_limited()) {
+    const at::Tensor rest =
+        children.rest.masked_fill(children.rest.isfinite().logical_not(), least_rest_);
+    const at::Tensor excluded = usable.logical_and(children.costs + rest > bound_.most());
+    excluded_ = excluded_ || excluded.any().item<bool>();
+    usable = usable.logical_and(excluded.logical_not());
+  }
+  usable = usable.logical_and(Contains(kept_, children.hashes).logical_not());
+  at::Tensor candidates = IndicesOf(usable);
+  if (costs_differ_) {
+    const at::Tensor order = std::get<1>(Sorted(children.costs.index_select(0, candidates)));
+    candidates = candidates.index_select(0, order);
+  }
+  if (candidates.size(0) == 0) return candidates;
+  const auto [hashes, order] = Sorted(children.hashes.index_select(0, candidates));
+  const std::int64_t others = hashes.size(0) - 1;
+  const at::Tensor differs = hashes.narrow(0, 1, others) != hashes.narrow(0, 0, others);
+  const at::Tensor is_first = at::cat({at::ones({1}, differs.options()), differs});
+  const at::Tensor first = candidates.index_select(0, order.index_select(0, IndicesOf(is_first)));
+  return std::get<0>(Sorted(first));
+}
+
+// The new children with the least sum of path cost and estimate, in ascending order.
+at::Tensor TensorBeamSearch::Choose(const Children& children, const StopSignal& stop) {
+  at::Tensor fresh = NewChildren(children);
+  if (fresh.size(0) <= config_.beam_width) return fresh;
+  const at::Tensor estimates = Estimate(fresh, stop);
+  const at::Tensor parents = fresh.floor_divide(puzzle_.num_actions());
+  const at::Tensor actions = fresh.remainder(puzzle_.num_actions());
+  const at::Tensor excess = frontier_.costs - frontier_.costs.min();
+  const at::Tensor more = puzzle_.ActionCosts() - LeastCost(domain_.spec());
+  const at::Tensor ranks =
+      estimates + excess.index_select(0, parents) + more.index_select(0, actions);
+  const at::Tensor best = std::get<1>(Sorted(ranks)).narrow(0, 0, config_.beam_width);
+  const at::Tensor chosen = std::get<0>(Sorted(best));  // indices into `fresh`
+  const at::Tensor of_chosen = estimates.index_select(0, chosen);
+  const at::Tensor least = of_chosen.argmin();
+  const auto estimate = of_chosen.index_select(0, least).item<float>();
+  at::Tensor kept = fresh.index_select(0, chosen);
+  if (!nearest_ || estimate < nearest_->estimate) {
+    nearest_ = {.estimate = estimate,
+                .depth = history_.size(),
+                .child = kept.index_select(0, least).item<std::int64_t>()};
+  }
+  return kept;
+}
+
+// Makes, encodes and evaluates the children a batch at a time, so that their states take little
+// memory.
+at::Tensor TensorBeamSearch::Estimate(const at::Tensor& children, const StopSignal& stop) {
+  std::vector<at::Tensor> parts;
+  for (std::int64_t first = 0; first < children.size(0); first += batch_size_) {
+    if (stop.Reached()) throw Stopped();
+    const std::int64_t count = std::min(batch_size_, children.size(0) - first);
+    parts.push_back(
+        network_.EstimateBatches(puzzle_.Encode(Build(children.narrow(0, first, count)))));
+  }
+  at::Tensor estimates = at::cat(parts);
+  const at::Tensor invalid = estimates.isnan();
+  if (!invalid.any().item<bool>()) return estimates;
+  const at::Tensor child = children.index_select(0, IndicesOf(invalid).narrow(0, 0, 1));
+  const at::Tensor bytes = puzzle_.Bytes(Build(child)).cpu();
+  throw NanEstimate(
+      domain_, {bytes.const_data_ptr<std::uint8_t>(), static_cast<std::size_t>(bytes.numel())});
+}
+
+// The states of children.
+at::Tensor TensorBeamSearch::Build(const at::Tensor& children) const {
+  const at::Tensor parents = children.floor_divide(puzzle_.num_actions());
+  const at::Tensor actions = children.remainder(puzzle_.num_actions());
+  return puzzle_.Apply(frontier_.states.index_select(0, parents), actions);
+}
+
+// Makes the chosen children the frontier.
+void TensorBeamSearch::Keep(const Children& children, const at::Tensor& chosen) {
+  history_.push_back(chosen);
+  frontier_ = {.states = Build(chosen),
+               .hashes = children.hashes.index_select(0, chosen),
+               .costs = children.costs.index_select(0, chosen)};
+  kept_ = std::get<0>(Sorted(at::cat({kept_, frontier_.hashes})));
+}
+
+// The actions to a child of a state that was kept at `depth`.
+std::vector<Action> TensorBeamSearch::PathTo(std::size_t depth, std::int64_t child) const {
+  const std::int64_t num_actions = puzzle_.num_actions();
+  std::vector<Action> actions = {static_cast<Action>(child % num_actions)};
+  while (depth-- > 0) {
+    child = history_[depth][child / num_actions].item<std::int64_t>();
+    actions.push_back(static_cast<Action>(child % num_actions));
+  }
+  std::ranges::reverse(actions);
+  return actions;
+}
+
+// Fills in the fields of `result` that follow from how the search ended.
+void TensorBeamSearch::FinishResult(SearchResult& result) const {
+  result.stored = kept_.size(0);
+  result.bytes = BytesStored();
+  result.cost = CostOf(domain_.spec(), result.actions);
+  if (result.solved) {
+    result.ended = Ended::kSolved;
+  } else if (nearest_) {
+    result.best = {.actions = PathTo(nearest_->depth, nearest_->child),
+                   .estimate = nearest_->estimate};
+    result.best->cost = CostOf(domain_.spec(), result.best->actions);
+  }
+}
+
+std::string TensorBeamSearch::Describe() const {
+  return fmt::format("beam search with width {} by tensor operations",
+                     WithThousands(config_.beam_width));
+}
+
+std::string TensorBeamSearch::Failure(const SearchResult& result) const {
+  return BeamSearch::FailureWith(config_, result);
+}
+
+}  // namespace tandem

@@ -1,0 +1,119 @@
+// Beam search by tensor operations, from end to end on a device.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "nn/device.h"
+#include "nn/inference_net.h"
+#include "search/ball.h"
+#include "search/cost_bound.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tensor/state_hasher.h"
+#include "tensor/tensor_puzzle.h"
+
+namespace tandem {
+
+/// TensorBeamSearch is BeamSearch as a tensor program: states, hashes, estimates, ranks and the
+/// history stay on the device. It follows the same rules, with ties decided in the same way: of
+/// equal children, and of children with equal ranks, the first counts. So with equal estimates it
+/// keeps the same states and finds the same solutions, in as many nodes. It ranks states by path
+/// cost and estimate, from the position alone.
+///
+/// All children are hashed without being made (StateHasher), and those that are new are made a
+/// batch of the network at a time. The hashes of kept states are a sorted tensor, and so are those
+/// of the goal or of the ball around it; both are searched by halving. A child whose hash is there
+/// counts as a solution only if its path, replayed on the host, leads to such a state.
+///
+/// The host learns three things about each depth: how many children are known, how many are new,
+/// and the least estimate. The bytes that search.max_gib limits are those of the tensors.
+///
+/// Puzzles are solved one after another.
+class TensorBeamSearch final : public Search {
+ public:
+  /// Follows the limits of config.search; the network evaluates at most inference.batch_size states
+  /// at once. `domain`, `network` and `device` must outlive this. `ball` may be null. Throws
+  /// InputError if the domain is not a TensorPuzzle.
+  TensorBeamSearch(const Domain& domain, InferenceNet& network, const Config& config,
+                   Device& device, std::shared_ptr<const GoalBall> ball = nullptr);
+
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return "search.beam_width"; }
+  std::string Failure(const SearchResult& result) const override;
+
+ private:
+  // The kept states of one depth.
+  struct Frontier {
+    at::Tensor states;  // (n, positions), as TensorPuzzle has them
+    at::Tensor hashes;  // (n) int64
+    at::Tensor costs;   // (n) float, of the paths
+  };
+
+  // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
+  struct Children {
+    at::Tensor hashes;   // int64
+    at::Tensor costs;    // float, of the paths
+    at::Tensor rest;     // float, the cost-to-go where it is known, else infinity
+    at::Tensor changed;  // bool, whether the child differs from its parent
+  };
+
+  // The state with the least estimate: a child of a state that is `depth` steps from the start.
+  struct Nearest {
+    float estimate;
+    std::size_t depth;
+    std::int64_t child;
+  };
+
+  void MakeKnown();
+  SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
+  bool Begin(std::span<const std::uint8_t> start);
+  std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::int64_t BytesStored() const;
+  std::int64_t BytesOfNextDepth() const;
+  Children Expand() const;
+  std::optional<std::vector<Action>> CheapestSolution(const Children& children,
+                                                      std::span<const std::uint8_t> start) const;
+  at::Tensor NewChildren(const Children& children);
+  at::Tensor Choose(const Children& children, const StopSignal& stop);
+  at::Tensor Estimate(const at::Tensor& children, const StopSignal& stop);
+  at::Tensor Build(const at::Tensor& children) const;
+  void Keep(const Children& children, const at::Tensor& chosen);
+  std::vector<Action> PathTo(std::size_t depth, std::int64_t child) const;
+  void FinishResult(SearchResult& result) const;
+
+  const Domain& domain_;
+  const SearchConfig config_;
+  const std::int64_t batch_size_;
+  const int threads_;
+  InferenceNet& network_;
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::unique_ptr<Stream> stream_;
+  const TensorPuzzle puzzle_;
+  const StateHasher hasher_;
+  const bool costs_differ_;
+  const float least_rest_;  // of states of unknown cost
+  at::Tensor known_;        // (k) int64, ascending: the hashes of the goal or of the ball
+  at::Tensor known_costs_;  // (k) float, the costs-to-go
+
+  // Of the current search.
+  CostBound bound_;
+  bool excluded_ = false;  // a child was dropped because of bound_
+  Frontier frontier_;
+  at::Tensor kept_;                  // int64, ascending: the hashes of all kept states
+  std::vector<at::Tensor> history_;  // history_[d]: the children of depth d that were kept
+  std::optional<Nearest> nearest_;
+};
+
+}  // namespace tandem

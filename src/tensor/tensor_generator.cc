@@ -1,0 +1,256 @@
+#include "tensor/tensor_generator.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/minimum.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/fault_point.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/timeline.h"
+#include "data/examples.h"
+#include "domain/random_walk.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+#include "tensor/device_rows.h"
+#include "tensor/tensor_puzzle.h"
+
+namespace tandem {
+namespace {
+
+constexpr const char* kKey = "generate.program";
+constexpr std::size_t kGrain = 64;  // walks per TBB task
+
+// The parts that both generators have.
+class TensorGenerator : public Generator {
+ public:
+  TensorGenerator(const Domain& domain, const Config& config, Device& device)
+      : device_(device),
+        puzzle_(domain, device, kKey),
+        inverse_actions_(domain.spec().inverse_actions),
+        max_scramble_(config.generate.max_scramble),
+        chunk_rows_(config.generate.chunk_rows),
+        seed_(static_cast<std::uint64_t>(config.seed)),
+        schema_(ExampleSchema(domain.spec(), config)),
+        workers_(static_cast<int>(*config.generate.workers)),
+        arena_(workers_),
+        stream_(device.MakeStream()) {}
+
+  const Schema& schema() const final { return schema_; }
+
+  DataBuffer MakeBuffer(std::size_t rows) const final {
+    return MakeDeviceBuffer(schema_, rows, device_);
+  }
+
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) final {
+    const c10::InferenceMode inference;
+    const ScopedThreads threads(workers_);
+    const std::unique_ptr<StreamScope> scope = stream_->Enter();
+    const at::Tensor inputs = ColumnTensor(out, kInputColumn, puzzle_.device());
+    const at::Tensor targets = ColumnTensor(out, kTargetColumn, puzzle_.device());
+    FillColumns(request, inputs, targets, stop);
+    Check(targets.narrow(0, 0, request.rows), request.update);
+  }
+
+ protected:
+  const TensorPuzzle& puzzle() const { return puzzle_; }
+  std::int64_t max_scramble() const { return max_scramble_; }
+  std::int64_t chunk_rows() const { return chunk_rows_; }
+
+  static void BeginChunk(const StopSignal& stop) {
+    if (stop.Reached()) throw Stopped();
+    FaultPoint(Fault::kSimulator);
+  }
+
+  // Draws the actions of walks first, first + 1, ... of an update. length_of(random) is the length
+  // of a walk, which may draw from `random` first, and at most `longest`. Returns (longest, walks)
+  // int32 on the device; after a walk's end there is no_action().
+  template <class LengthOf>
+  at::Tensor DrawWalks(std::int64_t update, std::int64_t first, std::int64_t walks,
+                       std::int64_t longest, const LengthOf& length_of) {
+    const Span span(Phase::kScramble);
+    const at::Tensor actions = at::empty({longest, walks}, at::TensorOptions().dtype(at::kInt));
+    auto* const data = actions.mutable_data_ptr<std::int32_t>();
+    arena_.execute([&] {
+      ForRanges(static_cast<std::size_t>(walks), kGrain, [&](std::size_t begin, std::size_t count) {
+        for (std::size_t w = begin; w < begin + count; ++w) {
+          Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(update),
+                        static_cast<std::uint64_t>(first) + w);
+          const std::int64_t length = length_of(random);
+          std::optional<Action> back;
+          for (std::int64_t step = 0; step < longest; ++step) {
+            std::int32_t& action = data[step * walks + static_cast<std::int64_t>(w)];
+            action = static_cast<std::int32_t>(puzzle_.no_action());
+            if (step >= length) continue;
+            const Action drawn = DrawStep(random, static_cast<int>(puzzle_.num_actions()), back);
+            action = drawn;
+            back = inverse_actions_[drawn];
+          }
+        }
+      });
+    });
+    return actions.to(puzzle_.device());
+  }
+
+ private:
+  // Writes rows [0, request.rows) of the two columns.
+  virtual void FillColumns(const FillRequest& request, const at::Tensor& inputs,
+                           const at::Tensor& targets, const StopSignal& stop) = 0;
+
+  // Does what CheckTargets does, and waits until all rows are there.
+  static void Check(const at::Tensor& targets, std::int64_t update) {
+    const Span span(Phase::kWaitForDevice);
+    const at::Tensor valid = targets.isfinite().logical_and(targets >= 0).all(1);
+    if (valid.all().item<bool>()) return;
+    const auto row = valid.logical_not().nonzero()[0].item<std::int64_t>();
+    throw Error(fmt::format(
+        "the rows of update {}: the target of row {} is {}, expected a finite number of at least "
+        "0. If the network's training diverged, lower optimizer.learning_rate.",
+        update, row, targets[row][0].item<float>()));
+  }
+
+  Device& device_;
+  const TensorPuzzle puzzle_;
+  const std::vector<Action> inverse_actions_;
+  const std::int64_t max_scramble_;
+  const std::int64_t chunk_rows_;
+  const std::uint64_t seed_;
+  const Schema schema_;
+  const int workers_;
+  tbb::task_arena arena_;
+  const std::unique_ptr<Stream> stream_;
+};
+
+// Does what WalkLengthGenerator does for a V net.
+class TensorWalkLength final : public TensorGenerator {
+ public:
+  using TensorGenerator::TensorGenerator;
+
+  bool needs_network() const override { return false; }
+
+ private:
+  void FillColumns(const FillRequest& request, const at::Tensor& inputs, const at::Tensor& targets,
+                   const StopSignal& stop) override {
+    const std::int64_t length = max_scramble();
+    const std::int64_t end_row = request.first_row + request.rows;
+    const std::int64_t end_walk = (end_row + length - 1) / length;
+    const std::int64_t at_once = std::max<std::int64_t>(1, chunk_rows() / length);
+    for (std::int64_t walk = request.first_row / length; walk < end_walk; walk += at_once) {
+      BeginChunk(stop);
+      const std::int64_t walks = std::min(at_once, end_walk - walk);
+      const at::Tensor actions = DrawWalks(request.update, walk, walks, length,
+                                           [&](Random& /*random*/) { return length; });
+      const at::Tensor chunk_inputs = at::empty({walks, length, inputs.size(1)}, inputs.options());
+      const at::Tensor chunk_targets = at::empty({walks, length}, targets.options());
+      Walk(actions, chunk_inputs, chunk_targets);
+      // The first and the last walk may lie partly outside the requested rows.
+      const std::int64_t begin = std::max(walk * length, request.first_row);
+      const std::int64_t rows = std::min((walk + walks) * length, end_row) - begin;
+      const auto copy = [&](const at::Tensor& from, const at::Tensor& to) {
+        to.narrow(0, begin - request.first_row, rows)
+            .copy_(from.view({walks * length, to.size(1)}).narrow(0, begin - walk * length, rows));
+      };
+      const Span span(Phase::kWrite);
+      copy(chunk_inputs, inputs);
+      copy(chunk_targets, targets);
+    }
+  }
+
+  // Writes every prefix of the walks. Costs are added in the order in which a RandomWalk adds them,
+  // so that they are rounded in the same way.
+  void Walk(const at::Tensor& actions, const at::Tensor& inputs, const at::Tensor& costs) const {
+    const Span span(Phase::kScramble);
+    at::Tensor states = puzzle().Goals(actions.size(1));
+    at::Tensor cost_back = at::zeros({actions.size(1)}, costs.options());
+    for (std::int64_t step = 0; step < actions.size(0); ++step) {
+      const at::Tensor now = actions[step];
+      states = puzzle().Apply(states, now);
+      cost_back = cost_back + puzzle().UndoCosts().index_select(0, now);
+      inputs.select(1, step).copy_(puzzle().Encode(states));
+      costs.select(1, step).copy_(cost_back);
+    }
+  }
+};
+
+// Does what ValueIterationGenerator does for a V net without searches.
+class TensorValueIteration final : public TensorGenerator {
+ public:
+  TensorValueIteration(const Domain& domain, const Config& config, InferenceNet& network,
+                       Device& device)
+      : TensorGenerator(domain, config, device),
+        network_(network),
+        capped_(config.generate.target == Target::kCappedValueIteration) {}
+
+  bool needs_network() const override { return true; }
+
+ private:
+  // Divides the rows as ValueIterationGenerator does, so that the network evaluates the same states
+  // together.
+  void FillColumns(const FillRequest& request, const at::Tensor& inputs, const at::Tensor& targets,
+                   const StopSignal& stop) override {
+    const std::int64_t half = (request.rows + 1) / 2;
+    const RowRanges ranges(request.rows, std::clamp<std::int64_t>(half, 1, chunk_rows()));
+    const std::int64_t longest = request.longest_scramble.value_or(max_scramble());
+    for (std::int64_t i = 0; i < ranges.size(); ++i) {
+      BeginChunk(stop);
+      const auto [first, rows] = ranges[i];
+      const at::Tensor actions =
+          DrawWalks(request.update, request.first_row + first, rows, longest,
+                    [&](Random& random) { return DrawScrambleLength(random, longest); });
+      at::Tensor states = puzzle().Goals(rows);
+      at::Tensor bounds = at::zeros({rows}, targets.options());
+      {
+        const Span span(Phase::kScramble);
+        for (std::int64_t step = 0; step < longest; ++step) {
+          states = puzzle().Apply(states, actions[step]);
+          bounds = bounds + puzzle().UndoCosts().index_select(0, actions[step]);
+        }
+      }
+      inputs.narrow(0, first, rows).copy_(puzzle().Encode(states));
+      targets.narrow(0, first, rows).copy_(BackUp(states, bounds).unsqueeze(1));
+    }
+  }
+
+  // The targets that BellmanTargets writes. A NaN among the estimates stays one.
+  at::Tensor BackUp(const at::Tensor& states, const at::Tensor& bounds) {
+    at::Tensor children;
+    {
+      const Span span(Phase::kExpand);
+      children = puzzle().Expand(states);
+    }
+    at::Tensor estimates;
+    {
+      const Span span(Phase::kEvaluate);
+      estimates = network_.EstimateBatches(puzzle().Encode(children));
+    }
+    const Span span(Phase::kBackUp);
+    const std::int64_t actions = puzzle().num_actions();
+    const at::Tensor rest = estimates.clamp_min(0).masked_fill(puzzle().IsGoal(children), 0);
+    const at::Tensor costs = puzzle().ActionCosts().narrow(0, 0, actions);
+    at::Tensor best = (rest.view({states.size(0), actions}) + costs).amin(1);
+    if (capped_) best = at::minimum(best, bounds);
+    return best.masked_fill(puzzle().IsGoal(states), 0);
+  }
+
+  InferenceNet& network_;
+  const bool capped_;
+};
+
+}  // namespace
+
+std::unique_ptr<Generator> MakeTensorGenerator(const Domain& domain, const Config& config,
+                                               InferenceNet* network, Device& device) {
+  if (!NeedsNetwork(config.generate.target)) {
+    return std::make_unique<TensorWalkLength>(domain, config, device);
+  }
+  return std::make_unique<TensorValueIteration>(domain, config, *network, device);
+}
+
+}  // namespace tandem

@@ -1,0 +1,134 @@
+#include "tensor/tensor_puzzle.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "domain/permute.h"
+#include "domain/random_walk.h"
+#include "tandem/error.h"
+#include "tandem/permutation.h"
+
+namespace tandem {
+namespace {
+
+const PermutationDomain& PermutationsOf(const Domain& domain, const char* key) {
+  const auto* const permutations = dynamic_cast<const PermutationDomain*>(&domain);
+  if (permutations == nullptr || domain.spec().masks_actions || domain.spec().per_problem_goals) {
+    throw InputError(fmt::format(
+        "`{}: tensor`: the actions of {} are not fixed permutations, expected a puzzle such as "
+        "cube3 or one of domain permutation. Set {} to domain.",
+        key, domain.spec().name, key));
+  }
+  return *permutations;
+}
+
+template <class Number>
+at::Tensor ToTensor(const std::vector<Number>& numbers, at::ScalarType type, c10::Device device) {
+  const at::Tensor tensor =
+      at::empty({static_cast<std::int64_t>(numbers.size())}, at::TensorOptions().dtype(type));
+  std::ranges::copy(numbers, tensor.mutable_data_ptr<Number>());
+  return tensor.to(device);
+}
+
+}  // namespace
+
+TensorPuzzle::TensorPuzzle(const Domain& domain, Device& device, const char* key)
+    : device_(device.torch()),
+      encoding_(PermutationsOf(domain, key)),
+      num_actions_(domain.spec().num_actions()) {
+  const DomainSpec& spec = domain.spec();
+  const PermutationTable& table = PermutationsOf(domain, key).table();
+  const auto positions = static_cast<std::int64_t>(spec.state_size);
+  std::vector<std::int64_t> sources;
+  std::vector<float> action_costs = spec.action_costs;
+  std::vector<float> undo_costs;
+  for (std::int64_t a = 0; a < num_actions_; ++a) {
+    const auto of_action = table.sources(static_cast<Action>(a));
+    sources.insert(sources.end(), of_action.begin(), of_action.end());
+    undo_costs.push_back(UndoCost(spec, static_cast<Action>(a)));
+  }
+  all_sources_ =
+      ToTensor(std::vector<std::int32_t>(sources.begin(), sources.end()), at::kInt, device_);
+  for (std::int64_t i = 0; i < positions; ++i) sources.push_back(i);
+  action_costs.push_back(0);
+  undo_costs.push_back(0);
+  sources_ = ToTensor(sources, at::kLong, device_).view({num_actions_ + 1, positions});
+  action_costs_ = ToTensor(action_costs, at::kFloat, device_);
+  undo_costs_ = ToTensor(undo_costs, at::kFloat, device_);
+  bytes_ = ToTensor(encoding_.bytes(), at::kByte, device_);
+  std::vector<std::int32_t> decisive;
+  std::vector<std::int32_t> first_values;
+  std::vector<std::uint8_t> values;
+  for (const OriginEncoding::InputTable& input : encoding_.inputs()) {
+    decisive.push_back(static_cast<std::int32_t>(input.position));
+    first_values.push_back(static_cast<std::int32_t>(values.size()));
+    values.insert(values.end(), input.values.begin(), input.values.end());
+  }
+  decisive_ = ToTensor(decisive, at::kInt, device_);
+  first_values_ = ToTensor(first_values, at::kInt, device_);
+  values_ = ToTensor(values, at::kByte, device_);
+  MakePermuters(table, device);
+}
+
+void TensorPuzzle::MakePermuters(const PermutationTable& table, Device& device) {
+  std::vector<Permutation> permutations;
+  for (std::int64_t a = 0; a < num_actions_; ++a) {
+    const auto sources = table.sources(static_cast<Action>(a));
+    permutations.emplace_back(sources.begin(), sources.end());
+  }
+  expand_ = device.MakePermuter(table);
+  permutations.emplace_back(table.positions());
+  std::iota(permutations.back().begin(), permutations.back().end(), std::uint8_t{0});
+  apply_ = device.MakePermuter(PermutationTable(permutations));
+}
+
+at::Tensor TensorPuzzle::Goals(std::int64_t count) const {
+  const auto type = at::TensorOptions().dtype(at::kByte).device(device_);
+  const std::int64_t positions = bytes_.size(0);
+  return at::arange(positions, type).unsqueeze(0).expand({count, positions}).contiguous();
+}
+
+std::optional<at::Tensor> TensorPuzzle::State(std::span<const std::uint8_t> state) const {
+  const std::optional<std::vector<std::uint8_t>> origins = encoding_.OriginsOf(state);
+  if (!origins) return std::nullopt;
+  return ToTensor(*origins, at::kByte, device_).unsqueeze(0);
+}
+
+at::Tensor TensorPuzzle::Apply(const at::Tensor& states, const at::Tensor& actions) const {
+  if (apply_ != nullptr) {
+    at::Tensor after = states.clone();
+    apply_->Apply(after, actions.to(at::kShort));
+    return after;
+  }
+  return states.gather(1, sources_.index_select(0, actions));
+}
+
+at::Tensor TensorPuzzle::Expand(const at::Tensor& states) const {
+  if (expand_ != nullptr) {
+    at::Tensor children =
+        at::empty({states.size(0) * num_actions_, states.size(1)}, states.options());
+    expand_->Expand(states.contiguous(), children);
+    return children;
+  }
+  return states.index_select(1, all_sources_).view({states.size(0) * num_actions_, states.size(1)});
+}
+
+at::Tensor TensorPuzzle::Bytes(const at::Tensor& states) const {
+  return bytes_.index_select(0, states.flatten().to(at::kInt)).view(states.sizes());
+}
+
+at::Tensor TensorPuzzle::Encode(const at::Tensor& states) const {
+  const at::Tensor index = states.index_select(1, decisive_).to(at::kInt) + first_values_;
+  return values_.index_select(0, index.flatten()).view(index.sizes());
+}
+
+at::Tensor TensorPuzzle::IsGoal(const at::Tensor& states) const {
+  return (Bytes(states) == bytes_).all(1);
+}
+
+}  // namespace tandem

@@ -1,0 +1,63 @@
+#include "train/trained_network.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "nn/torch_message.h"
+#include "tandem/error.h"
+#include "train/loaded_model.h"
+
+namespace tandem {
+
+struct TrainedNetwork::Loaded {
+  explicit Loaded(const ModelArgs& args) : model(args) {}
+
+  LoadedModel model;
+  std::unique_ptr<Search> search;  // made by the first Solve
+};
+
+TrainedNetwork::TrainedNetwork(const ModelArgs& args)
+    : loaded_(WithPlainErrors([&] { return std::make_unique<Loaded>(args); })) {}
+
+TrainedNetwork::~TrainedNetwork() = default;
+
+const Config& TrainedNetwork::config() const { return loaded_->model.config(); }
+
+const Domain& TrainedNetwork::domain() const { return loaded_->model.domain(); }
+
+std::int64_t TrainedNetwork::iterations() const { return loaded_->model.iterations(); }
+
+bool TrainedNetwork::has_action_values() const { return config().network.head != Head::kV; }
+
+void TrainedNetwork::Evaluate(ConstRows inputs, std::span<float> values) {
+  WithPlainErrors([&] { loaded_->model.net().Evaluate(inputs, values); });
+}
+
+void TrainedNetwork::EvaluateActions(ConstRows inputs, std::span<float> values) {
+  if (!has_action_values()) {
+    throw InputError(
+        "the network has head v, which estimates states and has no values of actions. Evaluate the "
+        "children of a state instead, or train with network.head q, q_in, policy or vp.");
+  }
+  WithPlainErrors([&] { loaded_->model.net().EvaluateActions(inputs, values); });
+}
+
+void TrainedNetwork::Solve(ConstRows states, const StopSignal& stop, const Search::Done& done) {
+  WithPlainErrors([&] {
+    if (loaded_->search == nullptr) loaded_->search = loaded_->model.MakeSearch();
+    loaded_->search->SolveAll(states, stop, [&](std::size_t number, SearchResult result) {
+      if (result.solved) {
+        const std::span<const std::uint8_t> start = states[number];
+        CheckByReplay(domain(), {start.begin(), start.end()}, result.actions);
+      }
+      done(number, std::move(result));
+    });
+  });
+}
+
+std::string TrainedNetwork::Failure(const SearchResult& result) const {
+  return result.solved ? "" : loaded_->search->Failure(result);
+}
+
+}  // namespace tandem

@@ -1,0 +1,60 @@
+// A trained network inside another program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/stop_signal.h"
+#include "config/config.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tandem/rows.h"
+#include "train/model_args.h"
+
+namespace tandem {
+
+/// `TrainedNetwork` is a LoadedModel for a program that does not include LibTorch: it estimates
+/// states and solves puzzles with the networks of runs. Only one call at a time; successive calls
+/// may come from different threads. Errors are those of `tandem solve`.
+class TrainedNetwork {
+ public:
+  /// Opens runs. Throws InputError that names what is missing or does not match.
+  explicit TrainedNetwork(const ModelArgs& args);
+  ~TrainedNetwork();
+  TrainedNetwork(const TrainedNetwork&) = delete;
+  TrainedNetwork& operator=(const TrainedNetwork&) = delete;
+
+  /// The config of the first run, with the changes of ModelArgs and without `auto`.
+  const Config& config() const;
+  const Domain& domain() const;
+
+  /// The iterations that the first network was trained for.
+  std::int64_t iterations() const;
+
+  /// Whether EvaluateActions can be called: the network is a Q net or has a policy.
+  bool has_action_values() const;
+
+  /// Sets values[i] to the estimated cost-to-go of row i of `inputs`, which Domain::Encode wrote.
+  /// Throws Error if the network is a policy, which has no estimates.
+  void Evaluate(ConstRows inputs, std::span<float> values);
+
+  /// Sets values[i * num_actions + a] to the value of action a in row i (QEvaluator). Throws
+  /// InputError if the network has no values of actions.
+  void EvaluateActions(ConstRows inputs, std::span<float> values);
+
+  /// Searches for a solution from each state, as the config says, and replays every solution.
+  /// Calls `done` on this thread when a puzzle ends. Throws Stopped once `stop` is reached.
+  void Solve(ConstRows states, const StopSignal& stop, const Search::Done& done);
+
+  /// Says why a search of Solve found no solution, and which keys to change.
+  std::string Failure(const SearchResult& result) const;
+
+ private:
+  struct Loaded;
+  std::unique_ptr<Loaded> loaded_;
+};
+
+}  // namespace tandem

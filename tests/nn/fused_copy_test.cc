@@ -1,0 +1,184 @@
+// Compares the estimates of the fused inference copy with those of the network.
+#include "nn/fused_copy.h"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
+#include <c10/core/GradMode.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "nn/fused_step.h"
+#include "nn/resnet_fc.h"
+#include "nn/threads.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr InputLayout kInput{.positions = 7, .depth = 3};  // tables of 5 and of 2 positions
+constexpr std::int64_t kRows = 150;
+
+NetworkSpec SpecOf(const NetworkConfig& layers) {
+  return {.input = kInput, .layers = layers, .outputs = 2};
+}
+
+at::Tensor RandomBytes() {
+  at::Generator generator = InitialWeights(/*seed=*/5);
+  return at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+}
+
+// A network whose normalisations have learnt something.
+std::unique_ptr<ResNetFC> Trained(const NetworkSpec& spec) {
+  const ScopedThreads one(1);
+  auto net = std::make_unique<ResNetFC>(spec, /*seed=*/1);
+  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
+  at::Generator generator = InitialWeights(/*seed=*/2);
+  const at::Tensor targets = at::randn({kRows, spec.outputs}, generator);
+  for (int i = 0; i < 5; ++i) {
+    at::mse_loss(net->Forward(one_hot(RandomBytes())), targets).backward();
+    const c10::NoGradGuard no_grad;
+    for (at::Tensor& parameter : net->parameters()) {
+      parameter.sub_(0.05 * parameter.grad());
+      parameter.mutable_grad().zero_();
+    }
+  }
+  net->eval();
+  return net;
+}
+
+at::Tensor Exact(ResNetFC& net, const at::Tensor& bytes) {
+  const ScopedThreads one(1);
+  const c10::NoGradGuard no_grad;
+  return net.Forward(OneHot(kInput, at::kFloat, c10::kCPU)(bytes));
+}
+
+// The root of the mean squared difference, relative to the standard deviation of `exact`.
+double ErrorOf(const at::Tensor& outputs, const at::Tensor& exact) {
+  return (outputs - exact).square().mean().sqrt().item<double>() / exact.std().item<double>();
+}
+
+class FusedCopies : public testing::TestWithParam<std::tuple<Norm, InputLayer, Precision>> {
+ protected:
+  void SetUp() override {
+    const std::string why = WhyNotFused(spec_.layers, precision_, c10::kCPU);
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  const NetworkSpec spec_ = SpecOf({.stem_width = 0,
+                                    .width = 34,
+                                    .blocks = 2,
+                                    .norm = std::get<Norm>(GetParam()),
+                                    .input_layer = std::get<InputLayer>(GetParam())});
+  const Precision precision_ = std::get<Precision>(GetParam());
+};
+
+TEST_P(FusedCopies, AreNearToTheNetworkInFp32) {
+  const auto net = Trained(spec_);
+  const auto copy = MakeFusedCopy(spec_, precision_);
+  copy->Load(*net);
+  const at::Tensor exact = Exact(*net, RandomBytes());
+  const double error = ErrorOf(copy->Forward(RandomBytes()), exact);
+  if (precision_ == Precision::kFp32) {
+    EXPECT_LT(error, 1e-4);
+  } else {
+    EXPECT_LT(error, 0.1);
+    EXPECT_GT(error, 1e-6);
+  }
+}
+
+TEST_P(FusedCopies, GiveARowTheSameBitsInAnyBatchOnAnyThreads) {
+  const auto net = Trained(spec_);
+  const auto copy = MakeFusedCopy(spec_, precision_);
+  copy->Load(*net);
+  EXPECT_TRUE(copy->rows_are_independent());
+  const at::Tensor bytes = RandomBytes();
+  const at::Tensor all = copy->Forward(bytes).clone();
+  const std::vector<std::pair<int, int>> ranges = {{0, 150}, {3, 1}, {17, 64}, {20, 101}};
+  for (const int threads : {1, 2}) {
+    const ScopedThreads scoped(threads);
+    for (const auto& [first, count] : ranges) {
+      EXPECT_TRUE(copy->Forward(bytes.narrow(0, first, count)).equal(all.narrow(0, first, count)))
+          << first << " " << count << " on " << threads;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, FusedCopies,
+    testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
+                     testing::Values(InputLayer::kHidden, InputLayer::kLinear),
+                     testing::Values(Precision::kFp32, Precision::kBf16, Precision::kInt8)));
+
+class FusedCopyOf : public testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override {
+    const std::string why = WhyNotFused(spec_.layers, GetParam(), c10::kCPU);
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+
+  // Widths that no product takes whole: more columns than a part, and no multiple of four.
+  const NetworkSpec spec_ = SpecOf({.stem_width = 38, .width = 310, .blocks = 1});
+};
+
+TEST_P(FusedCopyOf, WideLayersAndAStemIsNearToTheNetwork) {
+  const auto net = Trained(spec_);
+  const auto copy = MakeFusedCopy(spec_, GetParam());
+  copy->Load(*net);
+  EXPECT_LT(ErrorOf(copy->Forward(RandomBytes()), Exact(*net, RandomBytes())), 0.1);
+}
+
+TEST_P(FusedCopyOf, WeightsThatWereWrittenThroughStateEvaluatesWithThem) {
+  const auto net = Trained(spec_);
+  const auto from = MakeFusedCopy(spec_, GetParam());
+  const auto to = MakeFusedCopy(spec_, GetParam());
+  from->Load(*net);
+  to->Load(ResNetFC(spec_, /*seed=*/3));
+  const at::Tensor bytes = RandomBytes();
+  EXPECT_FALSE(to->Forward(bytes).equal(from->Forward(bytes)));
+  const StateDict source = from->State();
+  const StateDict target = to->State();
+  for (std::size_t i = 0; i < source.size(); ++i) target[i].second.copy_(source[i].second);
+  EXPECT_TRUE(to->Forward(bytes).equal(from->Forward(bytes)));
+}
+
+TEST_P(FusedCopyOf, AWeightThatIsNoNumberGivesNoNumber) {
+  const auto net = Trained(spec_);
+  {
+    const c10::NoGradGuard no_grad;
+    net->layers()[2]->weight[1][1] = NAN;
+  }
+  const auto copy = MakeFusedCopy(spec_, GetParam());
+  copy->Load(*net);
+  EXPECT_TRUE(copy->Forward(RandomBytes()).isnan().all().item<bool>());
+}
+
+TEST_P(FusedCopyOf, AByteThatIsNoValueThrows) {
+  const auto copy = MakeFusedCopy(spec_, GetParam());
+  copy->Load(ResNetFC(spec_, /*seed=*/1));
+  const at::Tensor bytes = RandomBytes();
+  bytes[kRows - 1][6] = kInput.depth;
+  EXPECT_THROW(copy->Forward(bytes), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FusedCopyOf,
+                         testing::Values(Precision::kFp32, Precision::kBf16, Precision::kInt8));
+
+TEST(UsesFusedCopy, FollowsTheConfigAndTheNetwork) {
+  const NetworkSpec odd = SpecOf({.width = 33});
+  const auto uses = [&](const NetworkSpec& spec, InferenceForward forward, Precision precision) {
+    return UsesFusedCopy(spec, {.precision = precision, .forward = forward}, c10::kCPU);
+  };
+  EXPECT_FALSE(uses(odd, InferenceForward::kOperators, Precision::kBf16));
+  EXPECT_FALSE(uses(odd, InferenceForward::kAuto, Precision::kBf16));
+  EXPECT_THROW(uses(odd, InferenceForward::kFused, Precision::kBf16), InputError);
+}
+
+}  // namespace
+}  // namespace tandem

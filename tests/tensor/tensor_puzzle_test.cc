@@ -1,0 +1,180 @@
+// Compares tensor operations on puzzles with the puzzles' own code.
+#include "tensor/tensor_puzzle.h"
+
+#include <ATen/ops/empty.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/random.h"
+#include "domain/permute.h"
+#include "domain/random_walk.h"
+#include "support/run_tiles.h"
+#include "support/small_puzzles.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kStates = 20;
+
+// Returns the rows of a tensor of bytes.
+State BytesOf(const at::Tensor& tensor) {
+  const at::Tensor rows = tensor.contiguous();
+  const std::uint8_t* const data = rows.const_data_ptr<std::uint8_t>();
+  return {data, data + rows.numel()};
+}
+
+at::Tensor Actions(const std::vector<int>& actions) {
+  const at::Tensor tensor = at::empty({std::ssize(actions)}, at::TensorOptions().dtype(at::kInt));
+  std::ranges::copy(actions, tensor.mutable_data_ptr<int>());
+  return tensor;
+}
+
+// The CPU, with the kernel of a GPU as plain C++.
+class DeviceWithKernel final : public Device {
+ public:
+  c10::Device torch() const override { return cpu_->torch(); }
+  std::string description() const override { return "with kernel"; }
+  bool has_fast_bf16() const override { return false; }
+  std::unique_ptr<Stream> MainStream() override { return cpu_->MainStream(); }
+  std::unique_ptr<Stream> MakeStream() override { return cpu_->MakeStream(); }
+  std::vector<std::unique_ptr<TransferSlot>> MakeSlots(std::size_t count,
+                                                       const std::vector<TensorSpec>& tensors,
+                                                       const PrefetchConfig& config) override {
+    return cpu_->MakeSlots(count, tensors, config);
+  }
+  void Synchronize() override {}
+
+  std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
+    return std::make_unique<Tiles>(table);
+  }
+
+ private:
+  class Tiles final : public RowPermuter {
+   public:
+    explicit Tiles(const PermutationTable& table)
+        : num_actions_(static_cast<std::uint32_t>(table.num_actions())) {
+      for (std::size_t a = 0; a < table.num_actions(); ++a) {
+        const auto of_action = table.sources(static_cast<Action>(a));
+        sources_.insert(sources_.end(), of_action.begin(), of_action.end());
+      }
+    }
+    void Apply(const at::Tensor& rows, const at::Tensor& actions) const override {
+      Run(rows, rows, static_cast<const Action*>(actions.const_data_ptr()), 1);
+    }
+    void Expand(const at::Tensor& rows, const at::Tensor& children) const override {
+      Run(rows, children, nullptr, num_actions_);
+    }
+
+   private:
+    void Run(const at::Tensor& from, const at::Tensor& to, const Action* actions,
+             std::uint32_t fan) const {
+      RunTiles({.sources = sources_.data(),
+                .positions = static_cast<std::uint32_t>(from.size(1)),
+                .from = from.const_data_ptr<std::uint8_t>(),
+                .to = to.mutable_data_ptr<std::uint8_t>(),
+                .actions = actions,
+                .rows = static_cast<std::uint64_t>(to.size(0)),
+                .fan = fan});
+    }
+
+    const std::uint32_t num_actions_;
+    std::vector<std::uint8_t> sources_;
+  };
+
+  const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
+};
+
+using Parameter = std::tuple<const char*, bool>;  // a puzzle, and whether the device has a kernel
+
+class TensorPuzzleTest : public testing::TestWithParam<Parameter> {
+ protected:
+  TensorPuzzleTest() {
+    size_ = static_cast<std::size_t>(domain_->spec().state_size);
+    states_.resize(kStates * size_);
+    for (std::size_t i = 0; i < kStates; ++i) {
+      WalkFromGoal(*domain_, Random(1, Purpose::kScramble, 0, i), static_cast<std::int64_t>(i),
+                   Rows(states_.data(), kStates, size_)[i]);
+    }
+    for (std::size_t i = 0; i < kStates; ++i) {
+      tensor_.slice(0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1)
+          .copy_(puzzle_.State(ConstRows(states_.data(), kStates, size_)[i]).value());
+    }
+  }
+
+  const std::unique_ptr<const Domain> domain_ = MakeDomain(std::get<0>(GetParam()));
+  const std::unique_ptr<Device> device_ =
+      std::get<1>(GetParam()) ? std::unique_ptr<Device>(std::make_unique<DeviceWithKernel>())
+                              : OpenDevice("cpu");
+  const TensorPuzzle puzzle_{*domain_, *device_, "search.program"};
+  std::size_t size_ = 0;
+  State states_;  // walks of 0, 1, 2, ... steps
+  at::Tensor tensor_ = puzzle_.Goals(static_cast<std::int64_t>(kStates));
+};
+
+TEST_P(TensorPuzzleTest, AppliesTheActionsOfTheDomain) {
+  std::vector<int> actions;
+  std::vector<Action> of_domain;
+  for (std::size_t i = 0; i < kStates; ++i) {
+    actions.push_back(static_cast<int>(i) % domain_->spec().num_actions());
+    of_domain.push_back(static_cast<Action>(actions.back()));
+  }
+  const at::Tensor after = puzzle_.Apply(tensor_, Actions(actions));
+  domain_->Apply(Rows(states_.data(), kStates, size_), of_domain);
+  EXPECT_EQ(BytesOf(puzzle_.Bytes(after)), states_);
+}
+
+TEST_P(TensorPuzzleTest, NoActionChangesNothing) {
+  const std::vector<int> none(kStates, static_cast<int>(puzzle_.no_action()));
+  EXPECT_EQ(BytesOf(puzzle_.Apply(tensor_, Actions(none))), BytesOf(tensor_));
+}
+
+TEST_P(TensorPuzzleTest, MakesTheChildrenOfTheDomain) {
+  State children(states_.size() * static_cast<std::size_t>(domain_->spec().num_actions()));
+  domain_->Expand(ConstRows(states_.data(), kStates, size_),
+                  Rows(children.data(), children.size() / size_, size_));
+  EXPECT_EQ(BytesOf(puzzle_.Bytes(puzzle_.Expand(tensor_))), children);
+}
+
+TEST_P(TensorPuzzleTest, EncodesAsTheDomainDoes) {
+  const auto width = static_cast<std::size_t>(domain_->spec().input.positions);
+  State inputs(kStates * width);
+  domain_->Encode(ConstRows(states_.data(), kStates, size_), Rows(inputs.data(), kStates, width));
+  EXPECT_EQ(BytesOf(puzzle_.Encode(tensor_)), inputs);
+}
+
+TEST_P(TensorPuzzleTest, KnowsWhichStatesAreGoals) {
+  State is_goal(kStates);
+  domain_->IsGoal(ConstRows(states_.data(), kStates, size_), is_goal);
+  EXPECT_EQ(BytesOf(puzzle_.IsGoal(tensor_).to(at::kByte)), is_goal);
+  EXPECT_EQ(is_goal.front(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Puzzles, TensorPuzzleTest,
+                         testing::Combine(testing::Values("cube3", "cube3:pieces", "cube2",
+                                                          "cube2:pieces"),
+                                          testing::Bool()),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param);
+                           std::erase(name, ':');
+                           return name + (std::get<1>(test.param) ? "WithKernel" : "");
+                         });
+
+TEST(TensorPuzzle, RefusesAPuzzleWithoutFixedPermutations) {
+  const auto tiles = MakeDomain("npuzzle:3");
+  try {
+    const std::unique_ptr<Device> device = OpenDevice("cpu");
+    const TensorPuzzle puzzle(*tiles, *device, "generate.program");
+    FAIL();
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("`generate.program: tensor`"), std::string::npos) << message;
+    EXPECT_NE(message.find("npuzzle:3"), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
