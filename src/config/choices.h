@@ -71,7 +71,8 @@ enum class Target {
   kPolicy,
   kQLearning,
   kCappedQLearning,
-  kSupervised
+  kSupervised,
+  kExactDistance
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
@@ -95,6 +96,9 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kSupervised, "supervised",
      "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
      "action that the path takes, and for a policy that action"},
+    {Target::kExactDistance, "exact_distance",
+     "for head v or q, the exact cost-to-go of a state that is drawn uniformly from all states in "
+     "the ball around the goal (generate.ball_radius)"},
 });
 
 /// Returns whether rows label one action of a state by Q-learning.

@@ -182,6 +182,13 @@ void CheckBalls(const Config& c, const Reject& reject) {
   reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
          "generate.ball_radius", "generate.target",
          "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
+  const bool draws_from_ball = c.generate.target == Target::kExactDistance;
+  reject(draws_from_ball && c.generate.ball_radius == 0 && c.live_rows_of(0) > 0, "generate.target",
+         "generate.ball_radius",
+         "this target draws states from the ball around the goal. Set generate.ball_radius above 0 "
+         "(14 has all states of cube2), or choose another target.");
+  reject(draws_from_ball && c.generate.anchor_share > 0, "generate.anchor_share", "generate.target",
+         "all rows of this target come from the ball already. Set generate.anchor_share to 0.");
   reject(c.generate.ball_radius > 0 && c.network.head == Head::kVp, "generate.ball_radius",
          "network.head",
          "the ball gives exact costs, and this head also learns actions. Set generate.ball_radius "

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
 #include "generate/policy.h"
 #include "generate/q_learning.h"
@@ -31,6 +32,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
     case Target::kSupervised:
       return std::make_unique<SupervisedGenerator>(domain, config);
+    case Target::kExactDistance:
+      return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

@@ -260,6 +260,28 @@ TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
                       "network.head", "a row of this head labels one");
 }
 
+TEST(Validate, ExactDistancesNeedABallAndAHeadOfCosts) {
+  const std::vector<std::string> exact = {"generate.target=exact_distance",
+                                          "generate.ball_radius=4"};
+  EXPECT_EQ(ErrorOf(exact), "");
+  EXPECT_EQ(ErrorOf(With(exact, {"network.head=q"})), "");
+  EXPECT_EQ(ErrorOf(With(exact, {"replay.updates=2"})), "");
+  ExpectContradiction({"generate.target=exact_distance"}, "generate.target", "generate.ball_radius",
+                      "draws states from the ball");
+  ExpectContradiction(With(exact, {"generate.anchor_share=0.1"}), "generate.anchor_share",
+                      "generate.target", "come from the ball already");
+  ExpectContradiction(With(exact, {"network.head=policy"}), "network.head", "generate.target",
+                      "labels states with costs");
+  for (const std::string head : {"vp", "q_in"}) {
+    ExpectContradiction(With(exact, {"network.head=" + head}), "generate.ball_radius",
+                        "network.head", "this head");
+  }
+  ExpectContradiction(With(exact, {"generate.search=greedy"}), "generate.search", "generate.target",
+                      "value_iteration");
+  ExpectContradiction(With(kSyncMain, exact), "pipeline.mode", "generate.target",
+                      "which this target does not use");
+}
+
 TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
   const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
   for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
