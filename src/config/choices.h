@@ -322,12 +322,14 @@ inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kGreedy, kBidirectionalBeam };
+enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kIdaStar, kGreedy, kBidirectionalBeam };
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kIdaStar, "ida_star",
+     "iterative deepening A*, which stores only the states of one path"},
     {SearchMethod::kGreedy, "greedy",
      "take the best action again and again, without visiting a state twice"},
     {SearchMethod::kBidirectionalBeam, "bidirectional_beam",

@@ -12,6 +12,7 @@
 #include "search/ball.h"
 #include "search/beam_search.h"
 #include "search/greedy_search.h"
+#include "search/ida_star.h"
 #include "search/improve.h"
 #include "search/path_beams.h"
 
@@ -84,6 +85,8 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
     case SearchMethod::kAStar:
       LogInfo(AStarMemory(config.search, domain.spec()));
       return std::make_unique<AStar>(domain, network, config, ball);
+    case SearchMethod::kIdaStar:
+      return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:
     case SearchMethod::kBidirectionalBeam:
       return std::make_unique<BeamSearch>(domain, network, config, q_net, ball);

@@ -364,6 +364,7 @@ TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {
   };
   EXPECT_EQ(description(SearchMethod::kBeam), "beam search with width 2,000; search.beam_width");
   EXPECT_EQ(description(SearchMethod::kAStar), "A* with weight 0.5; search.weight");
+  EXPECT_EQ(description(SearchMethod::kIdaStar), "IDA* with weight 0.5; search.weight");
   EXPECT_EQ(description(SearchMethod::kGreedy), "greedy search; ");
   EXPECT_EQ(description(SearchMethod::kBidirectionalBeam),
             "bidirectional beam search with width 2,000; search.beam_width");

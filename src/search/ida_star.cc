@@ -1,0 +1,314 @@
+#include "search/ida_star.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "search/cost_bound.h"
+
+namespace tandem {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLeastStep = 0.5F;  // in units of the least cost of an action
+
+// An action that remains to be taken from a state on the path, and the value of its child.
+struct Remaining {
+  float value;
+  Action action;
+};
+
+// A state on the path.
+struct Visited {
+  std::vector<std::uint8_t> state;
+  std::uint64_t hash;
+  Action action;                        // that led to it; of no meaning in the start
+  float cost;                           // of the path to it
+  std::vector<Remaining> actions = {};  // the best one last
+};
+
+}  // namespace
+
+// The search from one start.
+struct IdaStar::Puzzle {
+  // The actions from the start to the last state of the path.
+  std::vector<Action> Actions() const {
+    std::vector<Action> actions;
+    for (std::size_t i = 1; i < path.size(); ++i) actions.push_back(path[i].action);
+    return actions;
+  }
+
+  bool IsOnPath(std::span<const std::uint8_t> state, std::uint64_t hash) const {
+    return std::ranges::any_of(path, [&](const Visited& visited) {
+      return visited.hash == hash && std::ranges::equal(visited.state, state);
+    });
+  }
+
+  std::size_t number;  // index of the start
+  std::span<const std::uint8_t> start;
+  CostBound allowed;
+  float bound = -kInfinity;        // of the current iteration
+  float least_above = kInfinity;   // the least value above the bound
+  bool too_costly = false;         // a state was dropped because of `allowed`
+  bool too_long = false;           // a state was dropped because of search.max_length
+  std::vector<Visited> path = {};  // from the start to the state that is expanded next
+  SearchResult result = {};        // with the cheapest solution found, if it is solved
+  std::optional<Ended> ended = std::nullopt;
+};
+
+IdaStar::IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+                 std::shared_ptr<const GoalBall> ball)
+    : domain_(domain),
+      config_(config.search),
+      weight_(static_cast<float>(config.search.weight)),
+      least_step_(std::max(weight_, kLeastStep) * LeastCost(domain.spec())),
+      ball_(std::move(ball)),
+      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
+
+void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  const Stopwatch watch;
+  std::vector<Puzzle> puzzles = Begin(starts, stop);
+  for (;;) {
+    if (stop.Reached()) throw Stopped();
+    const bool out_of_time = config_.max_seconds > 0 && watch.Seconds() >= config_.max_seconds;
+    for (Puzzle& puzzle : puzzles) {
+      if (!puzzle.ended) ChooseState(puzzle);
+      if (!puzzle.ended) CheckLimits(puzzle, out_of_time);
+      if (puzzle.ended) done(puzzle.number, ResultOf(puzzle, watch.Seconds()));
+    }
+    std::erase_if(puzzles, [](const Puzzle& puzzle) { return puzzle.ended.has_value(); });
+    if (puzzles.empty()) return;
+    ExpandAll(puzzles, stop);
+  }
+}
+
+std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSignal& stop) {
+  std::vector<Puzzle> puzzles;
+  std::vector<std::uint32_t> to_estimate;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    Puzzle& puzzle =
+        puzzles.emplace_back(Puzzle{.number = i,
+                                    .start = starts.states[i],
+                                    .allowed = CostBound(starts.AtMost(i, config_.at_most))});
+    const std::optional<float> known =
+        ball_ != nullptr ? ball_->CostOf(puzzle.start) : std::nullopt;
+    if (IsGoal(domain_, puzzle.start)) {
+      puzzle.ended = Ended::kSolved;
+    } else if (known && !puzzle.allowed.Excludes(*known)) {
+      std::vector<Action> way = ball_->WayHome(puzzle.start);
+      if (std::cmp_less_equal(way.size(), config_.max_length)) {
+        puzzle.result.actions = std::move(way);
+        puzzle.ended = Ended::kSolved;
+      }
+    }
+    puzzle.result.solved = puzzle.ended.has_value();
+    if (!puzzle.ended) to_estimate.push_back(static_cast<std::uint32_t>(i));
+  }
+  const std::span<const float> estimates = expander_.Estimate(starts.states, to_estimate, stop);
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    Puzzle& puzzle = puzzles[to_estimate[i]];
+    puzzle.least_above = CostToGo(/*is_goal=*/false, estimates[i]);
+    puzzle.result.best = {.actions = {}, .cost = 0, .estimate = puzzle.least_above};
+  }
+  return puzzles;
+}
+
+// Extends the path by the best action that remains to be taken from its last state. If there is
+// none, goes back to the last state that has one.
+void IdaStar::ChooseState(Puzzle& puzzle) const {
+  const float limit = puzzle.result.solved ? weight_ * puzzle.result.cost : kInfinity;
+  for (; !puzzle.path.empty(); puzzle.path.pop_back()) {
+    Visited& last = puzzle.path.back();
+    if (last.actions.empty() || last.actions.back().value >= limit) continue;
+    const Action action = last.actions.back().action;
+    last.actions.pop_back();
+    Visited next{.state = last.state,
+                 .hash = 0,
+                 .action = action,
+                 .cost = last.cost + domain_.spec().action_costs[action]};
+    ApplyAll(domain_, {&action, 1}, next.state);
+    next.hash = HashState(next.state);
+    puzzle.path.push_back(std::move(next));
+    return;
+  }
+  BeginIteration(puzzle);
+}
+
+void IdaStar::BeginIteration(Puzzle& puzzle) const {
+  if (puzzle.result.solved) {
+    puzzle.ended = Ended::kSolved;
+  } else if (std::isinf(puzzle.least_above)) {
+    puzzle.ended = puzzle.too_long     ? Ended::kLengthLimit
+                   : puzzle.too_costly ? Ended::kCostLimit
+                                       : Ended::kExhausted;
+  } else {
+    puzzle.bound = std::max(puzzle.least_above, puzzle.bound + least_step_);
+    puzzle.least_above = kInfinity;
+    puzzle.path.push_back({.state = {puzzle.start.begin(), puzzle.start.end()},
+                           .hash = HashState(puzzle.start),
+                           .action = 0,
+                           .cost = 0});
+  }
+}
+
+void IdaStar::CheckLimits(Puzzle& puzzle, bool out_of_time) const {
+  if (out_of_time) {
+    puzzle.ended = Ended::kTimeLimit;
+    return;
+  }
+  const DomainSpec& spec = domain_.spec();
+  const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
+                          .max_bytes = config_.max_bytes()};
+  puzzle.ended = limits.ExceededBy(puzzle.result.nodes + spec.num_actions(),
+                                   BytesOf(puzzle) + Expander::BytesFor(spec, 1));
+}
+
+// The memory of the states on the path, and of the actions that remain to be taken from them.
+std::int64_t IdaStar::BytesOf(const Puzzle& puzzle) const {
+  const DomainSpec& spec = domain_.spec();
+  return std::ssize(puzzle.path) *
+         (spec.state_size + spec.num_actions() * std::int64_t{sizeof(Remaining)});
+}
+
+// Expands the last state of each path.
+void IdaStar::ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop) {
+  states_.clear();
+  for (const Puzzle& puzzle : puzzles) {
+    const std::vector<std::uint8_t>& state = puzzle.path.back().state;
+    states_.insert(states_.end(), state.begin(), state.end());
+  }
+  expander_.Expand(
+      {states_.data(), puzzles.size(), static_cast<std::size_t>(domain_.spec().state_size)});
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  std::vector<std::uint32_t> chosen;
+  std::vector<std::size_t> begins = {0};
+  for (std::size_t i = 0; i < puzzles.size(); ++i) {
+    ChooseChildren(puzzles[i], i * num_actions, chosen);
+    begins.push_back(chosen.size());
+  }
+  const std::span<const float> estimates = expander_.Estimate(expander_.children(), chosen, stop);
+  for (std::size_t i = 0; i < puzzles.size(); ++i) {
+    const std::size_t count = begins[i + 1] - begins[i];
+    Receive(puzzles[i], std::span(chosen).subspan(begins[i], count),
+            estimates.subspan(begins[i], count));
+  }
+}
+
+// Appends the children that need estimates to `chosen`. The children of the puzzle's state are
+// those of expander_ from `first` on.
+void IdaStar::ChooseChildren(Puzzle& puzzle, std::size_t first,
+                             std::vector<std::uint32_t>& chosen) const {
+  const DomainSpec& spec = domain_.spec();
+  puzzle.result.nodes += spec.num_actions();
+  ++puzzle.result.expanded;
+  for (std::size_t a = 0; a < static_cast<std::size_t>(spec.num_actions()); ++a) {
+    const std::size_t child = first + a;
+    if (expander_.unchanged()[child] != 0) continue;
+    const float least = puzzle.path.back().cost + spec.action_costs[a] +
+                        expander_.LeastCostToGo(child);  // of a solution through the child
+    if (puzzle.result.solved && least >= puzzle.result.cost) continue;
+    if (puzzle.allowed.Excludes(least)) {
+      puzzle.too_costly = true;
+    } else if (!std::isinf(expander_.KnownCost(child))) {
+      ReachKnown(puzzle, child, static_cast<Action>(a));
+    } else if (!puzzle.IsOnPath(expander_.children()[child], expander_.hashes()[child])) {
+      if (std::cmp_less(puzzle.path.size(), config_.max_length)) {
+        chosen.push_back(static_cast<std::uint32_t>(child));
+      } else {
+        puzzle.too_long = true;
+      }
+    }
+  }
+}
+
+// Takes the solution through a child whose cost-to-go is known, if its value is within the bound.
+// Requires that it is cheaper than the solution found before.
+void IdaStar::ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const {
+  const float cost =
+      puzzle.path.back().cost + domain_.spec().action_costs[action] + expander_.KnownCost(child);
+  if (weight_ * cost > puzzle.bound) {
+    puzzle.least_above = std::min(puzzle.least_above, weight_ * cost);
+    return;
+  }
+  std::vector<Action> actions = puzzle.Actions();
+  actions.push_back(action);
+  const std::vector<Action> rest = expander_.WayHome(child);
+  actions.insert(actions.end(), rest.begin(), rest.end());
+  if (std::cmp_greater(actions.size(), config_.max_length)) {
+    puzzle.too_long = true;
+    return;
+  }
+  puzzle.result.solved = true;
+  puzzle.result.actions = std::move(actions);
+  puzzle.result.cost = cost;
+}
+
+// Notes the estimates of `children`, which ChooseChildren chose.
+void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
+                      std::span<const float> estimates) const {
+  const DomainSpec& spec = domain_.spec();
+  Visited& last = puzzle.path.back();
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    const auto action = static_cast<Action>(children[i] % spec.num_actions());
+    const float cost = last.cost + spec.action_costs[action];
+    const float estimate = CostToGo(/*is_goal=*/false, estimates[i]);
+    if (estimate < puzzle.result.best->estimate) {
+      puzzle.result.best = {.actions = puzzle.Actions(), .cost = cost, .estimate = estimate};
+      puzzle.result.best->actions.push_back(action);
+    }
+    const float value = weight_ * cost + estimate;
+    if (value <= puzzle.bound) {
+      last.actions.push_back({.value = value, .action = action});
+    } else {
+      puzzle.least_above = std::min(puzzle.least_above, value);
+    }
+  }
+  // Of equal values, the first action comes last, to be taken first.
+  std::ranges::sort(last.actions, [](const Remaining& a, const Remaining& b) {
+    return a.value != b.value ? a.value > b.value : a.action > b.action;
+  });
+}
+
+// The result of a puzzle that has ended.
+SearchResult IdaStar::ResultOf(Puzzle& puzzle, double seconds) const {
+  SearchResult result = std::move(puzzle.result);
+  result.ended = *puzzle.ended;
+  if (result.solved) result.best.reset();
+  result.cost = CostOf(domain_.spec(), result.actions);
+  result.stored = std::ssize(puzzle.path);
+  result.bytes = BytesOf(puzzle);
+  result.seconds = seconds;
+  return result;
+}
+
+std::string IdaStar::Describe() const {
+  return fmt::format("IDA* with weight {:g}", config_.weight);
+}
+
+std::string IdaStar::Failure(const SearchResult& result) const {
+  const std::string lower = fmt::format("; lower search.weight ({:g}), or raise ", config_.weight);
+  switch (result.ended) {
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + lower + "search.max_seconds";
+    case Ended::kNodeLimit:
+      return NotWithinNodes(config_.max_nodes.value_or(0)) + lower + "search.max_nodes";
+    case Ended::kMemoryLimit:
+      return NotInMemory(config_) + "; raise search.max_gib";
+    case Ended::kCostLimit:
+      return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+    case Ended::kLengthLimit:
+      return fmt::format("no solution has at most {} moves; raise search.max_length",
+                         config_.max_length);
+    case Ended::kSolved:
+    case Ended::kExhausted:
+      break;
+  }
+  return "the puzzle has no solution: no path that visits no state twice leads to a goal";
+}
+
+}  // namespace tandem

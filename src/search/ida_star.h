@@ -1,0 +1,87 @@
+// Iterative deepening A* search over many puzzles.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "search/ball.h"
+#include "search/expander.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// IdaStar is iterative deepening A* (Korf, "Depth-first iterative-deepening: an optimal admissible
+/// tree search", 1985) guided by a network. Each iteration is a depth-first search of the paths
+/// whose states all have a value of at most a bound. A state's value is search.weight times the
+/// cost of the path to it plus its estimate, as in AStar. The first bound is the estimate of the
+/// start. It stores only the states of one path, each with the actions that remain to be taken from
+/// it, so its memory is proportional to the length of the path. In return, it expands a state again
+/// in each iteration and on each path that leads to it. No path visits a state twice.
+///
+/// The next bound is the least value above the current one, but at least the value by which an
+/// action raises a path, search.weight times the least cost of an action. The values of integer
+/// estimates differ by at least that much, but a network gives nearly every state a value of its
+/// own, and without such a step an iteration would add a single state. With it, an iteration allows
+/// about one more action, and all iterations before it together expand a fraction of its states. If
+/// the weight is small, values hardly depend on the length of a path, so the step does not follow
+/// it below half the cost of an action.
+///
+/// An iteration may therefore pass over the least cost, and does not end with the first solution:
+/// it goes on with the states whose value is below the solution's, search.weight times its cost,
+/// until none is left. If the estimates are never too high, the bounds on a solution's cost are
+/// those of AStar: the least for a weight of at least 1, else at most 1 / weight times the least,
+/// and no bound for weight 0, which ends with the first solution. They hold among the solutions of
+/// at most search.max_length actions.
+///
+/// A state in the ball around the goal counts as a goal whose solution goes on with the way home.
+///
+/// All starts advance in lock step: each step expands one state of each and evaluates all their
+/// children together. search.max_seconds therefore limits the time of all of them together. Results
+/// do not depend on which puzzles are solved at the same time, except that the evaluator's rounding
+/// may depend on its batch.
+class IdaStar final : public Search {
+ public:
+  /// Follows the limits of config.search; passes at most inference.batch_size states per call to
+  /// the evaluator. `domain` and `evaluator` must outlive this. `ball` may be null.
+  IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
+          std::shared_ptr<const GoalBall> ball = nullptr);
+
+  void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
+
+  std::string Describe() const override;
+  std::string_view MainKey() const override { return "search.weight"; }
+  std::string Failure(const SearchResult& result) const override;
+
+ private:
+  struct Puzzle;
+
+  std::vector<Puzzle> Begin(const Starts& starts, const StopSignal& stop);
+  void ChooseState(Puzzle& puzzle) const;
+  void BeginIteration(Puzzle& puzzle) const;
+  void CheckLimits(Puzzle& puzzle, bool out_of_time) const;
+  void ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop);
+  void ChooseChildren(Puzzle& puzzle, std::size_t first, std::vector<std::uint32_t>& chosen) const;
+  void ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const;
+  void Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
+               std::span<const float> estimates) const;
+  std::int64_t BytesOf(const Puzzle& puzzle) const;
+  SearchResult ResultOf(Puzzle& puzzle, double seconds) const;
+
+  const Domain& domain_;
+  const SearchConfig config_;
+  const float weight_;
+  const float least_step_;                      // from one bound to the next
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  Expander expander_;
+  std::vector<std::uint8_t> states_;  // of the current step, one for each puzzle
+};
+
+}  // namespace tandem
