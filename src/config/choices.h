@@ -152,6 +152,7 @@ inline constexpr auto kNetworkKinds = std::to_array<NetworkKindRow>({
     {kResNetFc, "residual blocks of linear layers, for every puzzle"},
     {kResNet2d,
      "residual blocks of 3x3 convolutions, then a hidden linear layer, for puzzles on a board"},
+    {"mlp", "plain hidden layers without residual connections, for every puzzle"},
 });
 
 /// network.head
