@@ -42,6 +42,33 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
          "pipeline.policy_lag to 0 or auto.");
 }
 
+// In one_fill nothing is generated after the first buffer, so nothing can change from fill to fill.
+void CheckOneFill(const Config& c, const Reject& reject) {
+  if (c.pipeline.mode != Mode::kOneFill) return;
+  reject(c.replay.updates > 0, "replay.updates", "pipeline.mode",
+         "one_fill trains on all rows of one fill in every update, so there are no others to draw "
+         "from. Set replay.updates to 0, or choose another mode.");
+  reject(c.generate.curriculum, "generate.curriculum", "pipeline.mode",
+         "scrambles become longer from fill to fill, and one_fill fills one buffer. Set "
+         "generate.curriculum to false, or choose another mode.");
+  reject(c.train.batch_doubles_every > 0, "train.batch_doubles_every", "pipeline.mode",
+         "one_fill fills one buffer, whose size cannot change. Set train.batch_doubles_every to 0, "
+         "or choose another mode.");
+  reject(c.pipeline.policy_lag == 1, "pipeline.policy_lag", "pipeline.mode",
+         "one_fill labels its rows before update 0, with the initial network. Set "
+         "pipeline.policy_lag to 0 or auto.");
+  const PipelineConfig defaults;
+  for (const auto& [key, is_set] :
+       {std::pair("pipeline.refresh", c.pipeline.refresh != defaults.refresh),
+        std::pair("pipeline.refresh_every", c.pipeline.refresh_every != defaults.refresh_every),
+        std::pair("pipeline.loss_thresh", c.pipeline.loss_thresh.has_value())}) {
+    reject(is_set, key, "pipeline.mode",
+           fmt::format("one_fill never refreshes the target network, because it labels nothing "
+                       "after the first buffer. Remove {}, or choose another mode.",
+                       key));
+  }
+}
+
 // Checks which states become examples, and which network labels them.
 void CheckExamples(const Config& c, const Reject& reject) {
   reject(c.pipeline.mode == Mode::kAsync && c.pipeline.policy_lag == 0, "pipeline.policy_lag",
@@ -453,7 +480,7 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain, CheckExamples, CheckGenerateSearch,
+  for (const auto check : {CheckSyncMain,    CheckOneFill,    CheckExamples, CheckGenerateSearch,
                            CheckHead,        CheckPolicy,     CheckPaths,    CheckBalls,
                            CheckData,        CheckTraining,   CheckRefresh,  CheckWatchdog,
                            CheckNetworkKind, CheckInputLayer, CheckMuon,     CheckFactors,

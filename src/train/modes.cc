@@ -74,6 +74,19 @@ class Pipeline::Modes {
     p_.Train(&slot.rows(), record);
   }
 
+  // Fills buffer 0 once and trains on it in every update. A pipeline that resumes makes the same
+  // rows again: they depend on the seed and their numbers alone, and a target network that labels
+  // them still has its first weights, because nothing refreshes it.
+  void OneFill(UpdateRecord& record) {
+    record.fill.began = Stopwatch::Clock::now();  // of no length, unless there is a fill
+    if (!filled_) {
+      p_.StartFill(0);
+      filled_.emplace(p_.WaitForRows(record));
+    }
+    p_.target_.LabellingStarts(record.update);
+    p_.Train(&filled_->rows(), record);
+  }
+
   // Lets the network being trained guide the generator's searches. The main thread serves their
   // requests between its iterations, between the chunks that it labels, and while it waits for a
   // buffer. As in async, buffer k + 1 is filled while update k trains. Buffers hold states without
@@ -112,6 +125,7 @@ class Pipeline::Modes {
 
   Pipeline& p_;
   std::optional<DataBuffer> labelled_;  // sync_main: the labelled sample of the current update
+  std::optional<DoubleBuffer::ReadSlot> filled_;  // one_fill: the rows of every update
 };
 
 Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_t first_update,
@@ -174,6 +188,9 @@ UpdateRecord Pipeline::RunUpdate() {
         break;
       case Mode::kSequential:
         modes_->Sequential(record);
+        break;
+      case Mode::kOneFill:
+        modes_->OneFill(record);
         break;
       case Mode::kSyncMain:
         modes_->SyncMain(record);

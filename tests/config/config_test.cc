@@ -222,7 +222,7 @@ TEST(Config, WrongValueErrorNamesLineAndExpectedValues) {
   EXPECT_EQ(ErrorFor("optimizer: {beta1: nan}\n"),
             "my.yaml:1: `optimizer.beta1` is 'nan', expected a number from 0 to 0.999999");
   EXPECT_EQ(ErrorFor("pipeline: {mode: fast}\n"),
-            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, "
+            "my.yaml:1: `pipeline.mode` is 'fast', expected one of async, sequential, one_fill, "
             "sync_main");
   EXPECT_EQ(ErrorFor("seed:\n"),
             "my.yaml:1: `seed` is empty, expected a whole number from 0 to "

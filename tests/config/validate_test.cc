@@ -260,6 +260,24 @@ TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
                       "network.head", "a row of this head labels one");
 }
 
+TEST(Validate, OneFillRejectsWhatChangesFromFillToFill) {
+  const std::vector<std::string> one_fill = {"pipeline.mode=one_fill"};
+  EXPECT_EQ(ErrorOf(one_fill), "");
+  EXPECT_EQ(ErrorOf(With(one_fill, {"generate.target=value_iteration", "generate.search=greedy"})),
+            "");
+  const std::vector<std::string> target = With(one_fill, kTarget);
+  EXPECT_EQ(ErrorOf(target), "");
+  const std::vector<std::pair<std::string, std::string>> rejected = {
+      {"replay.updates", "1"},         {"train.batch_doubles_every", "5"},
+      {"pipeline.policy_lag", "1"},    {"pipeline.refresh", "every"},
+      {"pipeline.refresh_every", "2"}, {"pipeline.loss_thresh", "0.1"}};
+  for (const auto& [key, value] : rejected) {
+    ExpectContradiction(With(target, {key + "=" + value}), key, "pipeline.mode", "one_fill");
+  }
+  ExpectContradiction(With(target, {"generate.search=greedy", "generate.curriculum=true"}),
+                      "generate.curriculum", "pipeline.mode", "fills one buffer");
+}
+
 TEST(Validate, ExactDistancesNeedABallAndAHeadOfCosts) {
   const std::vector<std::string> exact = {"generate.target=exact_distance",
                                           "generate.ball_radius=4"};
