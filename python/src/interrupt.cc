@@ -1,0 +1,38 @@
+#include "interrupt.h"
+
+#include <csignal>
+
+namespace tandem::python {
+namespace {
+
+namespace nb = nanobind;
+
+bool g_handles_interrupts = false;  // guarded by the GIL: an object handles Ctrl-C
+
+bool IsMainThread() {
+  const nb::module_ threading = nb::module_::import_("threading");
+  return threading.attr("current_thread")().is(threading.attr("main_thread")());
+}
+
+}  // namespace
+
+InterruptibleWork::InterruptibleWork(StopSignal& stop) {
+  // A puzzle in Python may itself call work that is interruptible.
+  if (!g_handles_interrupts && IsMainThread()) {
+    interrupt_.emplace(stop);
+    g_handles_interrupts = true;
+  }
+  released_.emplace();
+}
+
+InterruptibleWork::~InterruptibleWork() {
+  released_.reset();
+  if (interrupt_) g_handles_interrupts = false;
+}
+
+void RaiseInterrupt() {
+  PyErr_SetInterruptEx(SIGINT);
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,190 @@
+#include "network.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "base/parallel.h"
+#include "config.h"
+#include "domain.h"
+#include "interrupt.h"
+#include "train/trained_network.h"
+
+namespace tandem::python {
+namespace {
+
+constexpr std::size_t kGrain = 256;  // rows of a task
+
+/// `Solution` is the outcome of the search for one state.
+struct Solution {
+  SearchResult search;
+  std::string moves;
+  std::string failure;  // why there is none; "" if it is solved
+};
+
+/// `PythonNetwork` is a TrainedNetwork that several threads may call.
+class PythonNetwork {
+ public:
+  PythonNetwork(const std::filesystem::path& run, const std::string& checkpoint,
+                const Settings& settings) {
+    const nb::gil_scoped_release release;
+    const ModelArgs args{.run = run.string(),
+                         .checkpoint = checkpoint,
+                         .overrides = ToOverrides(settings),
+                         .more_runs = {},
+                         .more_checkpoints = {}};
+    network_ = std::make_shared<TrainedNetwork>(args);
+  }
+
+  const TrainedNetwork& network() const { return *network_; }
+
+  // The domain lives as long as the network that owns it.
+  Puzzle domain() const { return {.domain = {network_, &network_->domain()}}; }
+
+  Array<float> Evaluate(nb::handle states) {
+    return Values(states, 1, {}, [&](ConstRows inputs, std::span<float> values) {
+      network_->Evaluate(inputs, values);
+    });
+  }
+
+  Array<float> EvaluateActions(nb::handle states) {
+    const auto actions = static_cast<std::size_t>(spec().num_actions());
+    return Values(states, actions, {actions}, [&](ConstRows inputs, std::span<float> values) {
+      network_->EvaluateActions(inputs, values);
+    });
+  }
+
+  std::vector<Solution> Solve(nb::handle states) {
+    const StateBatch batch(states, static_cast<std::size_t>(spec().state_size));
+    std::vector<Solution> solutions(batch.size());
+    StopSignal stop;
+    RunInterruptibly(stop, [&] {
+      const std::lock_guard lock(mutex_);
+      try {
+        network_->Solve(batch.rows(), stop, [&](std::size_t number, SearchResult result) {
+          solutions[number] = {.search = std::move(result), .moves = {}, .failure = {}};
+        });
+      } catch (const Stopped&) {  // the interrupt is raised after this
+      }
+      for (Solution& solution : solutions) {
+        solution.moves = FormatActions(spec(), solution.search.actions);
+        solution.failure =
+            stop.requested() ? "stopped on request" : network_->Failure(solution.search);
+      }
+    });
+    return solutions;
+  }
+
+ private:
+  const DomainSpec& spec() const { return network_->domain().spec(); }
+
+  // Encodes and evaluates as many states at a time as the config says. Each has `width` values.
+  template <class Evaluate>
+  Array<float> Values(nb::handle states, std::size_t width, const Shape& rest,
+                      const Evaluate& evaluate) {
+    const StateBatch batch(states, static_cast<std::size_t>(spec().state_size));
+    auto result = NewArray<float>(batch.ShapeOf(rest));
+    const std::span<float> values(result.data(), batch.size() * width);
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);
+    const auto positions = static_cast<std::size_t>(spec().input.positions);
+    const std::size_t slice =
+        std::min(batch.size(), static_cast<std::size_t>(network_->config().inference.batch_size));
+    std::vector<std::uint8_t> bytes(slice * positions);
+    for (std::size_t first = 0; first < batch.size(); first += slice) {
+      const std::size_t count = std::min(slice, batch.size() - first);
+      const Rows inputs(bytes.data(), count, positions);
+      ForRanges(count, kGrain, [&](std::size_t at, std::size_t size) {
+        EncodeChecked(network_->domain(), batch.rows().Slice(first + at, size),
+                      inputs.Slice(at, size));
+      });
+      evaluate(inputs, values.subspan(first * width, count * width));
+    }
+    return result;
+  }
+
+  std::shared_ptr<TrainedNetwork> network_;
+  std::mutex mutex_;  // taken without the GIL, because a puzzle in Python needs the GIL meanwhile
+};
+
+void BindSolution(nb::module_& module) {
+  nb::class_<Solution>(module, "Solution", "The outcome of the search for one state.")
+      .def_prop_ro(
+          "solved", [](const Solution& s) { return s.search.solved; }, "Whether it was solved.")
+      .def_ro("moves", &Solution::moves, "The names of the actions, separated by spaces.")
+      .def_prop_ro(
+          "actions", [](const Solution& s) { return s.search.actions; },
+          "The indices of the actions, from the state to a goal.")
+      .def_prop_ro(
+          "length", [](const Solution& s) { return s.search.actions.size(); },
+          "The number of actions; 0 if it was not solved.")
+      .def_prop_ro(
+          "cost", [](const Solution& s) { return s.search.cost; }, "The cost of the actions.")
+      .def_prop_ro(
+          "ended", [](const Solution& s) { return std::string(Name(s.search.ended)); },
+          R"(Why the search ended: "solved", or a limit such as "node limit".)")
+      .def_ro("failure", &Solution::failure,
+              "Why there is no solution and which settings to change; empty if it was solved.")
+      .def_prop_ro(
+          "nodes", [](const Solution& s) { return s.search.nodes; }, "States generated.")
+      .def_prop_ro(
+          "seconds", [](const Solution& s) { return s.search.seconds; },
+          "Wall time, including work on states that were solved at the same time.")
+      .def("__repr__", [](const Solution& s) {
+        return s.search.solved ? fmt::format("<tandem.Solution of {} moves: {}>",
+                                             s.search.actions.size(), s.moves)
+                               : fmt::format("<tandem.Solution: {}>", s.failure);
+      });
+}
+
+}  // namespace
+
+void BindNetwork(nb::module_& module) {
+  BindSolution(module);
+  nb::class_<PythonNetwork>(module, "Network")
+      .def(nb::init<const std::filesystem::path&, const std::string&, const Settings&>(),
+           nb::arg("run"), nb::arg("checkpoint"), nb::arg("settings"))
+      .def_prop_ro("domain", &PythonNetwork::domain, "The tandem.Domain that it was trained on.")
+      .def_prop_ro(
+          "config", [](const PythonNetwork& n) { return n.network().config(); },
+          "The tandem.Config of the run, with the settings.")
+      .def_prop_ro(
+          "iterations", [](const PythonNetwork& n) { return n.network().iterations(); },
+          "Training steps that it has had.")
+      .def("evaluate", &PythonNetwork::Evaluate, nb::arg("states"),
+           nb::sig("def evaluate(self, states: numpy.typing.ArrayLike) -> "
+                   "numpy.typing.NDArray[numpy.float32]"),
+           "Returns the estimated cost-to-go of each state, float32 of shape (n,).\n\n"
+           "Raises RuntimeError if the network is a policy, which has no estimates.")
+      .def(
+          "evaluate_actions", &PythonNetwork::EvaluateActions, nb::arg("states"),
+          nb::sig("def evaluate_actions(self, states: numpy.typing.ArrayLike) -> "
+                  "numpy.typing.NDArray[numpy.float32]"),
+          "Returns a value for each action of each state, float32 of shape (n, num_actions). Less "
+          "is better.\n\n"
+          "For a Q net it is the action's cost plus the estimated cost-to-go of its child, and for "
+          "a policy minus the\nlogarithm of its probability. Raises ValueError if the network "
+          "only estimates states (head v).")
+      .def("solve", &PythonNetwork::Solve, nb::arg("states"),
+           nb::sig("def solve(self, states: numpy.typing.ArrayLike) -> list[Solution]"),
+           "Searches for a solution of each state, as the keys under `search` say, and returns a "
+           "tandem.Solution for each.\n\n"
+           "Every solution is replayed to check it. Ctrl-C stops the search and raises "
+           "KeyboardInterrupt.");
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,294 @@
+#include "python_domain.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "domain.h"
+#include "tandem/check_domain.h"
+#include "tandem/error.h"
+#include "tandem/registry.h"
+#include "tandem/state_text.h"
+
+namespace tandem::python {
+namespace {
+
+constexpr int kAnyByte = 256;
+
+// Returns an attribute of the puzzle, or `otherwise` if it has none or None.
+template <class T>
+T Attribute(nb::handle puzzle, const char* name, T otherwise, const char* expected) {
+  const nb::object value = nb::getattr(puzzle, name, nb::none());
+  if (value.is_none()) return otherwise;
+  T result;
+  if (nb::try_cast<T>(value, result)) return result;
+  throw InputError(fmt::format("the puzzle's `{}` is {}, expected {}", name,
+                               nb::cast<std::string>(nb::repr(value)), expected));
+}
+
+template <class T>
+T Required(nb::handle puzzle, const char* name, const char* expected) {
+  if (nb::getattr(puzzle, name, nb::none()).is_none()) {
+    throw InputError(fmt::format("the puzzle has no `{}`, expected {}", name, expected));
+  }
+  return Attribute<T>(puzzle, name, {}, expected);
+}
+
+bool Has(nb::handle puzzle, const char* method) { return nb::hasattr(puzzle, method); }
+
+std::string NameOfPuzzle(nb::handle puzzle) {
+  auto name = Required<std::string>(puzzle, "name", "letters, digits and _");
+  const auto allowed = [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '_';
+  };
+  if (!name.empty() && std::ranges::all_of(name, allowed)) return name;
+  throw InputError(
+      fmt::format("the puzzle's `name` is '{}', expected letters, digits and _", name));
+}
+
+void CheckMethods(nb::handle puzzle, const DomainSpec& spec) {
+  for (const char* method : {"goal", "apply", "is_goal"}) {
+    if (Has(puzzle, method)) continue;
+    throw InputError(fmt::format("puzzle '{}' has no method `{}`", spec.name, method));
+  }
+  if (spec.inverse_actions.empty() && !Has(puzzle, "step_back")) {
+    throw InputError(fmt::format(
+        "puzzle '{}' has neither `inverse_actions`, which lists for each action the one that "
+        "undoes it, nor a method `step_back`, expected one of them",
+        spec.name));
+  }
+  if (spec.input.positions != spec.state_size && !Has(puzzle, "encode")) {
+    throw InputError(fmt::format(
+        "puzzle '{}': `positions` is {} and `state_size` is {}, so it needs a method `encode`",
+        spec.name, spec.input.positions, spec.state_size));
+  }
+}
+
+DomainSpec SpecOf(nb::handle puzzle) {
+  DomainSpec spec;
+  spec.name = NameOfPuzzle(puzzle);
+  spec.summary = Attribute<std::string>(puzzle, "summary", "a puzzle in Python", "a text");
+  spec.rules = Attribute<std::string>(puzzle, "version", "", "a text");
+  spec.state_size = Required<int>(puzzle, "state_size", "the number of bytes of a state");
+  spec.input.positions =
+      Attribute<int>(puzzle, "positions", spec.state_size, "the length of an encoded state");
+  spec.input.depth = Required<int>(puzzle, "depth", "a bound of the numbers of an encoded state");
+  const auto board =
+      Attribute<std::pair<int, int>>(puzzle, "board", {0, 0}, "a pair (rows, columns)");
+  if (board.first != 0) spec.board = {.rows = board.first, .columns = board.second};
+  spec.action_names = Required<std::vector<std::string>>(puzzle, "action_names", "a list of texts");
+  spec.inverse_actions = Attribute<std::vector<Action>>(puzzle, "inverse_actions", {},
+                                                        "a list with the index of an action each");
+  spec.action_costs =
+      Attribute<std::vector<float>>(puzzle, "action_costs", {}, "a list of numbers");
+  spec.masks_actions = Has(puzzle, "applicable");
+  spec.per_problem_goals = Has(puzzle, "draw_goals");
+  CheckMethods(puzzle, spec);
+  return spec;
+}
+
+Array<std::uint8_t> Copy(ConstRows rows) {
+  auto array = NewArray<std::uint8_t>({rows.size(), rows.row_size()});
+  std::ranges::copy(rows.bytes(), array.data());
+  return array;
+}
+
+Array<std::uint8_t> Copy(std::span<const std::uint8_t> row) {
+  auto array = NewArray<std::uint8_t>({row.size()});
+  std::ranges::copy(row, array.data());
+  return array;
+}
+
+template <class T>
+Array<T> Copy(std::span<const T> numbers) {
+  auto array = NewArray<T>({numbers.size()});
+  std::ranges::copy(numbers, array.data());
+  return array;
+}
+
+/// `PythonDomain` calls a Python object, in whichever thread it is called itself. Only one thread
+/// at a time runs Python code. The object gets copies, which it may keep or change.
+class PythonDomain final : public Domain {
+ public:
+  // Call with the GIL.
+  explicit PythonDomain(nb::object puzzle)
+      : Domain(SpecOf(puzzle)),
+        puzzle_(std::move(puzzle)),
+        expands_(Has(puzzle_, "expand")),
+        encodes_(Has(puzzle_, "encode")),
+        parses_(Has(puzzle_, "parse")),
+        formats_(Has(puzzle_, "format")) {}
+
+  ~PythonDomain() override {
+    const nb::gil_scoped_acquire gil;
+    puzzle_.reset();
+  }
+
+  void WriteGoals(Rows states) const override {
+    std::vector<std::uint8_t> goal(states.row_size());
+    Call("goal", [&](nb::handle method) { CopyBytes(method(), {goal.size()}, goal); });
+    for (std::size_t i = 0; i < states.size(); ++i) std::ranges::copy(goal, states[i].begin());
+  }
+
+  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    if (!spec().per_problem_goals) return WriteGoals(states);
+    Call("draw_goals", [&](nb::handle method) {
+      CopyBytes(method(Copy(seeds)), {states.size(), states.row_size()}, states.bytes());
+    });
+  }
+
+  void Apply(Rows states, std::span<const Action> actions) const override {
+    Call("apply", [&](nb::handle method) {
+      CopyBytes(method(Copy(ConstRows(states)), Copy(actions)), {states.size(), states.row_size()},
+                states.bytes());
+    });
+  }
+
+  void Expand(ConstRows states, Rows children) const override {
+    if (!expands_) return Domain::Expand(states, children);
+    Call("expand", [&](nb::handle method) {
+      CopyBytes(method(Copy(states)), {states.size(), num_actions(), states.row_size()},
+                children.bytes());
+    });
+  }
+
+  void Mask(ConstRows states, std::span<std::uint8_t> applies) const override {
+    if (!spec().masks_actions) return Domain::Mask(states, applies);
+    Call("applicable", [&](nb::handle method) {
+      CopyBytes(method(Copy(states)), {states.size(), num_actions()}, applies);
+    });
+  }
+
+  std::optional<Action> StepBack(std::span<std::uint8_t> state,
+                                 std::uint64_t random) const override {
+    if (!spec().inverse_actions.empty()) return Domain::StepBack(state, random);
+    std::optional<Action> action;
+    Call("step_back", [&](nb::handle method) {
+      const nb::object result = method(Copy(std::span<const std::uint8_t>(state)), random);
+      if (result.is_none()) return;
+      std::pair<std::int64_t, nb::object> step;
+      if (!nb::try_cast(result, step) || step.first < 0 || step.first >= spec().num_actions()) {
+        throw InputError("expected None or a pair (action, predecessor)");
+      }
+      CopyBytes(step.second, {state.size()}, state);
+      action = static_cast<Action>(step.first);
+    });
+    return action;
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    Call("is_goal",
+         [&](nb::handle method) { CopyBytes(method(Copy(states)), {states.size()}, is_goal); });
+  }
+
+  void Encode(ConstRows states, Rows inputs) const override {
+    if (!encodes_) return Domain::Encode(states, inputs);
+    Call("encode", [&](nb::handle method) {
+      CopyBytes(method(Copy(states)), {states.size(), inputs.row_size()}, inputs.bytes());
+    });
+  }
+
+  void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
+    if (!parses_) return ParseNumbers(text, encodes_ ? kAnyByte : spec().input.depth, state);
+    Call("parse", [&](nb::handle method) {
+      try {
+        CopyBytes(method(std::string(text)), {state.size()}, state);
+      } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_ValueError)) throw;
+        throw InputError(nb::cast<std::string>(nb::str(nb::handle(error.value()))));
+      }
+    });
+  }
+
+  std::string FormatState(std::span<const std::uint8_t> state) const override {
+    if (!formats_) return FormatNumbers(state);
+    std::string text;
+    Call("format", [&](nb::handle method) { text = nb::cast<std::string>(method(Copy(state))); });
+    return text;
+  }
+
+ private:
+  std::size_t num_actions() const { return static_cast<std::size_t>(spec().num_actions()); }
+
+  // Calls work(method of the puzzle) with the GIL. Errors become Error, because they may have to
+  // pass through threads without Python; only ParseState may throw InputError.
+  template <class Work>
+  void Call(const char* method, const Work& work) const {
+    const nb::gil_scoped_acquire gil;
+    try {
+      work(puzzle_.attr(method));
+    } catch (const nb::python_error& error) {
+      throw Error(fmt::format("puzzle '{}': {} failed: {}", spec().name, method, error.what()));
+    } catch (const nb::cast_error&) {
+      throw Error(fmt::format("puzzle '{}': {} returned an object of another type than expected",
+                              spec().name, method));
+    } catch (const WrongResult& error) {
+      throw Error(fmt::format("puzzle '{}': {} returned {}", spec().name, method, error.what()));
+    } catch (const InputError& error) {
+      if (std::string_view(method) == "parse") throw;
+      throw Error(fmt::format("puzzle '{}': {}: {}", spec().name, method, error.what()));
+    }
+  }
+
+  nb::object puzzle_;
+  const bool expands_, encodes_, parses_, formats_;
+};
+
+// The registered puzzles by name. The map is never destroyed, because static objects are destroyed
+// after the interpreter; Python empties it at exit.
+std::map<std::string, nb::object>& Puzzles() {
+  static auto& puzzles = *new std::map<std::string, nb::object>();
+  return puzzles;
+}
+
+std::unique_ptr<const Domain> MakeRegistered(const std::string& name) {
+  const nb::gil_scoped_acquire gil;
+  return std::make_unique<PythonDomain>(Puzzles().at(name));
+}
+
+void CheckPromises(const Domain& domain) {
+  for (const DomainCheck& check : CheckDomain(domain, {.states = 60, .workers = 2})) {
+    if (check.broken.empty()) continue;
+    throw Error(fmt::format("puzzle '{}' breaks a promise: {}: {}. Correct the puzzle.",
+                            domain.spec().name, check.promise, check.broken));
+  }
+}
+
+Puzzle Register(const nb::object& puzzle, bool check) {
+  const auto domain = std::make_shared<const PythonDomain>(puzzle);
+  const std::string& name = domain->spec().name;
+  const bool known = Puzzles().contains(name);
+  if (!known && std::ranges::count(DomainNames(), name) > 0) {
+    throw InputError(
+        fmt::format("puzzle '{}': Tandem has a domain of this name; choose another", name));
+  }
+  if (check) {
+    const nb::gil_scoped_release release;
+    CheckPromises(*domain);
+  }
+  Puzzles()[name] = puzzle;
+  if (!known) RegisterDomain(name, [name] { return MakeRegistered(name); });
+  return {.domain = domain};
+}
+
+}  // namespace
+
+void BindPythonDomains(nb::module_& module) {
+  module.def("register_domain", &Register, nb::arg("puzzle"), nb::arg("check"),
+             "Adds a puzzle; `tandem.register_domain` calls it.");
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { Puzzles().clear(); }));
+}
+
+}  // namespace tandem::python

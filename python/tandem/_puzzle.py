@@ -1,0 +1,69 @@
+"""Puzzles that are written in Python with NumPy."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from tandem import _tandem
+
+
+class Puzzle(Protocol):
+    """What `tandem.register_domain` expects of a puzzle. Any object with these members will do; it
+    need not derive from this class.
+
+    A state is `state_size` bytes, and every method gets batches of them: uint8 of shape
+    (n, state_size). The arrays are copies, which a method may change and return. Results must be
+    uint8 (or bool) of exactly the shape that is noted.
+
+    These attributes may be added:
+
+    inverse_actions: for each action the index of the one that undoes it. Without it, the puzzle
+        needs step_back(state, random) -> (action, predecessor), which draws a step that leads to
+        `state` by the number `random`, or returns None if there is none.
+    action_costs: the cost of each action, above 0. Without it, each costs 1.
+    positions: length of an encoded state, if it is not state_size; see `encode`.
+    board: (rows, columns), if the encoded state is a board.
+    summary: one line of description. version: changes when the rules do.
+
+    These methods may be added:
+
+    expand(states) -> (n, num_actions, state_size): the children. It saves calls of `apply`.
+    encode(states) -> (n, positions), numbers below `depth`: what the network reads, if it is not the
+        state itself.
+    applicable(states) -> (n, num_actions): which actions apply. Without it, all do.
+    draw_goals(seeds) -> (n, state_size): a goal for each of n seeds (uint64), if each problem has
+        its own goal.
+    parse(text) -> (state_size,), which raises ValueError for a wrong text, and format(state) -> str.
+        Without them, a state is written as numbers.
+    """
+
+    name: str
+    state_size: int
+    depth: int
+    action_names: list[str]
+
+    def goal(self) -> np.ndarray:
+        """Returns the goal, of shape (state_size,)."""
+
+    def apply(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Returns the states after action actions[i] (uint16) in row i, of shape (n, state_size). An
+        action that does not apply leaves its state unchanged."""
+
+    def is_goal(self, states: np.ndarray) -> np.ndarray:
+        """Returns which states are goals, of shape (n,)."""
+
+
+def register_domain(puzzle: Any, check: bool = True) -> _tandem.Domain:
+    """Adds a puzzle that is written in Python, and returns it as a tandem.Domain.
+
+    puzzle: an object with the members of `tandem.Puzzle`. Configs name it by `puzzle.name`.
+    check: whether to check the promises of a domain on sampled states, which takes a moment.
+
+    Tandem calls the puzzle from its worker threads, one call at a time, because only one thread at a
+    time runs Python code. A puzzle of the same name replaces the one before, for runs that begin
+    later. Register a puzzle before runs begin, and in each program that uses its networks.
+
+    Raises ValueError if a member is missing or wrong, and RuntimeError if the puzzle breaks a
+    promise.
+    """
+    return _tandem.register_domain(puzzle, check)

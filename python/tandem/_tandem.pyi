@@ -1,0 +1,372 @@
+"""Tandem's C++ code. Import tandem instead, which documents it."""
+
+from collections.abc import Mapping
+import os
+import pathlib
+from typing import overload
+
+import numpy
+import numpy.typing
+from numpy.typing import NDArray
+
+
+def domain_names() -> list[str]:
+    """Returns the names that tandem.Domain accepts."""
+
+class Domain:
+    """
+    A puzzle: its states, actions and goals, on batches of states.
+
+    A state is `state_size` bytes. Every method that takes `states` takes an array of uint8 of shape (n, state_size), or
+    one state of shape (state_size,), for which the first axis is missing in the result too. Results are new NumPy arrays
+    (torch.from_numpy and torch.from_dlpack share their memory). Methods raise ValueError for arrays of another shape or
+    type. They use all cores and release the GIL. States must come from the same domain.
+    """
+
+    def __init__(self, name: str) -> None:
+        """
+        Creates a domain from NAME or NAME:ARGUMENT, such as "cube3" or "npuzzle:4".
+
+        Raises ValueError if there is none of that name.
+        """
+
+    @property
+    def name(self) -> str:
+        """Name, with its argument: "npuzzle:4"."""
+
+    @property
+    def summary(self) -> str:
+        """One line of description."""
+
+    @property
+    def identity(self) -> str:
+        """Label of weights and examples: the name and a version of the rules."""
+
+    @property
+    def state_size(self) -> int:
+        """Bytes per state."""
+
+    @property
+    def input_shape(self) -> tuple[int, int]:
+        """
+        (positions, depth): the network reads `positions` numbers, each below `depth`, one-hot.
+        """
+
+    @property
+    def board(self) -> tuple[int, int] | None:
+        """(rows, columns) if the input is a board, else None."""
+
+    @property
+    def num_actions(self) -> int:
+        """Number of actions."""
+
+    @property
+    def action_names(self) -> list[str]:
+        """Names of the actions, in their order."""
+
+    @property
+    def action_costs(self) -> list[float]:
+        """Cost of each action."""
+
+    @property
+    def inverse_actions(self) -> list[int]:
+        """
+        The action that undoes each action; empty if some action has no inverse.
+        """
+
+    def goals(self, count: int = 1, seed: int = 0) -> NDArray[numpy.uint8]:
+        """
+        Returns `count` goal states, uint8 of shape (count, state_size).
+
+        If each problem has its own goal, as in Sokoban, they are drawn by `seed`.
+        """
+
+    def scramble(self, count: int, length: int | numpy.typing.ArrayLike, seed: int = 0) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns the ends of `count` random walks from goals, uint8 of shape (count, state_size).
+
+        `length` is the number of steps: one number, or one for each walk. A walk does not step straight back.
+        State i depends on `seed`, i and its length only.
+        """
+
+    def apply(self, states: numpy.typing.ArrayLike, actions: int | numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns the states after an action each, in an array of the same shape.
+
+        `actions` is one action for all states, or one for each. An action that does not apply leaves its state unchanged.
+        """
+
+    def play(self, states: numpy.typing.ArrayLike, moves: str) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns the states after a sequence of moves, such as "R U R'", in an array of the same shape.
+        """
+
+    def expand(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns the children of all states, uint8 of shape (n, num_actions, state_size).
+        """
+
+    def applicable(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.bool_]:
+        """Returns which actions apply, bool of shape (n, num_actions)."""
+
+    def is_goal(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.bool_]:
+        """Returns which states are goals, bool of shape (n,)."""
+
+    def encode(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns what the network reads, uint8 of shape (n, positions); see `input_shape`.
+        """
+
+    def render(self, states: numpy.typing.ArrayLike, scale: int = 16) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        Returns pictures of the states, uint8 of shape (n, height, width, 3), red, green and blue.
+
+        A unit square has `scale` x `scale` pixels. Texts are not drawn: a cell with a text and without a
+        colour gets a shade that depends on the text. `svg` draws texts too.
+        """
+
+    def parse(self, text: str) -> NDArray[numpy.uint8]:
+        """
+        Reads a state from text and returns it, uint8 of shape (state_size,).
+
+        Raises ValueError that says what was found and what was expected.
+        """
+
+    def format(self, state: numpy.typing.ArrayLike) -> str:
+        """Returns a state as text that `parse` reads."""
+
+    def parse_actions(self, moves: str) -> list[int]:
+        """Returns the indices of the actions in a text such as "R U R'"."""
+
+    def svg(self, state: numpy.typing.ArrayLike) -> str:
+        """Returns a picture of a state as an SVG document."""
+
+    def text(self, state: numpy.typing.ArrayLike, colour: bool = False) -> str:
+        """
+        Returns a picture of a state as lines of text, with ANSI colours if `colour`.
+        """
+
+    def check(self, states: int = 300) -> list[tuple[str, str]]:
+        """
+        Checks the promises of a domain on sampled states.
+
+        Returns the broken ones as pairs (promise, the state and action that break it).
+        """
+
+    def __repr__(self) -> str: ...
+
+def register_domain(puzzle: object, check: bool) -> Domain:
+    """Adds a puzzle; `tandem.register_domain` calls it."""
+
+class Config:
+    """A config, checked. `tandem.load_config` makes one."""
+
+    @staticmethod
+    def from_file(path: str | os.PathLike, settings: Mapping[str, str]) -> Config:
+        """Reads a YAML file; `tandem.load_config` calls it."""
+
+    @staticmethod
+    def from_yaml(yaml: str, name: str, settings: Mapping[str, str]) -> Config:
+        """Reads YAML, which messages call `name`; `tandem.load_config` calls it."""
+
+    def __getitem__(self, key: str) -> str:
+        """
+        Returns the value of a key such as "train.batch_size", as text.
+
+        Raises ValueError if there is no such key.
+        """
+
+    def to_yaml(self) -> str:
+        """Returns YAML that sets every key."""
+
+    def __repr__(self) -> str: ...
+
+def config_reference() -> str:
+    """
+    Returns a config that has every key with its default, meaning and values, as YAML.
+    """
+
+class Solution:
+    """The outcome of the search for one state."""
+
+    @property
+    def solved(self) -> bool:
+        """Whether it was solved."""
+
+    @property
+    def moves(self) -> str:
+        """The names of the actions, separated by spaces."""
+
+    @property
+    def actions(self) -> list[int]:
+        """The indices of the actions, from the state to a goal."""
+
+    @property
+    def length(self) -> int:
+        """The number of actions; 0 if it was not solved."""
+
+    @property
+    def cost(self) -> float:
+        """The cost of the actions."""
+
+    @property
+    def ended(self) -> str:
+        """Why the search ended: "solved", or a limit such as "node limit"."""
+
+    @property
+    def failure(self) -> str:
+        """
+        Why there is no solution and which settings to change; empty if it was solved.
+        """
+
+    @property
+    def nodes(self) -> int:
+        """States generated."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time, including work on states that were solved at the same time."""
+
+    def __repr__(self) -> str: ...
+
+class Network:
+    def __init__(self, run: str | os.PathLike, checkpoint: str, settings: Mapping[str, str]) -> None: ...
+
+    @property
+    def domain(self) -> Domain:
+        """The tandem.Domain that it was trained on."""
+
+    @property
+    def config(self) -> Config:
+        """The tandem.Config of the run, with the settings."""
+
+    @property
+    def iterations(self) -> int:
+        """Training steps that it has had."""
+
+    def evaluate(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Returns the estimated cost-to-go of each state, float32 of shape (n,).
+
+        Raises RuntimeError if the network is a policy, which has no estimates.
+        """
+
+    def evaluate_actions(self, states: numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        Returns a value for each action of each state, float32 of shape (n, num_actions). Less is better.
+
+        For a Q net it is the action's cost plus the estimated cost-to-go of its child, and for a policy minus the
+        logarithm of its probability. Raises ValueError if the network only estimates states (head v).
+        """
+
+    def solve(self, states: numpy.typing.ArrayLike) -> list[Solution]:
+        """
+        Searches for a solution of each state, as the keys under `search` say, and returns a tandem.Solution for each.
+
+        Every solution is replayed to check it. Ctrl-C stops the search and raises KeyboardInterrupt.
+        """
+
+class Progress:
+    """How far a training run is."""
+
+    @property
+    def updates(self) -> int:
+        """Complete updates."""
+
+    @property
+    def iterations(self) -> int:
+        """Training steps."""
+
+    @property
+    def examples(self) -> int:
+        """Examples trained on."""
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+
+    @property
+    def loss(self) -> float | None:
+        """Loss of the last update, or None."""
+
+    @property
+    def solve_rate(self) -> float | None:
+        """
+        Share of the validation states that greedy descent solves, from 0 to 1; None before the first validation.
+        """
+
+    @property
+    def value_error(self) -> float | None:
+        """Error of the estimates in the last validation, or None."""
+
+    def __repr__(self) -> str: ...
+
+class TrainingResult:
+    """What a training run has done."""
+
+    @property
+    def updates(self) -> int:
+        """Complete updates."""
+
+    @property
+    def examples(self) -> int:
+        """Examples trained on."""
+
+    @property
+    def seconds(self) -> float:
+        """Time of the run."""
+
+    @property
+    def final_loss(self) -> float:
+        """Loss of the last update."""
+
+    @property
+    def solve_rate(self) -> float | None:
+        """
+        Share of the validation states that greedy descent solves, from 0 to 1, or None.
+        """
+
+    @property
+    def weights_sha256(self) -> str:
+        """SHA-256 of the weights."""
+
+    def __repr__(self) -> str: ...
+
+class Training:
+    @overload
+    def __init__(self, config: Config, folder: str | os.PathLike) -> None: ...
+
+    @overload
+    def __init__(self, folder: str | os.PathLike, settings: Mapping[str, str]) -> None: ...
+
+    def run_update(self) -> Progress | None:
+        """
+        Does the next update and returns the progress, or None if the run has ended.
+        """
+
+    def finish(self) -> TrainingResult | None:
+        """
+        Ends the run, also before its last update, and returns its tandem.TrainingResult.
+
+        Validates the network, and writes the checkpoint and the summary. Returns None if the run has failed.
+        """
+
+    def stop(self) -> None:
+        """Ends the run after the current step. May be called from any thread."""
+
+    def close(self) -> None:
+        """
+        Ends the threads of the run without writing anything. The folder keeps the last checkpoint.
+        """
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """The folder of the run."""
+
+    @property
+    def progress(self) -> Progress:
+        """The tandem.Progress of the run."""
+
+    @property
+    def result(self) -> TrainingResult | None:
+        """The tandem.TrainingResult once the run has ended, else None."""

@@ -1,0 +1,200 @@
+"""Tests tandem.Domain: batches of states as NumPy arrays."""
+
+import sys
+import unittest
+
+import numpy as np
+import torch
+
+import tandem
+
+
+def lights_after(states, buttons, size):
+    """Presses buttons[i] in row i of `states`, from the rules of Lights Out alone."""
+    boards = states.reshape(-1, size, size).copy()
+    for board, button in zip(boards, buttons):
+        row, column = divmod(int(button), size)
+        for r, c in ((row, column), (row - 1, column), (row + 1, column), (row, column - 1),
+                     (row, column + 1)):
+            if 0 <= r < size and 0 <= c < size:
+                board[r, c] ^= 1
+    return boards.reshape(states.shape)
+
+
+class Batches(unittest.TestCase):
+    def setUp(self):
+        self.lights = tandem.Domain("lights_out:4")
+        self.cube = tandem.Domain("cube2")
+
+    def test_apply_presses_one_button_in_each_state(self):
+        states = self.lights.scramble(500, 7, seed=3)
+        buttons = np.arange(500) % 16
+        after = self.lights.apply(states, buttons)
+        np.testing.assert_array_equal(after, lights_after(states, buttons, 4))
+        self.assertEqual(after.dtype, np.uint8)
+
+    def test_apply_leaves_its_argument_as_it_was(self):
+        states = self.cube.goals(3)
+        before = states.copy()
+        self.assertFalse(np.array_equal(self.cube.apply(states, 0), before))
+        np.testing.assert_array_equal(states, before)
+
+    def test_expand_makes_the_child_of_every_action(self):
+        states = self.lights.scramble(300, 9)
+        children = self.lights.expand(states)
+        self.assertEqual(children.shape, (300, 16, 16))
+        for button in range(16):
+            np.testing.assert_array_equal(children[:, button],
+                                          lights_after(states, [button] * 300, 4))
+
+    def test_a_single_state_has_no_batch_axis(self):
+        state = self.cube.goals()[0]
+        self.assertEqual(self.cube.apply(state, 2).shape, (24,))
+        self.assertEqual(self.cube.expand(state).shape, (6, 24))
+        self.assertEqual(self.cube.encode(state).shape, (24,))
+        self.assertEqual(self.cube.is_goal(state).shape, ())
+        self.assertTrue(self.cube.is_goal(state))
+
+    def test_an_array_that_is_not_contiguous_is_read_by_its_strides(self):
+        states = self.cube.scramble(10, 5)
+        np.testing.assert_array_equal(self.cube.apply(states[::2], 1),
+                                      self.cube.apply(states, 1)[::2])
+        reversed_columns = np.ascontiguousarray(states[:, ::-1])
+        np.testing.assert_array_equal(self.cube.apply(reversed_columns[:, ::-1], 1),
+                                      self.cube.apply(states, 1))
+
+    def test_inverse_actions_undo_a_sequence_of_moves(self):
+        states = self.cube.scramble(20, 30)
+        names = self.cube.action_names
+        undo = " ".join(names[self.cube.inverse_actions[a]]
+                        for a in reversed(self.cube.parse_actions("R U F'")))
+        turned = self.cube.play(states, "R U F'")
+        self.assertFalse(np.array_equal(turned, states))
+        np.testing.assert_array_equal(self.cube.play(turned, undo), states)
+
+    def test_a_batch_of_no_states_gives_empty_arrays(self):
+        none = np.empty((0, 24), np.uint8)
+        self.assertEqual(self.cube.expand(none).shape, (0, 6, 24))
+        self.assertEqual(self.cube.is_goal(none).shape, (0,))
+
+
+class Scrambles(unittest.TestCase):
+    def setUp(self):
+        self.cube = tandem.Domain("cube2")
+
+    def test_a_walk_depends_on_seed_and_row_only(self):
+        many = self.cube.scramble(1000, 12, seed=5)
+        np.testing.assert_array_equal(many[:7], self.cube.scramble(7, 12, seed=5))
+        self.assertFalse(np.array_equal(many, self.cube.scramble(1000, 12, seed=6)))
+
+    def test_each_walk_has_its_own_length(self):
+        goal = self.cube.goals()[0]
+        states = self.cube.scramble(3, [0, 1, 2])
+        children = {child.tobytes() for child in self.cube.expand(goal)}
+        np.testing.assert_array_equal(states[0], goal)
+        self.assertIn(states[1].tobytes(), children)
+        # No step goes straight back, so after two steps the cube is not solved.
+        self.assertFalse(self.cube.is_goal(states[2]))
+
+    def test_a_wrong_number_of_lengths_is_an_error(self):
+        with self.assertRaisesRegex(ValueError, "length: .*expected one whole number, or 3"):
+            self.cube.scramble(3, [1, 2])
+
+
+class Sharing(unittest.TestCase):
+    def test_torch_shares_the_memory_of_a_result(self):
+        states = tandem.Domain("cube2").goals(2)
+        for share in (torch.from_numpy, torch.from_dlpack):
+            share(states)[1, 3] = 5
+            self.assertEqual(states[1, 3], 5)
+            states[1, 3] = 0
+
+    def test_a_torch_tensor_can_be_passed(self):
+        cube = tandem.Domain("cube2")
+        goals = cube.goals(2)
+        np.testing.assert_array_equal(cube.apply(torch.from_numpy(goals), 1), cube.apply(goals, 1))
+
+    def test_a_result_outlives_its_domain(self):
+        cube = tandem.Domain("cube2")
+        states = cube.scramble(1000, 3)
+        copy = states.copy()
+        del cube
+        np.testing.assert_array_equal(states, copy)
+
+
+class Pictures(unittest.TestCase):
+    def test_a_solved_cube_has_as_many_pixels_of_each_colour(self):
+        cube = tandem.Domain("cube2")
+        image = cube.render(cube.goals()[0], scale=10)
+        self.assertEqual(image.dtype, np.uint8)
+        colours, counts = np.unique(image.reshape(-1, 3), axis=0, return_counts=True)
+        stickers = counts[~(colours == 255).all(axis=1)]
+        self.assertEqual(stickers.tolist(), [4 * 9 * 9] * 6)  # one of ten pixels is a line
+
+    def test_a_batch_is_rendered_as_its_states_are(self):
+        cube = tandem.Domain("cube2")
+        states = cube.scramble(3, 5)
+        images = cube.render(states, scale=2)
+        self.assertEqual(images.shape[0], 3)
+        np.testing.assert_array_equal(images[1], cube.render(states[1], scale=2))
+
+    def test_svg_and_text_show_the_tiles(self):
+        puzzle = tandem.Domain("npuzzle:3")
+        state = puzzle.goals()[0]
+        self.assertIn("<svg", puzzle.svg(state))
+        for tile in "12345678":
+            self.assertIn(tile, puzzle.text(state))
+
+
+class Texts(unittest.TestCase):
+    def test_parse_reads_what_format_writes(self):
+        for name in ("cube2", "cube3", "npuzzle:4", "lights_out:5", "grid:5"):
+            domain = tandem.Domain(name)
+            for state in domain.scramble(5, 6):
+                np.testing.assert_array_equal(domain.parse(domain.format(state)), state)
+
+    def test_a_wrong_state_is_a_value_error(self):
+        with self.assertRaisesRegex(ValueError, "24 facelets, found 3"):
+            tandem.Domain("cube2").parse("abc")
+
+
+class Errors(unittest.TestCase):
+    def setUp(self):
+        self.cube = tandem.Domain("cube2")
+
+    def test_an_unknown_name_suggests_the_nearest(self):
+        with self.assertRaisesRegex(ValueError, "did you mean 'cube2'"):
+            tandem.Domain("cub2")
+
+    def test_another_type_or_shape_is_named(self):
+        states = self.cube.goals(3)
+        with self.assertRaisesRegex(ValueError, r"int64 with shape \(3, 24\), expected uint8"):
+            self.cube.is_goal(states.astype(np.int64))
+        with self.assertRaisesRegex(ValueError, r"shape \(3, 23\), expected .*\(n, 24\)"):
+            self.cube.encode(states[:, :23])
+
+    def test_an_action_that_does_not_exist_is_named(self):
+        with self.assertRaisesRegex(ValueError, "actions: found 6 at index 1, expected 0 to 5"):
+            self.cube.apply(self.cube.goals(2), [0, 6])
+
+    def test_bytes_that_are_no_state_cannot_be_encoded(self):
+        with self.assertRaisesRegex(ValueError, "encoded with the number 200, expected less"):
+            self.cube.encode(np.full(24, 200, np.uint8))
+
+
+class Properties(unittest.TestCase):
+    def test_a_domain_describes_itself(self):
+        lights = tandem.Domain("lights_out:4")
+        self.assertEqual(lights.state_size, 16)
+        self.assertEqual(lights.input_shape, (16, 2))
+        self.assertEqual(lights.board, (4, 4))
+        self.assertEqual(lights.num_actions, 16)
+        self.assertEqual(lights.action_costs, [1.0] * 16)
+        self.assertIn("lights_out", tandem.domain_names())
+
+    def test_a_shipped_domain_keeps_every_promise(self):
+        self.assertEqual(tandem.Domain("npuzzle:3").check(states=30), [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

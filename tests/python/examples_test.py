@@ -1,0 +1,79 @@
+"""Runs the examples in examples/python and the notebook."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import tandem
+from small_run import SMALL, SOURCE, FolderTest
+
+EXAMPLES = SOURCE / "examples" / "python"
+
+
+def has(module):
+    """Whether the module is installed; set-up installs all of them into .venv."""
+    return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True).returncode == 0
+
+
+class Examples(FolderTest):
+    def run_example(self, name, *args):
+        result = subprocess.run([sys.executable, EXAMPLES / name, *map(str, args)],
+                                capture_output=True, text=True, timeout=300, cwd=self.folder,
+                                env={**os.environ, "MPLBACKEND": "agg"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    @unittest.skipUnless(has("matplotlib"), "matplotlib is not installed")
+    def test_plot_run_draws_both_curves(self):
+        tandem.train(SMALL, self.folder / "run")
+        self.run_example("plot_run.py", self.folder / "run", "curve.svg")
+        self.assertIn("<svg", (self.folder / "curve.svg").read_text())
+
+    def test_rebuild_in_pytorch_finds_the_same_estimate(self):
+        tandem.train(SMALL, self.folder / "run")
+        out = self.run_example("rebuild_in_pytorch.py", self.folder / "run", "R U F'")
+        theirs, ours = map(float, re.search(r"PyTorch (\S+), Tandem (\S+)", out).groups())
+        self.assertAlmostEqual(theirs, ours, delta=2e-3)
+
+    def test_own_puzzle_solves_every_row(self):
+        out = self.run_example("own_puzzle.py", self.folder / "run")
+        self.assertEqual(len(re.findall(r"^\[[\d ]+\] (?:turn\d ?)+$", out, re.M)), 5, out)
+
+
+@unittest.skipUnless(has("nbclient") and has("ipykernel") and has("matplotlib"),
+                     "nbclient, ipykernel or matplotlib is not installed")
+class Notebook(FolderTest):
+    def test_cube2_trains_plots_and_draws_a_solution(self):
+        import nbformat
+        from nbclient import NotebookClient
+        path = SOURCE / "examples" / "notebooks" / "cube2.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        before = {name: os.environ.get(name) for name in ("TANDEM_SMALL", "TMPDIR")}
+        os.environ.update(TANDEM_SMALL="1", TMPDIR=str(self.folder))
+        try:
+            NotebookClient(notebook, timeout=300, kernel_name="python3",
+                           resources={"metadata": {"path": str(path.parent)}}).execute()
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+        images = [output for output in outputs if "image/png" in output.get("data", {})]
+        self.assertEqual(len(images), 4)
+        self.assertTrue(any("image/svg+xml" in output.get("data", {}) for output in outputs))
+        self.assertIn("<tandem.Solution of ", "".join(o.get("text", "") for o in outputs))
+        self.assertTrue((next(pathlib.Path(self.folder).glob("*/cube2")) / "summary.json").exists())
+
+    def test_the_stored_notebook_has_no_outputs(self):
+        import nbformat
+        notebook = nbformat.read(SOURCE / "examples" / "notebooks" / "cube2.ipynb", as_version=4)
+        self.assertEqual([cell.outputs for cell in notebook.cells if cell.get("outputs")], [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

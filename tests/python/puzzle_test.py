@@ -1,0 +1,245 @@
+"""Tests puzzles that are written in Python with NumPy."""
+
+import gc
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+import unittest
+import weakref
+
+import numpy as np
+
+import tandem
+from small_run import SMALL, FolderTest
+
+
+class Lights:
+    """Lights Out on a 3x3 board. Its actions are rows of a matrix that are added modulo 2."""
+
+    name = "python_lights"
+    state_size = 9
+    depth = 2
+    board = (3, 3)
+    action_names = [f"b{i}" for i in range(9)]
+    inverse_actions = list(range(9))
+
+    def __init__(self):
+        cells = [divmod(i, 3) for i in range(9)]
+        self.buttons = np.array([[abs(r - y) + abs(c - x) <= 1 for y, x in cells] for r, c in cells],
+                                np.uint8)
+        self.threads = set()
+
+    def goal(self):
+        return np.zeros(9, np.uint8)
+
+    def apply(self, states, actions):
+        self.threads.add(threading.get_ident())
+        return states ^ self.buttons[actions]
+
+    def expand(self, states):
+        return states[:, None] ^ self.buttons
+
+    def is_goal(self, states):
+        return ~states.any(axis=1)
+
+
+class Row:
+    """A walker on a row of cells, who may only go right. Its state is a number, shown one-hot."""
+
+    name = "python_row"
+    state_size = 1
+    positions = 8
+    depth = 2
+    action_names = ["right"]
+    action_costs = [2.5]
+
+    def goal(self):
+        return np.array([7], np.uint8)
+
+    def apply(self, states, actions):
+        return np.minimum(states + 1, 7).astype(np.uint8)
+
+    def applicable(self, states):
+        return states < 7
+
+    def is_goal(self, states):
+        return states[:, 0] == 7
+
+    def encode(self, states):
+        return np.eye(8, dtype=np.uint8)[states[:, 0]]
+
+    def step_back(self, state, random):
+        return (0, state - 1) if state[0] > 0 else None
+
+    def format(self, state):
+        return f"cell {state[0]}"
+
+    def parse(self, text):
+        cell = int(text.removeprefix("cell "))
+        if cell > 7:
+            raise ValueError(f"there is no cell {cell}")
+        return np.array([cell], np.uint8)
+
+
+def with_(puzzle, **members):
+    """Returns a puzzle of this class with some members changed."""
+    return type(puzzle.__name__, (puzzle,), members)()
+
+
+class Batches(unittest.TestCase):
+    def test_it_agrees_with_the_puzzle_in_cpp(self):
+        ours = tandem.register_domain(Lights())
+        theirs = tandem.Domain("lights_out:3")
+        states = theirs.scramble(600, 5)
+        np.testing.assert_array_equal(ours.expand(states), theirs.expand(states))
+        buttons = np.arange(600) % 9
+        np.testing.assert_array_equal(ours.apply(states, buttons), theirs.apply(states, buttons))
+        np.testing.assert_array_equal(ours.is_goal(states), theirs.is_goal(states))
+        np.testing.assert_array_equal(ours.encode(states), theirs.encode(states))
+        self.assertEqual(ours.board, theirs.board)
+
+    def test_methods_that_may_be_missing_have_defaults(self):
+        class Plain(Lights):
+            name = "python_plain"
+            expand = property()  # hides the method of the base class
+
+        domain = tandem.register_domain(Plain())
+        states = domain.scramble(50, 4)
+        expected = tandem.Domain("lights_out:3").expand(states)
+        np.testing.assert_array_equal(domain.expand(states), expected)
+        self.assertTrue(domain.applicable(states).all())
+        self.assertEqual(domain.format(domain.goals()[0]), "0 0 0 0 0 0 0 0 0")
+        self.assertEqual(domain.action_costs, [1.0] * 9)
+
+    def test_a_puzzle_without_inverses_steps_back_by_itself(self):
+        domain = tandem.register_domain(Row())
+        np.testing.assert_array_equal(domain.scramble(5, [0, 1, 2, 6, 7])[:, 0], [7, 6, 5, 1, 0])
+        np.testing.assert_array_equal(domain.applicable(domain.scramble(2, [0, 1])), [[False], [True]])
+        self.assertEqual(domain.input_shape, (8, 2))
+        self.assertEqual(domain.action_costs, [2.5])
+        self.assertEqual(domain.format(domain.parse("cell 3")), "cell 3")
+        with self.assertRaisesRegex(ValueError, "there is no cell 9"):
+            domain.parse("cell 9")
+
+    def test_an_array_that_a_method_keeps_stays_as_it_was(self):
+        kept = []
+
+        class Keeps(Lights):
+            name = "python_keeps"
+
+            def is_goal(self, states):
+                kept.append((states, states.copy()))
+                return super().is_goal(states)
+
+        domain = tandem.register_domain(Keeps())
+        for _ in range(20):
+            domain.is_goal(domain.scramble(1000, 9))
+        for array, copy in kept:
+            np.testing.assert_array_equal(array, copy)
+
+
+class Training(FolderTest):
+    def test_worker_threads_train_a_network_that_solves(self):
+        puzzle = Lights()
+        tandem.register_domain(puzzle, check=False)
+        config = {**SMALL, "domain": {"name": puzzle.name},
+                  "generate": {"max_scramble": 9, "workers": 2, "target": "value_iteration"}}
+        puzzle.threads.clear()
+        result = tandem.train(config, self.folder / "run")
+        self.assertEqual(result.updates, 6)
+        self.assertNotEqual(puzzle.threads, {threading.get_ident()})
+        network = tandem.Network(self.folder / "run", settings={"search.beam_width": 512})
+        states = network.domain.scramble(10, 9)
+        for state, solution in zip(states, network.solve(states)):
+            self.assertTrue(solution.solved, solution.failure)
+            self.assertFalse(network.domain.play(state, solution.moves).any())
+
+    def test_the_same_config_trains_the_weights_of_the_puzzle_in_cpp(self):
+        tandem.register_domain(Lights())
+        hashes = set()
+        for domain in ({"name": "python_lights"}, {"name": "lights_out", "size": 3}):
+            config = {**SMALL, "domain": domain}
+            hashes.add(tandem.train(config, self.folder / domain["name"]).weights_sha256)
+        self.assertEqual(len(hashes), 1)
+
+    def test_an_exception_in_a_worker_ends_the_run_with_its_traceback(self):
+        class Breaks(Lights):
+            name = "python_breaks"
+            left = 300
+
+            def apply(self, states, actions):
+                self.left -= 1
+                if self.left == 0:
+                    raise ZeroDivisionError("out of buttons")
+                return super().apply(states, actions)
+
+        tandem.register_domain(Breaks(), check=False)
+        config = {**SMALL, "domain": {"name": "python_breaks"}}
+        with self.assertRaisesRegex(RuntimeError, "(?s)python_breaks.*apply failed.*out of buttons"):
+            tandem.train(config, self.folder / "run")
+        self.assertTrue((self.folder / "run" / "checkpoint.pt").exists())
+
+    def test_a_program_with_such_a_puzzle_ends_cleanly_during_a_run(self):
+        code = ("import sys, json\n"
+                "from puzzle_test import Lights\n"
+                "import tandem\n"
+                "tandem.register_domain(Lights())\n"
+                "run = tandem.Training(json.loads(sys.argv[1]), sys.argv[2])\n"
+                "run.run_update()\n"
+                "print('updated')\n")
+        config = json.dumps({**SMALL, "domain": {"name": "python_lights"}})
+        result = subprocess.run([sys.executable, "-c", code, config, str(self.folder / "run")],
+                                capture_output=True, text=True, timeout=120,
+                                cwd=pathlib.Path(__file__).parent)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "updated\n", ""))
+
+
+class Registering(unittest.TestCase):
+    def refused(self, error, message, puzzle):
+        with self.assertRaisesRegex(error, message):
+            tandem.register_domain(puzzle)
+
+    def test_a_missing_or_wrong_member_is_a_value_error(self):
+        self.refused(ValueError, "no `name`", object())
+        self.refused(ValueError, "'a b', expected letters", with_(Lights, name="a b"))
+        self.refused(ValueError, "`state_size` is 'x'", with_(Lights, state_size="x"))
+        self.refused(ValueError, "no method `is_goal`", with_(Lights, is_goal=property()))
+        self.refused(ValueError, "step_back", with_(Lights, inverse_actions=None))
+        self.refused(ValueError, "needs a method `encode`", with_(Lights, positions=3))
+
+    def test_a_name_of_tandem_is_taken(self):
+        self.refused(ValueError, "cube3.*choose another", with_(Lights, name="cube3"))
+
+    def test_a_broken_promise_is_named_before_anything_trains(self):
+        self.refused(RuntimeError, "breaks a promise",
+                     with_(Lights, inverse_actions=[(a + 1) % 9 for a in range(9)]))
+
+    def test_a_result_of_another_type_or_shape_is_named(self):
+        wrong = with_(Lights, is_goal=lambda self, states: states.sum(axis=1))
+        domain = tandem.register_domain(wrong, check=False)
+        with self.assertRaisesRegex(RuntimeError, "is_goal returned an array of uint64 with shape"):
+            domain.is_goal(domain.goals(4))
+        wrong = with_(Lights, goal=lambda self: np.zeros(8, np.uint8))
+        domain = tandem.register_domain(wrong, check=False)
+        with self.assertRaisesRegex(RuntimeError, r"shape \(8,\), expected uint8 with shape \(9,\)"):
+            domain.goals()
+
+    def test_a_puzzle_of_the_same_name_replaces_the_one_before(self):
+        tandem.register_domain(with_(Lights, version="1"))
+        tandem.register_domain(with_(Lights, version="2"))
+        self.assertEqual(tandem.Domain("python_lights").identity, "python_lights@2")
+
+    def test_a_replaced_puzzle_is_freed(self):
+        puzzle = Lights()
+        freed = weakref.ref(puzzle)
+        tandem.register_domain(puzzle)
+        del puzzle
+        tandem.register_domain(Lights())
+        gc.collect()
+        self.assertIsNone(freed())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))

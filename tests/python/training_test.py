@@ -1,0 +1,204 @@
+"""Tests tandem.Training, train and resume: runs that are watched, stopped and resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import torch
+
+import tandem
+from small_run import SMALL, FolderTest
+
+LONG = {"train.max_updates": 1_000_000, "train.iterations_per_update": 50}
+
+
+class Watching(FolderTest):
+    def test_the_callback_sees_every_update(self):
+        seen = []
+        result = tandem.train(SMALL, self.folder / "run", on_update=seen.append)
+        self.assertEqual([progress.updates for progress in seen], [1, 2, 3, 4, 5, 6])
+        self.assertEqual([progress.examples for progress in seen],
+                         [500, 1000, 1500, 2000, 2500, 3000])
+        self.assertIsNone(seen[1].solve_rate)
+        self.assertGreaterEqual(seen[2].solve_rate, 0)
+        summary = json.loads((self.folder / "run" / "summary.json").read_text())
+        self.assertEqual(result.weights_sha256, summary["weights_sha256"])
+        self.assertEqual(result.final_loss, seen[-1].loss)
+        self.assertEqual(result.solve_rate, seen[-1].solve_rate)
+        lines = (self.folder / "run" / "metrics.jsonl").read_text().splitlines()
+        for progress, line in zip(seen, lines, strict=True):
+            self.assertAlmostEqual(progress.loss, json.loads(line)["loss"], places=3)
+
+    @unittest.skipUnless("TANDEM" in os.environ, "TANDEM does not name the program")
+    def test_the_program_gives_the_same_weights(self):
+        config = self.folder / "small.yaml"
+        config.write_text(tandem.load_config(SMALL).to_yaml())
+        subprocess.run([os.environ["TANDEM"], "train", config, "--out", self.folder / "theirs"],
+                       check=True, capture_output=True)
+        theirs = json.loads((self.folder / "theirs" / "summary.json").read_text())
+        ours = tandem.train(config, self.folder / "ours")
+        self.assertEqual(ours.weights_sha256, theirs["weights_sha256"])
+
+    def test_settings_change_the_config(self):
+        result = tandem.train(SMALL, self.folder / "run", {"train.max_updates": 2})
+        self.assertEqual(result.updates, 2)
+
+
+class Ending(FolderTest):
+    def test_a_run_that_was_left_early_resumes_with_the_same_weights(self):
+        whole = tandem.train(SMALL, self.folder / "whole")
+        with tandem.Training(SMALL, self.folder / "run") as run:
+            for progress in run:
+                if progress.updates == 3:
+                    break
+        self.assertEqual(run.result.updates, 3)
+        resumed = tandem.resume(self.folder / "run")
+        self.assertEqual(resumed.updates, 6)
+        self.assertEqual(resumed.weights_sha256, whole.weights_sha256)
+
+    def test_an_exception_in_the_callback_leaves_a_checkpoint(self):
+        def fail(progress):
+            if progress.updates == 2:
+                raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            tandem.train(SMALL, self.folder / "run", on_update=fail)
+        with tandem.Training.resume(self.folder / "run") as run:
+            self.assertEqual(run.progress.updates, 2)
+            self.assertEqual(run.run_update().updates, 3)
+
+    def interrupt_soon(self, folder, once="metrics.jsonl"):
+        """Sends SIGINT once the run has made a file."""
+        def interrupt():
+            deadline = time.monotonic() + 60
+            while not (folder / once).exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        self.addCleanup(thread.join)
+
+    def test_ctrl_c_during_an_update_writes_a_checkpoint_and_raises(self):
+        folder = self.folder / "run"
+        self.interrupt_soon(folder)
+        with self.assertRaises(KeyboardInterrupt):
+            tandem.train(SMALL, folder, LONG)
+        checkpoint = torch.load(folder / "checkpoint.pt", weights_only=True)
+        self.assertGreater(checkpoint["iterations"], 0)
+        with tandem.Training.resume(folder) as run:
+            done = run.progress.updates
+            self.assertEqual(run.run_update().updates, done + 1)
+
+    def test_ctrl_c_before_the_first_update_leaves_no_folder(self):
+        folder = self.folder / "run"
+        self.interrupt_soon(folder, once="config.yaml")  # the claim of the folder
+        with self.assertRaises(KeyboardInterrupt):
+            tandem.train(SMALL, folder, {"train.max_updates": "auto", "train.max_seconds": 100})
+        self.assertFalse(folder.exists())
+
+    def test_close_ends_an_update_in_another_thread(self):
+        run = tandem.Training(SMALL, self.folder / "run",
+                              {**LONG, "train.iterations_per_update": 100_000})
+        began = threading.Event()
+        ended = []
+
+        def update():
+            began.set()
+            ended.append(run.run_update())
+
+        thread = threading.Thread(target=update)
+        thread.start()
+        began.wait()
+        run.close()  # while the update runs, or just before it
+        thread.join(60)
+        self.assertEqual(len(ended), 1)
+        self.assertIsNone(run.run_update())
+
+    def test_a_handler_of_sigint_is_called_and_stays(self):
+        calls = []
+        before = signal.signal(signal.SIGINT, lambda *_: calls.append("mine"))
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        folder = self.folder / "run"
+        self.interrupt_soon(folder)
+        result = tandem.train(SMALL, folder, LONG)  # the handler does not raise
+        self.assertEqual(calls, ["mine"])
+        self.assertLess(result.updates, 1_000_000)
+        os.kill(os.getpid(), signal.SIGINT)
+        self.assertEqual(calls, ["mine", "mine"])
+
+    def test_stop_from_another_thread_ends_the_run(self):
+        with tandem.Training(SMALL, self.folder / "run", LONG) as run:
+            run.run_update()
+            threading.Timer(0.05, run.stop).start()
+            for _ in run:
+                pass
+        self.assertGreater(run.result.updates, 0)
+
+    def test_other_python_threads_run_during_an_update(self):
+        ticks = []
+        done = threading.Event()
+
+        def tick():
+            while not done.wait(0.001):
+                ticks.append(time.monotonic())
+
+        with tandem.Training(SMALL, self.folder / "run",
+                             {**LONG, "train.iterations_per_update": 1000}) as run:
+            run.run_update()
+            thread = threading.Thread(target=tick)
+            thread.start()
+            begin = time.monotonic()
+            run.run_update()
+            end = time.monotonic()
+            done.set()
+            thread.join()
+        during = [at for at in ticks if begin < at < end]
+        self.assertGreater(len(during), 5, f"in {end - begin:.2f} s")
+
+    def test_a_program_that_ends_during_a_run_ends_cleanly(self):
+        code = ("import json, sys, tandem\n"
+                "run = tandem.Training(json.loads(sys.argv[1]), sys.argv[2])\n"
+                "run.run_update()\n"
+                "print('updated')\n")
+        result = subprocess.run([sys.executable, "-c", code, json.dumps(SMALL),
+                                 str(self.folder / "run")], capture_output=True, text=True,
+                                timeout=120)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "updated\n", ""))
+
+
+class Errors(FolderTest):
+    def test_an_unknown_key_is_a_value_error_that_suggests_another(self):
+        with self.assertRaisesRegex(ValueError, "did you mean `train.batch_size`"):
+            tandem.train({"train": {"batch_sise": 3}}, self.folder / "run")
+        self.assertFalse((self.folder / "run").exists())
+
+    def test_a_wrong_setting_is_a_value_error(self):
+        with self.assertRaisesRegex(ValueError, "setting train.batch_size=0"):
+            tandem.load_config(SMALL, {"train.batch_size": 0})
+
+    def test_a_folder_that_is_not_empty_is_a_value_error(self):
+        (self.folder / "mine").write_text("")
+        with self.assertRaisesRegex(ValueError, "not an empty folder"):
+            tandem.train(SMALL, self.folder)
+
+    def test_a_complete_run_cannot_be_resumed(self):
+        tandem.train(SMALL, self.folder / "run", {"train.max_updates": 1})
+        with self.assertRaisesRegex(ValueError, "done all its 1 updates"):
+            tandem.resume(self.folder / "run")
+
+    def test_a_config_gives_the_value_of_each_key(self):
+        config = tandem.load_config(SMALL, {"checkpoint.keep_every": 2})
+        self.assertEqual(config["train.batch_size"], "100")
+        self.assertEqual(config["checkpoint.keep_every"], "2")
+        with self.assertRaisesRegex(ValueError, "no such key"):
+            config["train.nothing"]
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
