@@ -26,12 +26,13 @@ Config TrainingConfigFor(bool bf16) {
 constexpr std::int64_t kBatch = 2000;
 constexpr std::int64_t kIterations = 50;
 constexpr std::int64_t kExamples = 4 << 20;
+constexpr int kColours = 6;  // the depth of the network's input
 
 // Trains a network whose width is the benchmark's argument. `rows` is null if all rows come from
 // shards.
 void Train(benchmark::State& state, Device& device, DataLoader& loader, const DataBuffer* rows) {
   const ScopedThreads threads(static_cast<int>(std::thread::hardware_concurrency()));
-  ResNetFC net({.input = {.positions = 54, .depth = 6},
+  ResNetFC net({.input = {.positions = 54, .depth = kColours},
                 .layers = {.width = state.range(0), .blocks = 2, .norm = Norm::kLayer}},
                1);
   TorchTrainer trainer(net, nullptr, loader, device, TrainingConfigFor(device.has_fast_bf16()));
@@ -65,7 +66,7 @@ void FromDisk(benchmark::State& state) {
   const CubeShards& shards = CubeShards::Get(kExamples);
   Config config = CubeConfig();
   config.data.source = DataSource::kShards;
-  ShardLoader stored(*device, ShardSet(shards.path()), config, std::nullopt);
+  ShardLoader stored(*device, ShardSet(shards.path()), kColours, config, std::nullopt);
   DataLoader loader(*device, stored.set().spec().schema, config, &stored);
   loader.UseBatchSize(kBatch);
   shards.DropFromMemory();

@@ -1,5 +1,6 @@
-// Measures training steps and evaluations of three networks on a GPU, and the rate of its matrix
-// units: compare the counters FLOP/s. Without a GPU the benchmarks are skipped, with the reason.
+// Measures training steps and evaluations of networks on a GPU, and the rate of its matrix units:
+// compare the counters FLOP/s. Also measures generation and beam search by tensor operations.
+// Without a GPU the benchmarks are skipped, with the reason.
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -7,10 +8,15 @@
 
 #include <map>
 
+#include "base/random.h"
+#include "domain/random_walk.h"
 #include "nn/inference_net.h"
 #include "nn/products.h"
 #include "nn/resnet_fc.h"
 #include "tandem/error.h"
+#include "tandem/registry.h"
+#include "tensor/tensor_beam_search.h"
+#include "tensor/tensor_generator.h"
 #include "train/trainer.h"
 
 namespace tandem {
@@ -24,8 +30,8 @@ Config TrainingConfigFor(bool bf16) {
   return config;
 }
 
-// All three networks read the stickers of a cube.
-enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge };
+// All networks read the stickers of a cube. kFourMillion has as many parameters.
+enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge, kFourMillion };
 
 NetworkSpec SpecOf(std::int64_t net) {
   NetworkSpec spec{.input = {.positions = 54, .depth = 6}};
@@ -35,6 +41,9 @@ NetworkSpec SpecOf(std::int64_t net) {
       break;
     case kDeepXubeLarge:
       spec.layers = {.width = 5000, .blocks = 4, .norm = Norm::kBatch};
+      break;
+    case kFourMillion:
+      spec.layers = {.width = 1000, .blocks = 2, .norm = Norm::kLayer};
       break;
     default:
       spec.layers = {.width = 256, .blocks = 2, .norm = Norm::kLayer};
@@ -64,7 +73,7 @@ ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
   return *made;
 }
 
-// `flop_per_row` is the result of EvaluationFlop or TrainingFlop.
+// `flop_per_row` is evaluation_flop or training_flop of NetworkCost.
 void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows) {
   const double flops = flop_per_row * static_cast<double>(rows);
   state.SetItemsProcessed(state.iterations() * rows);
@@ -89,7 +98,7 @@ void TrainingStep(benchmark::State& state) {
     trainer.Step(batch, 1e-3);
     device->Synchronize();
   }
-  CountFlops(state, TrainingFlop(net.spec()), rows);
+  CountFlops(state, CostOf(net.spec()).training_flop, rows);
 }
 BENCHMARK(TrainingStep)
     ->ArgNames({"net", "rows", "bf16"})
@@ -115,7 +124,7 @@ void Evaluation(benchmark::State& state) {
   for (auto _ : state) {  // includes the copies to and from the GPU
     copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
-  CountFlops(state, EvaluationFlop(spec), kRows);
+  CountFlops(state, CostOf(spec).evaluation_flop, kRows);
 }
 BENCHMARK(Evaluation)
     ->ArgNames({"net", "bf16"})
@@ -139,6 +148,79 @@ void MatrixProduct(benchmark::State& state) {
                          benchmark::Counter::kIsRate);
 }
 BENCHMARK(MatrixProduct)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// An inference copy in bf16 with random weights.
+std::unique_ptr<InferenceNet> CopyOnGpu(Device& device, std::int64_t net,
+                                        const InferenceConfig& config) {
+  auto copy = std::make_unique<InferenceNet>(SpecOf(net), config, device);
+  copy->Load(NetOnGpu(device, net));
+  device.Synchronize();
+  return copy;
+}
+
+Config TensorConfig() {
+  Config config;
+  config.generate.program = Program::kTensor;
+  config.generate.max_scramble = 30;
+  config.generate.chunk_rows = 65'536;
+  config.generate.workers = 16;
+  config.inference = {.batch_size = 65'536, .threads = 1, .precision = Precision::kBf16};
+  return config;
+}
+
+void Generate(benchmark::State& state, const Config& config, std::int64_t net, std::int64_t rows) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const auto cube = MakeDomain("cube3");
+  const std::unique_ptr<InferenceNet> network = CopyOnGpu(*device, net, config.inference);
+  const auto generator = MakeTensorGenerator(*cube, config, network.get(), *device);
+  DataBuffer buffer = generator->MakeBuffer(static_cast<std::size_t>(rows));
+  FillRequest request{.rows = rows};
+  for (auto _ : state) {
+    generator->Fill(request, buffer, StopSignal());
+    ++request.update;
+  }
+  state.SetItemsProcessed(state.iterations() * rows);
+}
+
+void GenerateWalks(benchmark::State& state) {
+  Generate(state, TensorConfig(), kQuickstart, 3'000'000);
+}
+BENCHMARK(GenerateWalks)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void GenerateBackups(benchmark::State& state) {
+  Config config = TensorConfig();
+  config.generate.target = Target::kValueIteration;
+  Generate(state, config, state.range(0), 200'000);
+}
+BENCHMARK(GenerateBackups)
+    ->ArgName("net")
+    ->Arg(kQuickstart)
+    ->Arg(kDeepCubeA)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// Twenty depths of a search that finds nothing. A cube needs about as many.
+void TensorBeam(benchmark::State& state) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const auto cube = MakeDomain("cube3");
+  Config config = TensorConfig();
+  config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
+  const std::unique_ptr<InferenceNet> network = CopyOnGpu(*device, kFourMillion, config.inference);
+  TensorBeamSearch search(*cube, *network, config, *device);
+  std::vector<std::uint8_t> start(54);
+  WalkFromGoal(*cube, Random(1, Purpose::kScramble), 100, start);
+  std::int64_t nodes = 0;
+  for (auto _ : state) nodes += search.Solve(start, StopSignal()).nodes;
+  state.SetItemsProcessed(nodes);
+}
+BENCHMARK(TensorBeam)
+    ->ArgName("width")
+    ->Arg(1 << 14)
+    ->Arg(1 << 18)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace tandem
