@@ -7,7 +7,7 @@ SECONDS ?= 600
 TANDEM := build/$(PRESET)/tandem
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build program train test lint compare check-long fuzz bench format clean
+.PHONY: help setup configure build program train test lint compare check-long fuzz bench docs format clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,6 +18,7 @@ setup:  ## install what is missing: Debian packages, and LibTorch from PyPI in .
 configure: setup
 	@cmake --preset $(PRESET) $(CMAKE_FLAGS) $(if $(wildcard build/$(PRESET)/CMakeCache.txt),>/dev/null,)
 
+build: export PYTHON := yes
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
 	@cmake --build --preset $(PRESET)
 
@@ -40,7 +41,7 @@ lint: configure  ## check layers, formatting and, with clang-tidy and clangd, th
 compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
 
-check-long: test  ## run the long checks too (2 hours; needs root); writes docs/check_long.md
+check-long: test  ## run the long checks too (3 hours; needs root); writes docs/check_long.md
 	@PRESET=$(PRESET) scripts/check_long
 
 fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
@@ -51,6 +52,10 @@ fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up
 
 bench: build  ## run the benchmarks
 	@for bench in build/$(PRESET)/*_bench; do $$bench || exit 1; done
+
+docs: program  ## build the documentation site in build/docs; a broken link fails
+	@DOCS=yes scripts/setup
+	@python3 scripts/docs $(TANDEM)
 
 format:  ## format the sources with clang-format
 	@LINT=yes scripts/setup

@@ -10,7 +10,7 @@ import sys
 from clang import SOURCE
 
 LAYERS = ["base", "archive", "domain", "config", "data", "compare", "search", "generate", "modes",
-          "nn", "loaders", "train"]
+          "nn", "tensor", "loaders", "train"]
 WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
 
 # Files of a folder that form a layer of their own (src/CMakeLists.txt). A folder holds what belongs
@@ -21,6 +21,7 @@ PART_OF_FOLDER = {
     "train/generator_thread": "modes",
     "train/inference_queue": "modes",
     "train/modes": "modes",
+    "train/states_file": "modes",
 }
 
 LIBTORCH = ("torch", "ATen", "c10", "caffe2")

@@ -1,4 +1,4 @@
-"""Runs the checks of .clang-tidy over the code of src, domains and apps.
+"""Runs the checks of .clang-tidy over the code of src, domains, apps and python.
 
 clang-tidy checks the sources that include no LibTorch, and the headers that they include. For a
 source that includes LibTorch it would need 40 s, because it also walks through all of LibTorch's
@@ -22,7 +22,7 @@ import time
 from clang import SOURCE, VERSION, find_tool
 from layers import LIBTORCH, includes
 
-FOLDERS = ("src", "domains", "apps")
+FOLDERS = ("src", "domains", "apps", "python")
 UNREADABLE = "[clang-diagnostic-error]"  # clang 14 cannot read all of GCC 12's <ranges>
 # What clang cannot use: warnings as errors, since it would then stop at options that only GCC knows,
 # and GCC's precompiled headers.
@@ -37,7 +37,8 @@ def with_headers(path, seen):
         return seen
     seen.add(path)
     for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
-        for folder in (SOURCE / "src", SOURCE / "include", SOURCE, SOURCE / "domains"):
+        for folder in (SOURCE / "src", SOURCE / "include", SOURCE, SOURCE / "domains",
+                       SOURCE / "python/src"):
             if (folder / name).exists():
                 with_headers(folder / name, seen)
                 break
