@@ -59,7 +59,8 @@ class Bundle(CliTest):
                   not (name in of_cuda and step["outcome"].startswith("not started"))]
         self.assertEqual(failed, [], result.stderr)
         self.assertEqual(steps["quickstart"]["figures"]["summary"]["updates"], 3)
-        self.assertEqual(len(steps["solve"]["figures"]["cubes"]), 1)
+        for name in ("solve", "solve-tensor", "solve-domain"):
+            self.assertEqual(len(steps[name]["figures"]["cubes"]), 1)
         self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
         self.assertEqual(set(steps["modes"]["figures"]["runs"]),
                          {"sequential-seed1", "async-seed1", "sync-main-seed1"})
@@ -142,17 +143,18 @@ class Suite(CliTest):
         self.assertEqual(list(self.run_suite("overlap", "--device", "cpu", code=0)), ["overlap"])
         self.run_suite("overlap,nothing", code=2)
 
-    def test_three_calls_make_all_steps_within_eight_minutes_each(self):
+    def test_four_calls_make_all_steps_within_eight_minutes_each(self):
         self.program("tandem", "exit 0")
         self.program("gpu_bench", "exit 0")
         steps = []
-        for call in ("1", "2", "3"):
+        for call in ("1", "2", "3", "4"):
             subprocess.run([self.folder / "gpu_suite", "--call", call, "--device", "cpu", "--out",
                             self.folder / "suite.json"], check=True, capture_output=True)
             steps += self.steps()
         self.assertEqual(steps, ["tests", "kernel benchmark", "net benchmark", "deepcubea",
                                  "overlap", "generate", "shards", "shards-in-memory", "modes",
-                                 "quickstart", "solve"])
+                                 "quickstart", "solve", "deepcubea-tensor", "quickstart-tensor",
+                                 "four-million", "solve-tensor", "solve-domain"])
         loader = SourceFileLoader("suite", str(SOURCE / "scripts/gpu_suite"))
         suite = module_from_spec(spec_from_loader("suite", loader))
         loader.exec_module(suite)

@@ -94,6 +94,12 @@ class Config(CliTest):
         shown, _ = self.run_tandem("config", self.write("reference.yaml", reference))
         self.assertEqual(shown, self.run_tandem("config", self.write("empty.yaml", "{}"))[0])
 
+    def test_a_message_sends_no_escape_sequences_of_a_file_to_the_terminal(self):
+        self.write("title.yaml", '"\\e]0;title\\a": 1\n')
+        _, error = self.run_tandem("config", "title.yaml", code=2)
+        self.assertNotIn("\x1b", error)
+        self.assertIn("unknown key `\\x1b]0;title\\x07`", error)
+
     def test_warns_of_an_empty_config(self):
         for text in "", "# seed: 1\n":
             _, warning = self.run_tandem("config", self.write("empty.yaml", text))

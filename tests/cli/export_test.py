@@ -123,6 +123,14 @@ class Export(CliTest):
         self.check_lights(self.train(CONFIG, "--set", "network.norm=layer", "--set",
                                      "network.stem_width=40"), "pytorch", 2)
 
+    def test_pytorch_computes_a_network_without_residual_connections(self):
+        run = self.train(CONFIG, "--set", "network.kind=mlp", "--set", "network.stem_width=40")
+        self.check_lights(run, "pytorch", 2)
+        _, error = self.run_tandem("export", run, "--format", "deepxube", "--out",
+                                   self.folder / "heur.pt", code=2)
+        self.assertIn("`network.kind: mlp`", error)
+        self.assertFalse((self.folder / "heur.pt").exists())
+
     def test_deepxubes_network_computes_the_estimates_of_tandem(self):
         self.check_lights(self.train(), "deepxube", 1)
 

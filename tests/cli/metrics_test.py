@@ -40,6 +40,18 @@ class Metrics(CliTest):
         self.assertEqual(rows, [{"update": "0"}])
         self.assertIn("metrics.jsonl:2: expected a JSON object; the line is left out", self.warnings)
 
+    def test_rejects_keys_that_are_far_longer_than_those_of_a_run(self):
+        """Otherwise, each number of the list would have the whole key in its column's name."""
+        line = json.dumps({"a" * 900: {"b" * 900: [0] * 1000}})
+        self.write("run/metrics.jsonl", line + "\n")
+        _, error = self.run_tandem("metrics", "run", code=2, memory=1 << 30)
+        self.assertIn("metrics.jsonl:1: a key has more than 1000 bytes: aaaa", error)
+
+    def test_lines_that_each_add_columns_take_memory_for_their_own_cells_only(self):
+        rows = self.rows_of(*(json.dumps({f"key{i}": i}) for i in range(2000)))
+        self.assertEqual(rows[1999]["key1999"], "1999")
+        self.assertEqual([value for value in rows[1000].values() if value], ["1000"])
+
     def test_a_run_without_metrics_is_bad_input(self):
         _, error = self.run_tandem("metrics", "run", code=2)
         self.assertIn("run/metrics.jsonl: no such file; expected the folder of a run", error)

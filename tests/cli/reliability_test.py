@@ -65,6 +65,27 @@ class Faults(CliTest):
         self.assertIn("the process ends now", text)
         self.expect_same_weights_after_resume()
 
+    def test_a_disk_that_does_not_answer_is_reported_and_the_state_is_saved(self):
+        config = self.write("small.yaml", LABELLED)
+        self.run_tandem("generate", config, "--set", "generate.target=walk_length", "--examples", "1000",
+                        "--chunk-rows", "100", "--out", "shards")
+        # An update takes 5 chunks. The checkpoint can only come from the save after the stall.
+        shards = ("--set", "data.source=shards", "--set", "data.path=shards", "--set",
+                  "checkpoint.every_updates=1000")
+        code, lines = self.train_with_fault("shard.read:hang:9", *shards, "--set",
+                                            "train.watchdog_seconds=3", "--set", "train.on_stall=stop")
+        text = "\n".join(lines)
+        self.assertEqual(code, 1, text)
+        self.assertIn("no progress for 3 s in thread disk", text)
+        self.assertIn("the process ends now", text)
+        _, log = self.run_tandem("train", "--resume", "run")
+        self.assertIn("continuing after update 1 of 4", log)
+        self.run_tandem("train", config, "--out", "whole", "--set", "generate.target=value_iteration",
+                        *shards)
+        hashes = [json.loads((self.folder / run / "summary.json").read_text())["weights_sha256"]
+                  for run in ("run", "whole")]
+        self.assertEqual(*hashes)
+
 
 class Damage(CliTest):
     def test_resume_skips_a_damaged_checkpoint(self):
@@ -72,14 +93,15 @@ class Damage(CliTest):
         run = self.folder / "run"
         self.run_tandem("train", config, "--out", run, "--set", "checkpoint.keep=2")
         before = json.loads((run / "summary.json").read_text())["weights_sha256"]
-        self.assertTrue((run / "previous-3.pt").exists())
+        (previous,) = run.glob("previous-*.pt")
+        updates = previous.stem.removeprefix("previous-")
         content = bytearray((run / "checkpoint.pt").read_bytes())
         content[len(content) // 2] ^= 1
         (run / "checkpoint.pt").write_bytes(content)
         _, log = self.run_tandem("train", "--resume", run)
         self.assertIn("checkpoint.pt: damaged tensor file", log)
-        self.assertIn(f"continuing from {run}/previous-3.pt instead", log)
-        self.assertIn("continuing after update 3 of 4", log)
+        self.assertIn(f"continuing from {previous} instead", log)
+        self.assertIn(f"continuing after update {updates} of 4", log)
         self.assertEqual(json.loads((run / "summary.json").read_text())["weights_sha256"], before)
 
     def test_a_checkpoint_that_does_not_fit_on_the_disk_says_how_many_bytes_it_needs(self):

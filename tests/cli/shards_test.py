@@ -199,7 +199,7 @@ class Listing(Shards):
 
     def test_rejects_a_set_that_is_too_large(self):
         for args, message in [(["--chunk-rows", 1, "--shard-chunks", 1], "1,000,001 shards, expected"),
-                              (["--chunk-rows", 2**30], "but the disk has only")]:
+                              (["--chunk-rows", 2**28], "but the disk has only")]:
             examples = 1_000_001 if args[1] == 1 else 10**15
             _, error = self.run_tandem("generate", self.config, "--examples", examples, *args,
                                        "--out", self.folder / "large", code=2)

@@ -37,6 +37,24 @@ class Solve(CliTest):
         self.assertEqual((solved["solved"], solved["moves"], solved["length"]), (True, "", 0))
         self.assertIn("states.jsonl:4: not a JSON object", broken["error"])
 
+    def test_tensor_program_finds_the_solutions_of_the_puzzles_code(self):
+        run = self.train_small()
+        states = self.write("states.jsonl", "\n".join(
+            json.dumps({"state": state}) for state in (AFTER_R, SOLVED)))
+
+        def solve(program):
+            out = self.folder / f"{program}.jsonl"
+            self.run_tandem("solve", "--model", run, "--states", states, "--out", out,
+                            "--set", f"search.program={program}")
+            results = [json.loads(line) for line in out.read_text().splitlines()]
+            return [(each["moves"], each["nodes"]) for each in results]
+
+        self.assertEqual(solve("tensor"), [("R'", 12), ("", 0)])
+        self.assertEqual(solve("tensor"), solve("domain"))
+        _, error = self.run_tandem("solve", "--model", run, "--states", states, "--set",
+                                   "search.program=tensor", "--set", "search.method=astar", code=2)
+        self.assertIn("only beam search has a tensor program", error)
+
     def test_networks_train_on_the_solutions_that_it_wrote(self):
         config = self.write("puzzle.yaml", "domain: {name: npuzzle, size: 3}\n" + SMALL)
         run = self.folder / "run"
@@ -198,7 +216,8 @@ class Solve(CliTest):
         run = self.train_small()
         ten = (SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()
         states = self.write("states.jsonl", f"{ten[0]}\n{json.dumps({'state': AFTER_R})}\n")
-        for search in ("beam", "anytime_beam", "bidirectional_beam", "greedy", "astar"):
+        for search in ("beam", "anytime_beam", "bidirectional_beam", "greedy", "astar",
+                       "ida_star"):
             text, log = self.run_tandem("solve", "--model", run, "--states", states, "--search",
                                         search, "--beam-width", 8, "--set", "search.max_nodes=500",
                                         "--set", "search.max_seconds=60", code=1)
@@ -218,8 +237,8 @@ class Solve(CliTest):
     def test_greedy_search_and_the_inverse_position_solve_a_shallow_cube(self):
         run = self.train_small()
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R}))
-        for option in ("--search=greedy", "--search=bidirectional_beam", "--inverse=true",
-                       "--inverse=auto"):
+        for option in ("--search=greedy", "--search=ida_star", "--search=bidirectional_beam",
+                       "--inverse=true", "--inverse=auto"):
             text, _ = self.run_tandem("solve", "--model", run, "--states", states, option)
             result = json.loads(text)
             self.assertEqual((result["moves"], result["ended"]), ("R'", "solved"), option)
@@ -238,7 +257,7 @@ class Solve(CliTest):
         state = json.loads((SOURCE / "data" / "cube3_ten.jsonl").read_text().splitlines()[0])
         states = self.write("states.jsonl", json.dumps({"state": state["state"], "at_most": 3}))
         for args in (["--beam-width", 8], ["--search", "astar"], ["--at-most", 5],
-                     ["--search", "greedy"]):
+                     ["--search", "greedy"], ["--search", "ida_star"]):
             text, _ = self.run_tandem("solve", "--model", run, "--states", states, *args, code=1)
             result = json.loads(text)
             self.assertEqual(result["ended"], "cost limit", args)
