@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "bindings.h"
 #include "config/fields.h"
 #include "tandem/error.h"
 

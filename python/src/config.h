@@ -16,6 +16,4 @@ using Settings = std::map<std::string, std::string>;
 
 std::vector<Override> ToOverrides(const Settings& settings);
 
-void BindConfig(nanobind::module_& module);
-
 }  // namespace tandem::python

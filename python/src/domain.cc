@@ -14,6 +14,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "bindings.h"
 #include "domain/random_walk.h"
 #include "image.h"
 #include "tandem/check_domain.h"
@@ -367,7 +368,7 @@ void BindDomain(nb::module_& module) {
       [](Puzzle* self, const std::string& name) { new (self) Puzzle(MakePuzzle(name)); },
       nb::arg("name"),
       "Creates a domain from NAME or NAME:ARGUMENT, such as \"cube3\" or \"npuzzle:4\".\n\n"
-      "Raises ValueError if there is none of that name.");
+      "Raises ValueError if there is no domain of that name.");
   BindProperties(domain);
   BindBatches(domain);
   BindTexts(domain);

@@ -23,6 +23,4 @@ struct Puzzle {
 /// input has no feature for. Call without the GIL.
 void EncodeChecked(const Domain& domain, ConstRows states, Rows inputs);
 
-void BindDomain(nb::module_& module);
-
 }  // namespace tandem::python

@@ -1,16 +1,35 @@
 // The extension module of the Python package.
 #include <nanobind/nanobind.h>
 
-#include "config.h"
-#include "domain.h"
-#include "errors.h"
-#include "network.h"
-#include "python_domain.h"
-#include "training.h"
+#include <exception>
+
+#include "base/stop_signal.h"
+#include "bindings.h"
+#include "tandem/error.h"
+
+namespace tandem::python {
+namespace {
+
+// InputError becomes ValueError, Error becomes RuntimeError, and Stopped becomes KeyboardInterrupt.
+// Messages stay the same.
+void Translate(const std::exception_ptr& thrown, void* /*payload*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const InputError& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const Error& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const Stopped& stopped) {
+    PyErr_SetString(PyExc_KeyboardInterrupt, stopped.what());
+  }
+}
+
+}  // namespace
+}  // namespace tandem::python
 
 NB_MODULE(_tandem, module) {
   module.doc() = "Tandem's C++ code. Import tandem instead, which documents it.";
-  tandem::python::TranslateErrors();
+  nanobind::register_exception_translator(&tandem::python::Translate);
   tandem::python::BindDomain(module);
   tandem::python::BindPythonDomains(module);
   tandem::python::BindConfig(module);

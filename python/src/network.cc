@@ -1,5 +1,4 @@
-#include "network.h"
-
+// Trained networks as Python sees them.
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -19,6 +18,7 @@
 
 #include "arrays.h"
 #include "base/parallel.h"
+#include "bindings.h"
 #include "config.h"
 #include "domain.h"
 #include "interrupt.h"
@@ -33,7 +33,7 @@ constexpr std::size_t kGrain = 256;  // rows of a task
 struct Solution {
   SearchResult search;
   std::string moves;
-  std::string failure;  // why there is none; "" if it is solved
+  std::string failure;  // why there is no solution; empty if there is one
 };
 
 /// `PythonNetwork` is a TrainedNetwork that several threads may call.

@@ -1,5 +1,4 @@
-#include "python_domain.h"
-
+// Puzzles that are written in Python with NumPy.
 #include <fmt/format.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "bindings.h"
 #include "domain.h"
 #include "tandem/check_domain.h"
 #include "tandem/error.h"
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kAnyByte = 256;
 
-// Returns an attribute of the puzzle, or `otherwise` if it has none or None.
+// Returns an attribute of the puzzle, or `otherwise` if it is missing or None.
 template <class T>
 T Attribute(nb::handle puzzle, const char* name, T otherwise, const char* expected) {
   const nb::object value = nb::getattr(puzzle, name, nb::none());

@@ -1,4 +1,5 @@
-#include "training.h"
+// Training runs as Python sees them.
+#include "train/training.h"
 
 #include <fmt/format.h>
 #include <nanobind/stl/filesystem.h>
@@ -14,10 +15,10 @@
 #include <string>
 #include <utility>
 
+#include "bindings.h"
 #include "config.h"
 #include "interrupt.h"
 #include "tandem/error.h"
-#include "train/training.h"
 
 namespace tandem::python {
 namespace {

@@ -27,7 +27,7 @@ class Domain:
         """
         Creates a domain from NAME or NAME:ARGUMENT, such as "cube3" or "npuzzle:4".
 
-        Raises ValueError if there is none of that name.
+        Raises ValueError if there is no domain of that name.
         """
 
     @property

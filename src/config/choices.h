@@ -250,8 +250,7 @@ inline constexpr auto kLosses = std::to_array<Choice<Loss>>({
     {Loss::kHuber, "huber", "squared for errors up to huber_delta, linear above"},
     {Loss::kLogCosh, "log_cosh",
      "log(cosh(error)), which is about half the squared error for small errors and linear for "
-     "large "
-     "ones"},
+     "large ones"},
 });
 
 /// train.on_invalid
@@ -287,9 +286,9 @@ inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kBf16, "bf16"},
 });
 inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
-    {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
-    {Precision::kFp32, "fp32"},
-    {Precision::kBf16, "bf16"},
+    kPrecisions[0],
+    kPrecisions[1],
+    kPrecisions[2],
     {Precision::kInt8, "int8",
      "whole numbers in the products between the first and the output layer, which stay in bf16 and "
      "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},

@@ -271,8 +271,7 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.optimizer.momentum, 0, 0.999999}},
       {"optimizer.nesterov",
        "Whether sgd uses Nesterov momentum: each step follows the gradient as well as the "
-       "momentum. "
-       "muon always does.",
+       "momentum. muon always does.",
        Switch(c.optimizer.nesterov)},
       {"optimizer.beta1", "Decay rate of the running mean of the gradient.",
        RealField{&c.optimizer.beta1, 0, 0.999999}},
@@ -318,8 +317,8 @@ std::vector<Field> FieldsOf(Config& c) {
                 c.train.on_invalid, kOnInvalids),
       {"train.watchdog_seconds",
        "Report a run in which a thread works on one thing for this many seconds, or all threads "
-       "wait "
-       "for so long. Use more than the longest step takes, such as writing a checkpoint. 0: never.",
+       "wait for so long. Use more than the longest step takes, such as writing a checkpoint. 0: "
+       "never.",
        RealField{&c.train.watchdog_seconds, 0, 1e9}},
       ChoiceKey("train.on_stall", "What to do then.", c.train.on_stall, kOnStalls),
       {"train.ema_decay",
@@ -471,21 +470,17 @@ std::vector<Field> FieldsOf(Config& c) {
 
       {"checkpoint.every_updates",
        "Number of updates between checkpoints. A run also writes one at its start and at its end. "
-       "A "
-       "checkpoint that is due while another one is being written follows after it.",
+       "A checkpoint that is due while another one is being written follows after it.",
        IntField{&c.checkpoint.every_updates, 1, kMany}},
       {"checkpoint.every_seconds",
        "Largest number of seconds of work that a killed run may lose, apart from the time to write "
-       "a "
-       "checkpoint. If the next update might exceed it, the run starts a checkpoint first. 0: no "
+       "a checkpoint. If the next update might exceed it, the run starts a checkpoint first. 0: no "
        "limit.",
        RealField{&c.checkpoint.every_seconds, 0, 1e9}},
       {"checkpoint.keep",
        "Number of checkpoints from which the run can be resumed. Besides checkpoint.pt, the run "
-       "keeps "
-       "the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
-       "--resume "
-       "uses the newest one that is not. With replay, each takes a replay file too.",
+       "keeps the ones before it as previous-N.pt, after N updates. If checkpoint.pt is damaged, "
+       "--resume uses the newest one that is not. With replay, each takes a replay file too.",
        IntField{&c.checkpoint.keep, 1, 1000}},
       {"checkpoint.keep_every",
        "Number of updates between networks that are kept for good, as checkpoint-N.pt after N "

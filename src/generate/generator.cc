@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/fault_point.h"
+#include "base/parallel.h"
 #include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
 #include "generate/policy.h"
@@ -11,6 +13,20 @@
 #include "generate/walk_length.h"
 
 namespace tandem {
+
+void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
+                const std::function<void(RowRange)>& fill) {
+  arena.execute([&] {
+    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
+              [&](std::size_t first, std::size_t count) {
+                for (std::size_t i = first; i < first + count; ++i) {
+                  if (stop.Reached()) throw Stopped();
+                  FaultPoint(Fault::kSimulator);
+                  fill(ranges[static_cast<std::int64_t>(i)]);
+                }
+              });
+  });
+}
 
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,

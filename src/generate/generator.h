@@ -1,8 +1,11 @@
 // The interface of the generators, which fill buffers with training examples.
 #pragma once
 
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -53,6 +56,11 @@ class RowRanges {
   std::int64_t rows_;
   std::int64_t range_rows_;
 };
+
+/// Calls `fill` for each of `ranges`, on the threads of `arena`, and waits for all of them. Throws
+/// Stopped once `stop` is reached, and whatever `fill` throws.
+void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
+                const std::function<void(RowRange)>& fill);
 
 /// Generator produces training examples. The rows are a function of the generator's config, the
 /// request and, if needs_network(), the network's weights. They depend neither on the number of

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "base/fault_point.h"
-#include "base/parallel.h"
 #include "base/timeline.h"
 #include "search/search.h"
 #include "tandem/error.h"
@@ -42,17 +40,8 @@ std::size_t SupervisedGenerator::StatesOf(const SolvedPath& path) const {
 
 void SupervisedGenerator::Fill(const FillRequest& request, DataBuffer& out,
                                const StopSignal& stop) {
-  const RowRanges ranges(request.rows, range_rows_);
-  arena_.execute([&] {
-    ForRanges(static_cast<std::size_t>(ranges.size()), 1,
-              [&](std::size_t first, std::size_t count) {
-                for (std::size_t i = first; i < first + count; ++i) {
-                  if (stop.Reached()) throw Stopped();
-                  FaultPoint(Fault::kSimulator);
-                  FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
-                }
-              });
-  });
+  FillRanges(arena_, RowRanges(request.rows, range_rows_), stop,
+             [&](RowRange range) { FillRange(request, range, out); });
 }
 
 const SolvedPath& SupervisedGenerator::DrawPath(Random& random) const {

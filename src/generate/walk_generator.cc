@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/fault_point.h"
-#include "base/parallel.h"
 #include "base/random.h"
 #include "base/timeline.h"
 
@@ -71,16 +69,8 @@ WalkGenerator::WalkGenerator(const Domain& domain, const Config& config, WalkKin
       arena_(static_cast<int>(*config.generate.workers)) {}
 
 void WalkGenerator::Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) {
-  const RowRanges ranges(request.rows, range_rows_);
-  arena_.execute([&] {
-    ForRanges(ranges.size(), 1, [&](std::size_t first, std::size_t count) {
-      for (std::size_t i = first; i < first + count; ++i) {
-        if (stop.Reached()) throw Stopped();
-        FaultPoint(Fault::kSimulator);
-        FillRange(request, ranges[static_cast<std::int64_t>(i)], out);
-      }
-    });
-  });
+  FillRanges(arena_, RowRanges(request.rows, range_rows_), stop,
+             [&](RowRange range) { FillRange(request, range, out); });
 }
 
 // Works in blocks, so that walking and encoding are timed separately while states stay in cache.

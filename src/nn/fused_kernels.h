@@ -133,7 +133,7 @@ struct RoundToBf16 {
   Bf16* to;
 };
 
-/// Replaces each number of a row of `x` by a whole number q from 0 to 255, so that the number is
+/// Writes for each number of a row of `x` a whole number q from 0 to 255, so that the number is
 /// about q * scale + least. If a row contains NaN or infinity, its `least` is NaN. Rows of `q` have
 /// `stride` bytes, of which those after `width` are set to 0.
 template <class T>

@@ -186,7 +186,7 @@ class Expander {
   std::vector<float> evaluated_values_;
 };
 
-/// The error that reports that the network's estimate of `state` is not a number.
+/// Returns the error for a network whose estimate of `state` is not a number.
 Error NanEstimate(const Domain& domain, std::span<const std::uint8_t> state);
 
 /// NoNetwork stands in for the network of an Expander that only expands. Evaluate throws Error.

@@ -54,8 +54,8 @@ class TensorPuzzle {
   /// Returns whether each state is a goal, (n) bool.
   at::Tensor IsGoal(const at::Tensor& states) const;
 
-  /// Returns num_actions() + 1 costs, the last of which is 0, for no_action(): the cost of each
-  /// action, or that of undoing it.
+  /// The cost of each action, and of undoing it: (num_actions() + 1). The last cost is that of
+  /// no_action(), 0.
   at::Tensor ActionCosts() const { return action_costs_; }
   at::Tensor UndoCosts() const { return undo_costs_; }
 
