@@ -10,13 +10,11 @@ foreach(target tandem_torch tandem_cuda)
     list(APPEND installed ${target})
   endif()
 endforeach()
-set_target_properties(tandem PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-set_target_properties(${installed} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-foreach(target ${installed})
-  if(NOT target STREQUAL "tandem")
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
-  endif()
-endforeach()
+# Built files have the same search path as installed ones. If it were shorter, CMake would pad it with
+# empty entries, which stand for the current folder.
+set_target_properties(${installed} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON
+                                              BUILD_WITH_INSTALL_RPATH ON)
+set_property(TARGET tandem APPEND PROPERTY INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 install(TARGETS ${installed} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
                              LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tandem ${TANDEM_INTERFACE_INCLUDE}/tandem

@@ -42,6 +42,21 @@ int socket(int family, int type, int protocol) {
 ASKS = "import socket\ntry:\n  socket.socket(socket.AF_INET)\nexcept PermissionError:\n  print('refused')\n"
 
 
+class Libraries(CliTest):
+    def test_none_is_loaded_from_the_current_folder(self):
+        """An empty entry of a search path stands for the current folder, where strangers' files may be."""
+        built = [TANDEM.resolve(), *TANDEM.resolve().parent.glob("libtandem*.so")]
+        for path in built:
+            with self.subTest(path.name):
+                dynamic = subprocess.run(["readelf", "-d", path], check=True, capture_output=True, text=True)
+                found = re.search(r"Library runpath: \[(.*)\]", dynamic.stdout)
+                self.assertIsNotNone(found)
+                for entry in found[1].split(":"):
+                    self.assertRegex(entry, r"^(/|\$ORIGIN(/|$))")
+        (self.folder / "libxxhash.so.0").write_text("not a library")
+        self.run_tandem("--version")
+
+
 class Network(CliTest):
     def test_the_program_opens_no_socket(self):
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
