@@ -94,7 +94,7 @@ void StreamReader::Run() {
   folder_.RemoveLeftovers();
   while (true) {
     Look();
-    const Span span(Phase::kWaitForChunk);
+    const Span span(Phase::kIdle);  // so that the watchdog does not take looking for progress
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kLookEvery, [this] { return ends_; });
     if (ends_ || reason_ != nullptr) return;

@@ -21,7 +21,7 @@
 namespace tandem {
 
 /// The name of the reader's thread, in traces.
-inline constexpr const char* kStreamThread = "stream";
+inline constexpr const char* kStreamThread = "reader";
 
 /// StreamShard is a shard that was read and checked.
 struct StreamShard {

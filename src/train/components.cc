@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/examples.h"
+#include "data/stream_manifest.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "tandem/error.h"
@@ -66,8 +67,16 @@ std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& 
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
   for (std::int64_t phase = current + 1; phase <= std::ssize(run.phases); ++phase) {
     const Config config = ConfigOfPhase(run, phase);
-    if (config.live_rows_of(0) == 0) continue;
     const auto domain = MakeDomain(config.domain.full_name());
+    if (config.streams() && StreamKind(config, domain->spec()) != StreamKind(run, domain->spec())) {
+      throw InputError(fmt::format(
+          "phase {}: with `data.source: stream`, generators follow the config of the run, so no "
+          "phase can change which rows are generated: {}. Remove that from the phase, or set "
+          "data.source to live.",
+          phase,
+          DescribeDifference(StreamKind(config, domain->spec()), StreamKind(run, domain->spec()))));
+    }
+    if (config.live_rows_of(0) == 0) continue;
     std::unique_ptr<InferenceNet> target;
     if (NeedsNetwork(config.generate.target)) {
       target = std::make_unique<InferenceNet>(NetworkFor(config.network, domain->spec()),

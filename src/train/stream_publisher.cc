@@ -10,6 +10,7 @@
 #include "nn/threads.h"
 #include "train/checkpoint.h"
 #include "train/resume.h"
+#include "train/run_profile.h"
 
 namespace tandem {
 namespace {
@@ -38,7 +39,7 @@ StreamPublisher::StreamPublisher(fs::path run, const Config& config, std::string
       stream_(stream),
       device_stream_(device.MakeStream()),
       manifest_{.domain = std::move(domain), .config = ToYaml(WithAbsolutePaths(config))},
-      writer_("publisher") {
+      writer_(kPublisherThread) {
   fs::create_directories(PublishedFolder(run_));
   const std::optional<StreamManifest> last = LastManifest(run_);
   if (!last || last->version != published || !fs::exists(PublishedWeights(run_, published))) {
