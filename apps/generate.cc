@@ -246,6 +246,20 @@ FollowEnd FollowWith(const GenerateArgs& args, const StreamManifest& manifest,
                    manifest, stop, progress);
 }
 
+// Throws InputError if the run has a config but no stream, because it will never publish anything.
+// A run that is being set up has an empty config.
+void CheckStreams(const std::string& run) {
+  const std::filesystem::path file = std::filesystem::path(run) / "config.yaml";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error)) return;
+  const Config config = LoadConfig(file);
+  if (config.streams()) return;
+  throw InputError(fmt::format(
+      "--follow {}: the run has `data.source: {}`, so it takes no rows of other processes. Train "
+      "with --set data.source=stream.",
+      run, ValueText(config, "data.source")));
+}
+
 int Follow(GenerateArgs args) {
   if (args.name.empty()) args.name = DefaultName();
   if (!IsGeneratorName(args.name)) {
@@ -258,6 +272,7 @@ int Follow(GenerateArgs args) {
   try {
     for (bool follows = true; follows;) {
       const StreamManifest manifest = AwaitManifest(args.follow, signals.stop(), [&] {
+        CheckStreams(args.follow);
         LogInfo(fmt::format("waiting for {}, which `tandem train` with data.source: stream writes",
                             ManifestOf(args.follow).string()));
       });

@@ -186,6 +186,11 @@ class Refusing(Streams):
         error = self.run_tandem("train", self.config, "--set", "generate.target=walk_length", code=2)[1]
         self.assertIn("the run can make them itself", error)
 
+    def test_a_run_without_a_stream_cannot_be_followed(self):
+        self.finish(self.start_trainer("data.source=live", "train.max_updates=1"))
+        error = self.run_tandem("generate", "--follow", self.run_folder, code=2)[1]
+        self.assertIn("the run has `data.source: live`, so it takes no rows", error)
+
     def test_a_generator_may_not_change_the_rows(self):
         self.finish(self.start_trainer("data.live_share=0.5", "train.max_updates=1"))
         manifest = self.run_folder / "published" / "manifest.json"
