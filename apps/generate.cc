@@ -1,7 +1,12 @@
 // tandem generate CONFIG --examples N --out DIR
+// tandem generate --follow RUN
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "apps/command_line.h"
@@ -12,7 +17,9 @@
 #include "base/stopwatch.h"
 #include "base/text.h"
 #include "config/fields.h"
+#include "data/stream_manifest.h"
 #include "domain/plugin.h"
+#include "generate/follow_run.h"
 #include "generate/generate_shards.h"
 #include "generate/generator.h"
 #include "tandem/error.h"
@@ -27,6 +34,8 @@ struct GenerateArgs {
   ProcessRank process;
   ShardingOptions sharding;
   std::vector<Override> overrides;
+  std::string follow;  // run to generate rows for; "": write a set of shards
+  std::string name;    // with `follow`; "": made of the names of the machine and the process
 };
 
 constexpr double kReportInterval = 10;  // seconds
@@ -152,22 +161,195 @@ int RunGenerate(const GenerateArgs& args) {
       config, [&](const Labelling& labelling) { return WriteShards(args, labelling); });
 }
 
+// Returns a name for a generator that its user gave none.
+std::string DefaultName() {
+  std::array<char, 40> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"generator"};
+  std::string name = fmt::format("{}-{}", host.data(), ::getpid());
+  std::erase_if(name, [](char c) { return !IsGeneratorName({&c, 1}); });
+  return name;
+}
+
+// Returns the config of the run that published `manifest`, for this machine.
+Config ConfigToFollow(const GenerateArgs& args, const StreamManifest& manifest) {
+  const std::string file = ManifestOf(args.follow).string();
+  std::vector<Override> overrides;
+  for (const char* key : {"device", "train.threads", "inference.threads", "inference.precision",
+                          "generate.workers", "inference.forward"}) {
+    overrides.push_back({key, "auto", "the default of --follow"});
+  }
+  overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
+  Config config = ParseConfig(manifest.config, file, overrides);
+  const Config of_run = ParseConfig(manifest.config, file);
+  const auto domain = MakeDomain(of_run.domain.full_name());
+  const ShardSetSpec expected = StreamKind(of_run, domain->spec());
+  if (domain->spec().identity() != manifest.domain) {
+    throw InputError(fmt::format(
+        "{}: the run is for {}, but here the puzzle is {}. Use the same version of the puzzle.",
+        file, manifest.domain, domain->spec().identity()));
+  }
+  if (const ShardSetSpec kind = StreamKind(config, MakeDomain(config.domain.full_name())->spec());
+      kind != expected) {
+    throw InputError(fmt::format("{}: --set may not change which rows the run gets: {}", file,
+                                 DescribeDifference(expected, kind)));
+  }
+  config.network.init_from = PublishedWeights(args.follow, manifest.version).string();
+  return config;
+}
+
+// Logs what a generator has done every few seconds, and the name of each shard on standard output.
+class FollowReporter {
+ public:
+  void Wrote(const std::string& file, const FollowProgress& progress) {
+    std::printf("%s\n", file.c_str());
+    std::fflush(stdout);
+    if (since_reported_.Seconds() < kReportInterval) return;
+    since_reported_ = Stopwatch();
+    LogInfo(Describe(progress));
+  }
+
+  static std::string Describe(const FollowProgress& progress) {
+    const double rate =
+        progress.generate_s > 0 ? static_cast<double>(progress.rows) / progress.generate_s : 0.0;
+    return fmt::format("{} in {} ({} examples/s while generating), paused {}; weights of update {}",
+                       WithThousands(progress.rows) + " examples",
+                       Counted(progress.shards, "shard"),
+                       WithThousands(static_cast<long long>(rate)), HumanSeconds(progress.paused_s),
+                       progress.version);
+  }
+
+ private:
+  Stopwatch since_reported_;
+};
+
+// Follows the run until it ends or gets another config.
+FollowEnd FollowWith(const GenerateArgs& args, const StreamManifest& manifest,
+                     const Labelling& labelling, const StopSignal& stop, FollowProgress& progress) {
+  const Config& config = labelling.config;
+  const auto domain = MakeDomain(config.domain.full_name());
+  CheckPluginDomain(*domain);
+  const auto generator = MakeGenerator(*domain, config, labelling.network);
+  const StreamFolder folder(StreamPathOf(args.follow, config));
+  LogInfo(fmt::format("{} generates for {}: {} rows per shard into {}, {} on {}", args.name,
+                      args.follow, WithThousands(config.data.stream_rows), folder.path().string(),
+                      Counted(*config.generate.workers, "worker"), config.device));
+  FollowReporter reporter;
+  return FollowRun({.run = args.follow,
+                    .name = args.name,
+                    .folder = folder,
+                    .kind = StreamKind(config, domain->spec()),
+                    .config = config,
+                    .generator = *generator,
+                    .load = labelling.load,
+                    .wrote = [&](const std::string& file,
+                                 const FollowProgress& now) { reporter.Wrote(file, now); }},
+                   manifest, stop, progress);
+}
+
+// Throws InputError if the run has a config but no stream, because it will never publish anything.
+// A run that is being set up has an empty config.
+void CheckStreams(const std::string& run) {
+  const std::filesystem::path file = std::filesystem::path(run) / "config.yaml";
+  std::error_code error;
+  if (!std::filesystem::exists(file, error) || std::filesystem::is_empty(file, error)) return;
+  const Config config = LoadConfig(file);
+  if (config.streams()) return;
+  throw InputError(fmt::format(
+      "--follow {}: the run has `data.source: {}`, so it takes no rows of other processes. Train "
+      "with --set data.source=stream.",
+      run, ValueText(config, "data.source")));
+}
+
+int Follow(GenerateArgs args) {
+  if (args.name.empty()) args.name = DefaultName();
+  if (!IsGeneratorName(args.name)) {
+    throw InputError(fmt::format(
+        "--name {}: expected 1 to 60 letters, digits, dots, dashes and underscores", args.name));
+  }
+  args.follow = std::filesystem::absolute(args.follow).lexically_normal().string();
+  const StopOnSignals signals(ClosedPipe::kStops);
+  FollowProgress progress;
+  try {
+    for (bool follows = true; follows;) {
+      const StreamManifest manifest = AwaitManifest(args.follow, signals.stop(), [&] {
+        CheckStreams(args.follow);
+        LogInfo(fmt::format("waiting for {}, which `tandem train` with data.source: stream writes",
+                            ManifestOf(args.follow).string()));
+      });
+      if (manifest.ended) break;
+      const Config config = ConfigToFollow(args, manifest);
+      try {
+        WithLabellingNetwork(config, [&](const Labelling& labelling) {
+          follows = FollowWith(args, manifest, labelling, signals.stop(), progress) ==
+                    FollowEnd::kConfigChanged;
+          return kDone;
+        });
+      } catch (const InputError&) {
+        // The run may have published newer weights, and removed these before they were read.
+        if (ReadManifest(args.follow) == manifest) throw;
+      }
+    }
+  } catch (const Stopped&) {
+    LogInfo(FollowReporter::Describe(progress));
+    LogWarning("stopped; the run goes on without this generator");
+    return kSignalBase + signals.caught();
+  }
+  LogInfo(fmt::format("the run has ended; {}", FollowReporter::Describe(progress)));
+  return kDone;
+}
+
 }  // namespace
 
 void AddGenerate(CommandLine& line) {
   const auto args = std::make_shared<GenerateArgs>();
-  CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk",
-                                  [args] { return RunGenerate(*args); });
-  generate.add_option("config", args->config, "YAML config, such as configs/quickstart.yaml")
-      ->required()
-      ->type_name("CONFIG");
-  generate.add_option("--examples", args->sharding.examples, "Number of examples in the whole set")
-      ->required()
+  CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk", [args] {
+    return args->follow.empty() ? RunGenerate(*args) : Follow(*args);
+  });
+  CLI::Option* config =
+      generate.add_option("config", args->config, "YAML config, such as configs/quickstart.yaml")
+          ->required()
+          ->type_name("CONFIG");
+  CLI::Option* examples =
+      generate
+          .add_option("--examples", args->sharding.examples, "Number of examples in the whole set")
+          ->required()
+          ->type_name("N")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+  CLI::Option* out =
+      generate
+          .add_option("--out", args->out, "Folder for the shards; complete shards in it are kept")
+          ->required()
+          ->type_name("DIR");
+  CLI::Option* follow =
+      generate
+          .add_option_function<std::string>(
+              "--follow",
+              [args, config, examples, out](const std::string& run) {
+                args->follow = run;
+                for (CLI::Option* of_set : {config, examples, out}) of_set->required(false);
+              },
+              "Generate examples for a run with data.source: stream, until it ends")
+          ->type_name("RUN")
+          ->excludes(config)
+          ->excludes(examples)
+          ->excludes(out);
+  generate
+      .add_option("--name", args->name,
+                  "Name of this generator in the run's metrics (default: machine and process)")
+      ->type_name("NAME")
+      ->needs(follow);
+  generate
+      .add_option_function<std::int64_t>(
+          "--workers",
+          [args](std::int64_t workers) {
+            for (const char* key : {"generate.workers", "inference.threads", "train.threads"}) {
+              args->overrides.push_back({key, std::to_string(workers), "--workers"});
+            }
+          },
+          "Number of threads of this generator (default: one per core)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
-  generate.add_option("--out", args->out, "Folder for the shards; complete shards in it are kept")
-      ->required()
-      ->type_name("DIR");
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->needs(follow);
   CLI::Option* world_size = generate
                                 .add_option("--world-size", args->process.world_size,
                                             "Number of processes that write the set together")
@@ -204,7 +386,10 @@ void AddGenerate(CommandLine& line) {
       "that are labelled by a network need one: set network.init_from.\n\n"
       "  tandem generate configs/quickstart.yaml --examples 1000000 --out shards/cube3\n"
       "  tandem train configs/quickstart.yaml --set data.source=shards --set "
-      "data.path=shards/cube3\n"
+      "data.path=shards/cube3\n\n"
+      "With --follow, the config and the network are those that a run publishes. The name of each\n"
+      "shard goes to standard output.\n\n"
+      "  tandem generate --follow runs/cube3\n"
       "\n" +
       std::string(kExitCodes));
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -76,6 +77,9 @@ struct Labelling {
   Evaluator* network = nullptr;  ///< null if the target needs no network
   std::string weights_sha256;    ///< of the network
   std::string instruction_set;   ///< CPU instructions that evaluate the network: "AVX512"
+  /// Replaces the network's weights by those of a checkpoint of the same network, and returns their
+  /// SHA-256. Throws InputError that names the file if that fails.
+  std::function<std::string(const std::filesystem::path&)> load;
 };
 
 /// Calls `work` with the network of `config.network.init_from`, and returns its result.

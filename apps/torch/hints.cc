@@ -71,11 +71,18 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const std::string sha256 = WeightsSha256(StateDictOf(*net));
   net->to(device->torch());
   InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
+  const auto load = [&](const std::filesystem::path& checkpoint) {
+    Checkpoint(checkpoint).LoadModel(*net, domain->spec().identity());
+    const std::string loaded = WeightsSha256(StateDictOf(*net));
+    inference_net.Load(*net);
+    return loaded;
+  };
   inference_net.Load(*net);
   return work({.config = config,
                .network = &inference_net,
                .weights_sha256 = sha256,
-               .instruction_set = at::get_cpu_capability()});
+               .instruction_set = at::get_cpu_capability(),
+               .load = load});
 }
 
 }  // namespace

@@ -359,10 +359,12 @@ inline constexpr auto kUseInverse = std::to_array<Choice<UseInverse>>({
 });
 
 /// data.source
-enum class DataSource { kLive, kShards };
+enum class DataSource { kLive, kShards, kStream };
 inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kLive, "live", "generate examples during the run"},
     {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
+    {DataSource::kStream, "stream",
+     "read examples that `tandem generate --follow` writes during the run"},
 });
 
 /// data.on_damage

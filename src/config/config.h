@@ -79,6 +79,9 @@ struct DataConfig {
   ChunkReading reading = ChunkReading::kRead;
   std::int64_t cpu_prefetch = 2;
   std::int64_t gpu_prefetch = 2;
+  std::int64_t max_lag = 10;
+  std::int64_t stream_rows = 8192;
+  std::int64_t stream_shards = 16;
 };
 
 struct ReplayConfig {
@@ -228,6 +231,7 @@ struct ProfileConfig {
   std::int64_t trace_updates = 5;
   std::int64_t trace_epochs = 5;
   bool product_rate = false;
+  bool stream_ledger = false;
 };
 
 /// `PhaseConfig` is an entry of `phases`: a later part of the run with other settings
@@ -278,6 +282,14 @@ struct Config {
   std::int64_t live_part_of(std::int64_t batch) const {
     if (data.source == DataSource::kLive) return batch;
     return std::llround(data.live_share * static_cast<double>(batch));
+  }
+
+  /// Whether generators in other processes make rows with the weights that the run publishes.
+  bool streams() const { return data.source == DataSource::kStream; }
+
+  /// Whether a network labels rows of this run, in this process or in others.
+  bool labels_with_network() const {
+    return NeedsNetwork(generate.target) && (streams() || live_rows_of(0) > 0);
   }
 
   /// Returns how many rows of an update's buffer are generated during the run.

@@ -165,10 +165,12 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
 
       ChoiceKey("data.source", "", c.data.source, kDataSources),
-      {"data.path", "Folder that contains the shards.", NullTextField{&c.data.path}},
+      {"data.path",
+       "Folder that contains the shards. null with stream: `stream` in the run's folder.",
+       NullTextField{&c.data.path}},
       {"data.live_share",
        "Share of each batch that is generated during the run; the rest comes from shards. Used "
-       "only with data.source: shards.",
+       "only with data.source: shards and stream.",
        RealField{&c.data.live_share, 0, 1}},
       ChoiceKey("data.on_damage",
                 "What to do if a chunk of a shard is missing, truncated or altered.",
@@ -178,6 +180,17 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.data.cpu_prefetch, 1, 1024}},
       {"data.gpu_prefetch", "Number of chunks that wait on the training device.",
        IntField{&c.data.gpu_prefetch, 1, 1024}},
+      {"data.max_lag",
+       "Age limit of the rows of a stream, in updates. If the network that labelled a shard is "
+       "older when the shard's turn comes, the shard is dropped, unless no newer weights were "
+       "published.",
+       IntField{&c.data.max_lag, 0, 1'000'000'000}},
+      {"data.stream_rows", "Number of rows in a shard of a stream.",
+       IntField{&c.data.stream_rows, 1, 1 << 24}},
+      {"data.stream_shards",
+       "Number of shards of a stream that may wait to be used. Generators pause while as many "
+       "wait.",
+       IntField{&c.data.stream_shards, 1, 1'000'000}},
 
       {"replay.updates",
        "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
@@ -531,6 +544,9 @@ std::vector<Field> FieldsOf(Config& c) {
        "true: at the end of the run, measure how fast the machine does large matrix products, and "
        "report the network's share of that rate. `tandem compare` sets it.",
        Switch(c.profile.product_rate)},
+      {"profile.stream_ledger",
+       "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
+       Switch(c.profile.stream_ledger)},
 
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "

@@ -137,7 +137,7 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
 void CheckHead(const Config& c, const Reject& reject) {
   const Head head = c.network.head;
   const Target target = c.generate.target;
-  const bool generates = c.live_rows_of(0) > 0;
+  const bool generates = c.live_rows_of(0) > 0 || c.streams();
   reject(head == Head::kPolicy && target != Target::kPolicy && target != Target::kSupervised &&
              generates,
          "network.head", "generate.target",
@@ -237,7 +237,7 @@ void CheckData(const Config& c, const Reject& reject) {
            "only shards are read from a folder. Set data.source to shards, or remove data.path.");
     return;
   }
-  reject(c.data.path.empty(), "data.source", "data.path",
+  reject(c.data.path.empty() && !c.streams(), "data.source", "data.path",
          "shards are read from a folder. Set data.path to the folder that `tandem generate` "
          "wrote.");
   reject(c.live_part_of(c.train.batch_size) == c.train.batch_size, "data.live_share", "data.source",
@@ -256,6 +256,35 @@ void CheckData(const Config& c, const Reject& reject) {
   reject(LabelsWhenTraining(c.pipeline.mode), "pipeline.mode", "data.live_share",
          "sync_main labels rows that are generated during the run. Raise data.live_share, or "
          "choose another mode.");
+}
+
+// Checks what generators in other processes can do for a run (docs/stream.md).
+void CheckStream(const Config& c, const Reject& reject) {
+  if (!c.streams()) return;
+  reject(!NeedsNetwork(c.generate.target), "data.source", "generate.target",
+         "these rows depend on their numbers alone and on no weights, so the run can make them "
+         "itself, and `tandem generate` can write them before it. Set data.source to live or "
+         "shards, or generate.target to one that a network labels.");
+  reject(c.pipeline.mode == Mode::kOneFill, "data.source", "pipeline.mode",
+         "one_fill labels all its rows with the initial network, so generators would have nothing "
+         "to follow. Set data.source to live, or choose another mode.");
+  reject(LabelsWhenTraining(c.pipeline.mode), "data.source", "pipeline.mode",
+         "sync_main labels rows when it draws them from replay, and the rows of a stream are "
+         "labelled already. Set data.source to live, or choose another mode.");
+  reject(c.generate.curriculum, "generate.curriculum", "data.source",
+         "the run's own fills decide how long scrambles may be, and generators in other processes "
+         "do not see them. Set generate.curriculum to false, or data.source to live.");
+  reject(!c.train.max_updates, "train.max_updates", "data.source",
+         "auto measures how long an update takes, but that depends on generators that come and go. "
+         "Give train.max_updates a number.");
+  reject(c.train.accumulation_steps > 1 && c.data.live_share > 0, "train.accumulation_steps",
+         "data.source",
+         "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
+         "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
+  reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
+         "generate.search_iterations",
+         fmt::format("a search must end within a shard, and fills {} rows. Raise data.stream_rows.",
+                     c.generate.rows_per_search()));
 }
 
 void CheckPlan(const Config& c, const Reject& reject) {
@@ -298,7 +327,7 @@ void CheckTraining(const Config& c, const Reject& reject) {
 
 // Checks when the target network is refreshed, and with which weights.
 void CheckRefresh(const Config& c, const Reject& reject) {
-  const bool has_target = NeedsNetwork(c.generate.target) && c.live_rows_of(0) > 0;
+  const bool has_target = c.labels_with_network();
   reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
          "this run has no target network. Remove pipeline.refresh, or generate examples with the "
          "target value_iteration or capped_value_iteration.");
@@ -480,11 +509,13 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain,    CheckOneFill,    CheckExamples, CheckGenerateSearch,
-                           CheckHead,        CheckPolicy,     CheckPaths,    CheckBalls,
-                           CheckData,        CheckTraining,   CheckRefresh,  CheckWatchdog,
-                           CheckNetworkKind, CheckInputLayer, CheckMuon,     CheckFactors,
-                           CheckSchedule,    CheckSizes,      CheckSearch,   CheckTensorGeneration,
+  for (const auto check : {CheckSyncMain,       CheckOneFill,     CheckExamples,
+                           CheckGenerateSearch, CheckHead,        CheckPolicy,
+                           CheckPaths,          CheckBalls,       CheckData,
+                           CheckStream,         CheckTraining,    CheckRefresh,
+                           CheckWatchdog,       CheckNetworkKind, CheckInputLayer,
+                           CheckMuon,           CheckFactors,     CheckSchedule,
+                           CheckSizes,          CheckSearch,      CheckTensorGeneration,
                            CheckTensorSearch}) {
     check(config, reject);
   }

@@ -17,7 +17,6 @@
 #include "base/stop_signal.h"
 #include "base/timeline.h"
 #include "data/examples.h"
-#include "data/shard_loader.h"
 #include "tensor/device_rows.h"
 
 namespace tandem {
@@ -235,7 +234,8 @@ class InterleavedIterator final : public BatchIterator {
   // Concatenate copies, so the result does not refer to the memory of the two batches.
   Batch Next() override {
     const Batch first = first_->Next();
-    return Concatenate({first, second_->Next()});
+    const Batch second = second_->Next();
+    return second.inputs.defined() ? Concatenate({first, second}) : first;
   }
 
  private:
@@ -244,8 +244,8 @@ class InterleavedIterator final : public BatchIterator {
 
 }  // namespace
 
-DataLoader::DataLoader(Device& device, Schema schema, Config config, ShardLoader* shards)
-    : device_(device), schema_(std::move(schema)), config_(std::move(config)), shards_(shards) {}
+DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored)
+    : device_(device), schema_(std::move(schema)), config_(std::move(config)), stored_(stored) {}
 
 void DataLoader::UseBatchSize(std::int64_t batch_size) {
   live_.reset();
@@ -255,14 +255,14 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
                   static_cast<std::uint64_t>(config_.seed), kPrefetchThread,
                   config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost);
   }
-  if (shards_ != nullptr) shards_->UseBatchSize(batch_size - live_rows);
+  if (stored_ != nullptr) stored_->UseBatchSize(batch_size - live_rows);
 }
 
 std::unique_ptr<BatchIterator> DataLoader::Open(const DataBuffer* rows, std::int64_t update) {
-  if (!live_) return shards_->Open();
+  if (!live_) return stored_->Open(update);
   std::unique_ptr<BatchIterator> live = live_->Open(*rows, update);
-  if (shards_ == nullptr) return live;
-  return std::make_unique<InterleavedIterator>(std::move(live), shards_->Open());
+  if (stored_ == nullptr) return live;
+  return std::make_unique<InterleavedIterator>(std::move(live), stored_->Open(update));
 }
 
 }  // namespace tandem

@@ -16,8 +16,6 @@
 
 namespace tandem {
 
-class ShardLoader;
-
 /// Batch is a batch of examples on the device.
 struct Batch {
   at::Tensor inputs;   ///< (batch_size, positions) uint8
@@ -38,6 +36,21 @@ class BatchIterator {
   /// is ready. Batch n stays valid until batch n + 2 is requested. Throws what gathering the batch
   /// threw. Requires that a batch remains.
   virtual Batch Next() = 0;
+};
+
+/// StoredExamples makes the part of the batches that this process does not generate. Use it from
+/// one thread.
+class StoredExamples {
+ public:
+  virtual ~StoredExamples() = default;
+
+  /// Sets the number of rows of all later batches.
+  virtual void UseBatchSize(std::int64_t rows) = 0;
+
+  /// Returns an endless iterator over the next batches, which update `update` trains on. It may be
+  /// destroyed at any time, and the next one continues after the last batch that was requested. A
+  /// batch may have fewer rows, or no tensors, only if its class says so.
+  virtual std::unique_ptr<BatchIterator> Open(std::int64_t update) = 0;
 };
 
 /// The name of the prefetch thread of training in traces and in the run's time profile.
@@ -85,15 +98,15 @@ class BufferLoader {
   std::optional<Worker> thread_;  // only with prefetch; last, so that it ends before the slots
 };
 
-/// DataLoader makes the batches of each update: from a buffer of generated rows, from shards, or
-/// from both. `data.live_share` says how many rows of a batch are generated (Config::live_part_of);
-/// they are the first rows of the batch. Use it from one thread.
+/// DataLoader makes the batches of each update: from a buffer of generated rows, from shards or a
+/// stream, or from both. `data.live_share` says how many rows of a batch are generated
+/// (Config::live_part_of); they are the first rows of the batch. Use it from one thread.
 class DataLoader {
  public:
-  /// `shards` is null if no rows come from shards. `device` and `shards` must outlive this object.
+  /// `stored` is null if all rows are generated. `device` and `stored` must outlive this object.
   /// `schema` is an ExampleSchema. With `generate.program: tensor`, generated rows are in the
   /// device's memory.
-  DataLoader(Device& device, Schema schema, Config config, ShardLoader* shards);
+  DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored);
 
   /// Sets the size of whole batches. Call it once before the first Open, and again when the batch
   /// size changes; no iterator may exist. Frees the old slots before it allocates new ones.
@@ -108,8 +121,8 @@ class DataLoader {
   Device& device_;
   const Schema schema_;
   const Config config_;
-  ShardLoader* const shards_;
-  std::optional<BufferLoader> live_;  // empty if all rows come from shards
+  StoredExamples* const stored_;
+  std::optional<BufferLoader> live_;  // empty if no rows are generated
 };
 
 }  // namespace tandem

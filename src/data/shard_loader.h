@@ -29,7 +29,7 @@ namespace tandem {
 /// If each update trains on R rows, update k trains on rows [k R, (k + 1) R) of the endless
 /// sequence of epochs. Skipping a damaged chunk moves all later updates forward by the chunk's
 /// rows.
-class ShardLoader final : private ChunkStages {
+class ShardLoader final : public StoredExamples, private ChunkStages {
  public:
   /// `device` must outlive this object. `input_depth` is the depth of the network's input
   /// (InputFor), which every byte of the stored inputs must be below. Uses only `data`,
@@ -45,11 +45,12 @@ class ShardLoader final : private ChunkStages {
   /// next one continues after the last batch that was requested. The first call starts the threads,
   /// in the calling thread's timeline; no chunk is read before.
   std::unique_ptr<BatchIterator> Open();
+  std::unique_ptr<BatchIterator> Open(std::int64_t /*update*/) override { return Open(); }
 
   // Methods for the thread that trains.
 
   /// Sets the number of rows of all later batches. It is 1 at first.
-  void UseBatchSize(std::int64_t rows) { batch_size_ = rows; }
+  void UseBatchSize(std::int64_t rows) override { batch_size_ = rows; }
 
   /// The position of the next batch.
   ShardPosition position() const { return position_; }

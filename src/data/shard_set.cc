@@ -18,9 +18,9 @@
 
 namespace tandem {
 
-ShardWriter::ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set,
+ShardWriter::ShardWriter(const std::filesystem::path& path, const ShardSetSpec& set,
                          std::int64_t shard)
-    : header_{.set = set, .shard = shard}, file_(ShardPath(folder, shard)) {
+    : header_{.set = set, .shard = shard}, file_(path) {
   header_.chunks.resize(static_cast<std::size_t>(set.EndChunk(shard) - set.FirstChunk(shard)));
   const std::string text = FormatHeader(header_);
   file_.Write(text);
@@ -196,22 +196,25 @@ std::int64_t ShardSet::StoredBytes(std::int64_t chunk) const {
   return ShardOf(chunk).header ? Stored(chunk).bytes : 0;
 }
 
-void ShardSet::Fail(std::int64_t chunk, std::string_view why) const {
-  throw DamagedShard(fmt::format("{}, chunk {}: {}", ShardOf(chunk).path.string(),
-                                 chunk % spec_.chunks_per_shard, why));
+void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
+  const Shard& shard = ShardOf(chunk);
+  if (!shard.header) throw DamagedShard(shard.problem);
+  ReadChunk(shard.path, *shard.header, chunk % spec_.chunks_per_shard, to, reading);
 }
 
-void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading reading) const {
-  const StoredChunk& stored = Stored(chunk);
-  to = to.first(spec_.BytesOfChunk(chunk));
-  const bool compressed = spec_.compression == Compression::kZstd;
+void ReadChunk(const fs::path& path, const ShardHeader& header, std::int64_t chunk,
+               std::span<std::byte> to, ChunkReading reading) {
+  const ShardSetSpec& set = header.set;
+  const StoredChunk& stored = header.chunks.at(static_cast<std::size_t>(chunk));
+  to = to.first(set.BytesOfChunk(set.FirstChunk(header.shard) + chunk));
+  const bool compressed = set.compression == Compression::kZstd;
   try {
     if (compressed && reading == ChunkReading::kMap) {
       throw Error("it is compressed, so it cannot be read through a memory map");
     }
     std::string frame(compressed ? static_cast<std::size_t>(stored.bytes) : 0, '\0');
     const std::span<std::byte> raw = compressed ? std::as_writable_bytes(std::span(frame)) : to;
-    const OpenFile file(ShardOf(chunk).path);
+    const OpenFile file(path);
     file.WillNeed(stored.offset, stored.bytes);
     std::optional<MappedFile> map;
     if (reading == ChunkReading::kMap) map.emplace(file);
@@ -226,9 +229,9 @@ void ShardSet::Read(std::int64_t chunk, std::span<std::byte> to, ChunkReading re
     if (hash != stored.hash) throw Error("its hash does not match its contents; it is damaged");
     if (compressed) Decompress(frame, to);
   } catch (const SystemError& error) {  // says nothing about the shard
-    throw Error(fmt::format("cannot read {}: {}", ShardOf(chunk).path.string(), error.what()));
+    throw Error(fmt::format("cannot read {}: {}", path.string(), error.what()));
   } catch (const Error& error) {
-    Fail(chunk, error.what());
+    throw DamagedShard(fmt::format("{}, chunk {}: {}", path.string(), chunk, error.what()));
   }
 }
 

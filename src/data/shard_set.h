@@ -21,7 +21,8 @@ namespace tandem {
 /// methods throw Error that names the file if writing fails.
 class ShardWriter {
  public:
-  ShardWriter(const std::filesystem::path& folder, const ShardSetSpec& set, std::int64_t shard);
+  /// Writes shard `shard` of `set` to `path`.
+  ShardWriter(const std::filesystem::path& path, const ShardSetSpec& set, std::int64_t shard);
 
   /// Appends the next chunk. `rows` must have the set's schema and exactly as many rows as the
   /// chunk.
@@ -36,6 +37,11 @@ class ShardWriter {
   std::int64_t end_ = 0;  // bytes written so far
   AtomicFile file_;
 };
+
+/// Reads a chunk of the shard at `path`, whose header is `header`, into the first bytes of `to` and
+/// verifies its hash. `chunk` counts from the shard's first one. Throws as ShardSet::Read.
+void ReadChunk(const std::filesystem::path& path, const ShardHeader& header, std::int64_t chunk,
+               std::span<std::byte> to, ChunkReading reading = ChunkReading::kRead);
 
 /// The files in `folder` that are named like shards but are not among shards 0 to num_shards - 1,
 /// sorted by name. Throws InputError if the folder cannot be read.
@@ -96,7 +102,6 @@ class ShardSet {
  private:
   const Shard& ShardOf(std::int64_t chunk) const;
   const StoredChunk& Stored(std::int64_t chunk) const;
-  [[noreturn]] void Fail(std::int64_t chunk, std::string_view why) const;
 
   const std::filesystem::path folder_;
   ShardSetSpec spec_;

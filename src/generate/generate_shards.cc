@@ -225,7 +225,7 @@ void GenerateShards(Generator& generator, const ShardSetSpec& set, const fs::pat
       finish_write();
       std::swap(filling, writing);
       written = thread.Post([&, shard, c, rows] {
-        if (c == set.FirstChunk(shard)) file.emplace(folder, set, shard);
+        if (c == set.FirstChunk(shard)) file.emplace(ShardPath(folder, shard), set, shard);
         file->Add(*writing);
         done.rows_made += rows;
         if (c + 1 < set.EndChunk(shard)) return;

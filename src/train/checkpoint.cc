@@ -2,10 +2,15 @@
 
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
+#include "data/stream_shard.h"
 #include "domain/identity.h"
 #include "tandem/error.h"
 
@@ -112,6 +117,33 @@ TensorDict ToDict(const ShardPosition& position) {
   return dict;
 }
 
+TensorDict ToDict(const StreamPosition& stream) {
+  TensorDict dict = MakeTensorDict();
+  dict.insert("current", stream.current);
+  dict.insert("current_rows", stream.current_rows);
+  dict.insert("done", fmt::format("{}", fmt::join(stream.done, "\n")));
+  dict.insert("used_rows", stream.used_rows);
+  dict.insert("used_shards", stream.used_shards);
+  dict.insert("dropped_rows", stream.dropped_rows);
+  dict.insert("dropped_shards", stream.dropped_shards);
+  return dict;
+}
+
+// Returns the names of shards in a text that has one in each line. Names decide which files are
+// removed, so no other text is accepted.
+std::vector<std::string> ShardsIn(const std::string& text, const std::string& file) {
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!ParseStreamShardName(line)) {
+      throw InputError(
+          fmt::format("{}: `stream.done` holds {}, expected names of shards", file, line));
+    }
+    names.push_back(std::move(line));
+  }
+  return names;
+}
+
 // The entry of a RunState that holds the SHA-256 of its other entries.
 constexpr const char* kSha256 = "sha256";
 
@@ -147,6 +179,7 @@ TensorDict ToDict(const RunState& state) {
   dict.insert("config", state.config);
   dict.insert("counters", ToDict(state.counters));
   if (state.position) dict.insert("position", ToDict(*state.position));
+  if (state.stream) dict.insert("stream", ToDict(*state.stream));
   dict.insert("target", ToDict(state.pipeline.target));
   dict.insert(kLongestScramble, state.pipeline.longest_scramble);
   dict.insert("model", ToTensorDict(state.model));
@@ -275,6 +308,19 @@ std::optional<ShardPosition> Checkpoint::Position() const {
                        .rows = position.Count("rows"),
                        .skipped_chunks = position.Count("skipped_chunks"),
                        .skipped_rows = position.Count("skipped_rows")};
+}
+
+std::optional<StreamPosition> Checkpoint::PositionInStream() const {
+  const Entries state = RunStateIn(content_, file_);
+  if (!state.Has("stream")) return std::nullopt;
+  const Entries stream = state.Dict("stream");
+  return StreamPosition{.current = stream.Text("current"),
+                        .current_rows = stream.Count("current_rows"),
+                        .done = ShardsIn(stream.Text("done"), file_),
+                        .used_rows = stream.Count("used_rows"),
+                        .used_shards = stream.Count("used_shards"),
+                        .dropped_rows = stream.Count("dropped_rows"),
+                        .dropped_shards = stream.Count("dropped_shards")};
 }
 
 PipelineState Checkpoint::StateOfPipeline() const {

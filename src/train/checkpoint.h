@@ -20,6 +20,7 @@
 #include <string>
 
 #include "data/epoch_order.h"
+#include "data/stream_ledger.h"
 #include "nn/tensor_file.h"
 #include "train/modes.h"
 #include "train/run_counters.h"
@@ -35,6 +36,7 @@ struct RunState {
   std::string config;  ///< YAML with every key, no `auto` left
   RunCounters counters;
   std::optional<ShardPosition> position;  ///< in the shards; nothing without shards
+  std::optional<StreamPosition> stream;   ///< nothing without a stream
   PipelineState pipeline;
   StateDict model;
   StateDict optimizer;
@@ -71,6 +73,7 @@ class Checkpoint {
   RunCounters Counters() const;
   std::string ConfigYaml() const;
   std::optional<ShardPosition> Position() const;
+  std::optional<StreamPosition> PositionInStream() const;
   PipelineState StateOfPipeline() const;
 
   /// Copies the state before the next update into these tensors. Throws InputError if the state

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "data/examples.h"
+#include "data/stream_manifest.h"
 #include "generate/exact_labels.h"
 #include "generate/generator.h"
 #include "tandem/error.h"
@@ -66,8 +67,16 @@ std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& 
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
   for (std::int64_t phase = current + 1; phase <= std::ssize(run.phases); ++phase) {
     const Config config = ConfigOfPhase(run, phase);
-    if (config.live_rows_of(0) == 0) continue;
     const auto domain = MakeDomain(config.domain.full_name());
+    if (config.streams() && StreamKind(config, domain->spec()) != StreamKind(run, domain->spec())) {
+      throw InputError(fmt::format(
+          "phase {}: with `data.source: stream`, generators follow the config of the run, so no "
+          "phase can change which rows are generated: {}. Remove that from the phase, or set "
+          "data.source to live.",
+          phase,
+          DescribeDifference(StreamKind(config, domain->spec()), StreamKind(run, domain->spec()))));
+    }
+    if (config.live_rows_of(0) == 0) continue;
     std::unique_ptr<InferenceNet> target;
     if (NeedsNetwork(config.generate.target)) {
       target = std::make_unique<InferenceNet>(NetworkFor(config.network, domain->spec()),
@@ -84,7 +93,8 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
 
 Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
-                       Interrupter& interrupter, const Checkpoint* from, const RunState* ended)
+                       Interrupter& interrupter, const Checkpoint* from, const RunState* ended,
+                       const std::filesystem::path& folder)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
       stop(stop_signal),
@@ -98,7 +108,11 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
                         : ended != nullptr ? ended->position
                                            : std::nullopt,
                         interrupter)),
-      loader(*device, ExampleSchema(domain->spec(), config), config, shards.get()),
+      stream(MakeStream(from != nullptr    ? from->PositionInStream()
+                        : ended != nullptr ? ended->stream
+                                           : std::nullopt,
+                        interrupter, folder)),
+      loader(*device, ExampleSchema(domain->spec(), config), config, stored()),
       trainer(*net, target.get(), loader, *device, config),
       parts{.trainer = trainer, .progress = progress, .interrupter = &interrupter} {
   trainer.UsePlan(plan);
@@ -115,11 +129,18 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
     device->Synchronize();  // the target network is read on another stream
   }
   const std::int64_t update = from != nullptr ? from->Counters().updates : plan.first_update;
+  const PipelineState state = from != nullptr    ? from->StateOfPipeline()
+                              : ended != nullptr ? PipelineStateAfter(*ended)
+                                                 : PipelineState{};
+  if (stream != nullptr) {
+    const Network& labels = config.train.labels_with_average() ? trainer.average()->net() : *net;
+    publisher = std::make_unique<StreamPublisher>(folder, run, domain->spec().identity(), labels,
+                                                  *device, *stream, update, state.target.published);
+    parts.publisher = publisher.get();
+  }
   batch_size = config.batch_size_of(update);
   loader.UseBatchSize(batch_size);
-  MakePipeline(update, from != nullptr    ? from->StateOfPipeline()
-                       : ended != nullptr ? PipelineStateAfter(*ended)
-                                          : PipelineState{});
+  MakePipeline(update, state);
 }
 
 std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunState* ended) const {
@@ -144,6 +165,27 @@ std::unique_ptr<ShardLoader> Components::MakeShards(const std::optional<ShardPos
   const int depth = InputFor(domain->spec(), config.network.head).depth;
   return std::make_unique<ShardLoader>(*device, std::move(set), depth, config, position,
                                        &interrupter);
+}
+
+std::unique_ptr<StreamLoader> Components::MakeStream(const std::optional<StreamPosition>& position,
+                                                     Interrupter& interrupter,
+                                                     const std::filesystem::path& folder) const {
+  if (!config.streams()) return nullptr;
+  if (folder.empty()) {
+    throw InputError(
+        "`data.source: stream`: the run has no folder into which it could publish its weights. "
+        "Give "
+        "the run a folder, or set data.source to live.");
+  }
+  const int depth = InputFor(domain->spec(), config.network.head).depth;
+  return std::make_unique<StreamLoader>(*device, StreamPathOf(folder, config),
+                                        StreamKind(config, domain->spec()), depth, config, position,
+                                        stop, &interrupter);
+}
+
+StoredExamples* Components::stored() const {
+  if (stream != nullptr) return stream.get();
+  return shards.get();
 }
 
 // Copies the weights of the network and their moving average. They come from components of the same
@@ -216,6 +258,7 @@ RunState Components::State(const RunCounters& counters) const {
   return {.config = {},
           .counters = counters,
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,
+          .stream = stream != nullptr ? std::optional(stream->position()) : std::nullopt,
           .pipeline = pipeline != nullptr ? pipeline->state() : PipelineState{},
           .model = StateDictOf(*net),
           .optimizer = trainer.optimizer().State(ParameterNames(*net)),

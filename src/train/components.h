@@ -9,11 +9,13 @@
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
+#include "data/stream_loader.h"
 #include "generate/bellman.h"
 #include "nn/inference_net.h"
 #include "train/checkpoint.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
+#include "train/stream_publisher.h"
 #include "train/trainer.h"
 #include "train/validation.h"
 
@@ -35,11 +37,13 @@ struct Components {
   /// the waits of the pipeline, must outlive this object.
   /// `from` is the checkpoint to resume from, or null. `ended` is the state at the end of the
   /// previous phase, or null: the networks keep its weights, and the optimizer, the target
-  /// network's schedule and replay begin again. At most one of the two may be set. Throws the same
-  /// errors as TrainRun's constructor.
+  /// network's schedule and replay begin again. At most one of the two may be set. `folder` is that
+  /// of the run, for a stream; "" if the run writes no files. Throws the same errors as TrainRun's
+  /// constructor.
   Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
              ProgressListener& progress, const StopSignal& stop, Interrupter& interrupter,
-             const Checkpoint* from, const RunState* ended);
+             const Checkpoint* from, const RunState* ended,
+             const std::filesystem::path& folder = {});
 
   /// Follows `changed`, a new plan of this phase, from the next update on.
   void UsePlan(const PhasePlan& changed);
@@ -65,10 +69,12 @@ struct Components {
   const std::unique_ptr<Network> net;
   std::unique_ptr<InferenceNet> target;  // null if no rows are labelled by a network
   std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
+  std::unique_ptr<StreamLoader> stream;  // null if no rows come from a stream
   DataLoader loader;
   TorchTrainer trainer;
-  std::unique_ptr<OnlineEvaluator> online;  // this and the next two: only in sync_main
-  std::unique_ptr<InferenceQueue> queue;    // requests for `online`
+  std::unique_ptr<StreamPublisher> publisher;  // null without a stream
+  std::unique_ptr<OnlineEvaluator> online;     // this and the next two: only in sync_main
+  std::unique_ptr<InferenceQueue> queue;       // requests for `online`
   std::unique_ptr<BellmanTargets> bellman;
   std::unique_ptr<Generator> generator;  // null if all rows come from shards
   std::unique_ptr<ReplayBuffer> replay;  // null without replay
@@ -83,6 +89,10 @@ struct Components {
   std::unique_ptr<InferenceNet> MakeTarget() const;
   std::unique_ptr<ShardLoader> MakeShards(const std::optional<ShardPosition>& position,
                                           Interrupter& interrupter) const;
+  std::unique_ptr<StreamLoader> MakeStream(const std::optional<StreamPosition>& position,
+                                           Interrupter& interrupter,
+                                           const std::filesystem::path& folder) const;
+  StoredExamples* stored() const;
   void MakeGenerator();
   void KeepWeightsOf(const RunState& ended);
   std::int64_t EndOfPipeline(std::int64_t first_update) const;

@@ -16,6 +16,8 @@
 #include "data/loader.h"
 #include "data/replay_buffer.h"
 #include "data/shard_loader.h"
+#include "data/stream_loader.h"
+#include "data/stream_manifest.h"
 #include "generate/bellman.h"
 #include "generate/q_learning.h"
 #include "generate/search_tree.h"
@@ -159,6 +161,10 @@ void Planner::PlanBatches() {
 
 void Planner::PlanShards() {
   if (config_.data.source == DataSource::kLive) return;
+  if (config_.streams()) {
+    plan_.shards = StreamLoader::BytesFor(StreamKind(config_, spec_), config_.data);
+    return;
+  }
   const ShardSetSpec set = ReadShardSetSpec(config_.data.path);
   plan_.shards = ShardLoader::BytesFor(set, config_.data);
   if (config_.data.reading == ChunkReading::kMap) {

@@ -22,10 +22,11 @@ Mode ModeOf(const PipelineConfig& config) {
 }  // namespace
 
 void TargetNetworkSchedule::Offer(std::int64_t updates) {
-  if (!needs_network_) return;
+  if (!needs_network_ && publisher_ == nullptr) return;
   state_.offered = updates;
   if (updates > 0 && !RefreshIsDue(updates)) return;
-  trainer_.RefreshTarget();
+  if (needs_network_) trainer_.RefreshTarget();
+  if (publisher_ != nullptr) publisher_->Publish(updates);
   state_.published = updates;
   state_.rate_at_refresh = state_.solve_rate;
 }
@@ -138,7 +139,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
       end_update_(end_update),
       next_(first_update),
       target_(parts.generator != nullptr && parts.generator->needs_network(), parts.trainer,
-              config.pipeline, state.target),
+              config.pipeline, state.target, parts.publisher),
       curriculum_(config.generate, state.longest_scramble) {
   const std::int64_t rows = config.live_rows_of(first_update);
   modes_ = std::make_unique<Modes>(*this, rows);
@@ -180,7 +181,8 @@ UpdateRecord Pipeline::RunUpdate() {
   const Stopwatch watch;
   UpdateRecord record{.update = next_++};
   if (!fills_) {
-    Train(nullptr, record);  // all rows come from shards
+    target_.Offer(record.update);  // to generators in other processes
+    Train(nullptr, record);        // all rows come from shards or a stream
   } else {
     switch (mode_) {
       case Mode::kAsync:
@@ -233,7 +235,16 @@ void Pipeline::Train(const DataBuffer* rows, UpdateRecord& record) {
   if (rows != nullptr) EndArrow(kRowsArrow, record.update);
   parts_.progress.TrainingStarts();
   const std::unique_ptr<TrainPass> pass = parts_.trainer.Begin(record.update, rows);
-  while (!stop_.Reached() && pass->Step()) {
+  // A stop may come while an iteration waits for rows of a stream.
+  const auto step = [&] {
+    try {
+      return pass->Step();
+    } catch (const Stopped&) {
+      if (!stop_.Reached()) throw;
+      return false;
+    }
+  };
+  while (!stop_.Reached() && step()) {
     parts_.progress.IterationEnds(pass->iterations_of_run());
     if (parts_.queue != nullptr) parts_.queue->Serve();
   }

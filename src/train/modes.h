@@ -74,6 +74,16 @@ class Trainer {
   virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
 };
 
+/// WeightsPublisher hands weights to generators in other processes. Call it from the main thread
+/// only.
+class WeightsPublisher {
+ public:
+  virtual ~WeightsPublisher() = default;
+
+  /// Publishes the weights that label examples now, after `updates` updates.
+  virtual void Publish(std::int64_t updates) = 0;
+};
+
 /// ProgressListener follows the training within an update. An exception that it throws ends the
 /// update.
 class ProgressListener {
@@ -112,10 +122,15 @@ struct PipelineState {
 ///   (targ_up_searches).
 class TargetNetworkSchedule {
  public:
-  /// `trainer` must outlive this object.
+  /// `trainer` and `publisher` must outlive this object. With `publisher`, publishes the weights at
+  /// each refresh, also if this process has no target network.
   TargetNetworkSchedule(bool needs_network, Trainer& trainer, const PipelineConfig& config,
-                        const TargetState& state)
-      : needs_network_(needs_network), trainer_(trainer), config_(config), state_(state) {}
+                        const TargetState& state, WeightsPublisher* publisher = nullptr)
+      : needs_network_(needs_network),
+        trainer_(trainer),
+        publisher_(publisher),
+        config_(config),
+        state_(state) {}
 
   /// Call when the mode allows a refresh and `updates` updates are complete. Copies the network to
   /// the target network if the rule says so; before the first update it always does. No fill may
@@ -154,6 +169,7 @@ class TargetNetworkSchedule {
 
   bool needs_network_;
   Trainer& trainer_;
+  WeightsPublisher* const publisher_;
   const PipelineConfig config_;
   TargetState state_;
   std::array<TargetState, 2> labelled_by_;  // at [update % 2]
@@ -194,7 +210,8 @@ struct PipelineParts {
   InferenceQueue* queue = nullptr;    ///< sync_main: the generator's requests, of one pipeline at a
                                       ///< time
   BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
-  Interrupter* interrupter = nullptr;  ///< ends the waits for buffers; null: nothing does
+  WeightsPublisher* publisher = nullptr;  ///< null unless other processes follow the run
+  Interrupter* interrupter = nullptr;     ///< ends the waits for buffers; null: nothing does
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.

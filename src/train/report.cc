@@ -228,6 +228,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
   AddSearches(summary.last_fill, json);
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
+  if (summary.stream) json["stream"] = ToJson(*summary.stream, summary.time.wall_s);
   WriteFileAtomically(path, DumpJson(json, 2) + "\n");
 }
 
@@ -253,9 +254,7 @@ std::string Percent(const ValidationResult& result) {
 
 }  // namespace
 
-bool HasGrowingTargets(const Config& config) {
-  return NeedsNetwork(config.generate.target) && config.live_rows_of(0) > 0;
-}
+bool HasGrowingTargets(const Config& config) { return config.labels_with_network(); }
 
 std::string ErrorKey(const Config& config) {
   return config.validation.file.empty() ? "walk_length_error" : "value_error";

@@ -14,6 +14,7 @@
 #include "train/modes.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
+#include "train/stream_report.h"
 
 namespace tandem {
 
@@ -64,6 +65,7 @@ struct RunSummary : RunCounters {
   std::string learning;                   ///< a sentence (DescribeLearning)
   FillStats last_fill;                    ///< of the rows of the last update
   std::optional<DataReport> data;         ///< only with shards
+  std::optional<StreamReport> stream;     ///< nothing without a stream
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
 };
 

@@ -82,7 +82,8 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
      "inference.threads", "prefetch.", "device", "memory.", "replay.map_to",
      // What it reads, writes and reports.
      "data.path", "data.on_damage", "data.reading", "data.cpu_prefetch", "data.gpu_prefetch",
-     "checkpoint.", "search.", "report.", "profile.",
+     "data.max_lag", "data.stream_rows", "data.stream_shards", "checkpoint.", "search.", "report.",
+     "profile.",
      // What it does when something fails.
      "train.on_invalid", "train.on_stall", "train.watchdog_seconds"});
 

@@ -155,7 +155,7 @@ RunDirectory RunDirectory::Reopen(const fs::path& path) {
 // The program that wrote these files was killed, because no other program writes while this one
 // holds the lock.
 void RunDirectory::RemovePartialFiles() const {
-  const std::array own = {config(), metrics(), checkpoint(), best(), trace(), summary()};
+  const std::array own = {config(), metrics(), checkpoint(), best(), trace(), summary(), shards()};
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string file = entry.path().filename().string();
     const std::string_view name = NameOfPartial(file);
@@ -167,9 +167,10 @@ void RunDirectory::RemovePartialFiles() const {
   }
 }
 
-void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
-  if (!fs::exists(metrics())) return;
-  std::istringstream old(ReadFile(metrics()));
+// Keeps the lines of a file of JSON lines whose `update` is below `updates`.
+void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) const {
+  if (!fs::exists(file)) return;
+  std::istringstream old(ReadFile(file));
   std::string kept;
   std::string text;
   for (int number = 1; std::getline(old, text); ++number) {
@@ -177,12 +178,12 @@ void RunDirectory::KeepMetricsOf(std::int64_t updates) const {
     const auto update = line.is_object() ? line.find("update") : line.end();
     if (update == line.end() || !update->is_number_integer()) {
       LogWarning(fmt::format("{}:{}: expected a JSON object with `update`; the line is removed",
-                             metrics().string(), number));
+                             file.string(), number));
     } else if (update->get<std::int64_t>() < updates) {
       kept += text + "\n";
     }
   }
-  WriteFileAtomically(metrics(), kept);
+  WriteFileAtomically(file, kept);
 }
 
 void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
@@ -200,13 +201,19 @@ void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
 }
 
 void RunDirectory::SyncMetrics() const {
-  const int descriptor = ::open(metrics().c_str(), O_RDONLY | O_CLOEXEC);
+  Sync(metrics());
+  Sync(shards());
+}
+
+// Does nothing if there is no such file.
+void RunDirectory::Sync(const fs::path& file) const {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT) return;
   const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
   const int error = errno;
   if (descriptor >= 0) ::close(descriptor);
   if (!synced) {
-    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(error)));
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(error)));
   }
 }
 
@@ -239,7 +246,8 @@ void RunDirectory::KeepBestOf(std::optional<std::int64_t> update, std::int64_t n
 }
 
 void RunDirectory::GoBackTo(std::int64_t updates, std::optional<std::int64_t> best_update) const {
-  KeepMetricsOf(updates);
+  KeepLinesOf(metrics(), updates);
+  KeepLinesOf(shards(), updates);
   RemoveKeptAfter(updates);
   for (const std::int64_t next : Previous()) {
     if (next > updates) fs::remove(previous(next));
@@ -342,10 +350,16 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
   FaultPoint(Fault::kWriteMetrics);
-  std::ofstream out(metrics(), std::ios::app);
-  out << DumpJson(line) + "\n" << std::flush;
+  Append(metrics(), DumpJson(line) + "\n");
+}
+
+void RunDirectory::AppendShards(const std::string& lines) const { Append(shards(), lines); }
+
+void RunDirectory::Append(const fs::path& file, const std::string& lines) const {
+  std::ofstream out(file, std::ios::app);
+  out << lines << std::flush;
   if (!out) {
-    throw Error(fmt::format("cannot write {}: {}", metrics().string(), std::strerror(errno)));
+    throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
   }
 }
 

@@ -59,6 +59,7 @@ class RunDirectory {
   std::filesystem::path best() const { return path_ / "best.pt"; }
   std::filesystem::path trace() const { return path_ / "trace.json"; }
   std::filesystem::path summary() const { return path_ / "summary.json"; }
+  std::filesystem::path shards() const { return path_ / "shards.jsonl"; }
   std::filesystem::path import_record() const { return path_ / kImportRecord; }
 
   /// The file of the network after `updates` updates that checkpoint.keep_every keeps.
@@ -86,11 +87,14 @@ class RunDirectory {
   /// Adds one line to metrics.jsonl.
   void AppendMetrics(const nlohmann::ordered_json& line) const;
 
+  /// Adds lines, each with its line break, to shards.jsonl.
+  void AppendShards(const std::string& lines) const;
+
   /// Adds the entries of `more` to the last line of metrics.jsonl, if it has a line.
   void AddToLastMetrics(const nlohmann::ordered_json& more) const;
 
-  /// Makes the lines of metrics.jsonl durable (fsync). Call before writing a checkpoint, which
-  /// relies on the lines of all earlier updates.
+  /// Makes the lines of metrics.jsonl and shards.jsonl durable (fsync). Call before writing a
+  /// checkpoint, which relies on the lines of all earlier updates.
   void SyncMetrics() const;
 
   /// Renames best.pt, the network after `update` updates, to best-N.pt. The last checkpoint may
@@ -103,9 +107,9 @@ class RunDirectory {
                          std::int64_t keep) const;
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
-  /// metrics.jsonl of later updates and, with a warning, lines that are not JSON. Removes the kept
-  /// networks and the previous checkpoints of later updates, and summary.json. Restores best.pt to
-  /// the network after `best` updates, or removes it.
+  /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON.
+  /// Removes the kept networks and the previous checkpoints of later updates, and summary.json.
+  /// Restores best.pt to the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;
 
  private:
@@ -115,7 +119,9 @@ class RunDirectory {
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
   std::set<std::int64_t> Previous() const;
-  void KeepMetricsOf(std::int64_t updates) const;
+  void Append(const std::filesystem::path& file, const std::string& lines) const;
+  void Sync(const std::filesystem::path& file) const;
+  void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates) const;
   void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;

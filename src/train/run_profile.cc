@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "data/loader.h"
 #include "data/shard_pipeline.h"
+#include "data/stream_reader.h"
 #include "tandem/error.h"
 #include "train/generator_thread.h"
 
@@ -77,6 +78,8 @@ constexpr auto kThreads = std::to_array<NamedThread>(
      {kValidationPrefetch, &ThreadTimes::validation_prefetch, false, /*in_metrics=*/false},
      {kDiskThread, &ThreadTimes::disk},
      {kTransferThread, &ThreadTimes::transfer},
+     {kStreamThread, &ThreadTimes::reader},
+     {kPublisherThread, &ThreadTimes::publisher},
      {kWriterThread, &ThreadTimes::writer}});
 
 ThreadTimes Difference(ThreadTimes times, const ThreadTimes& earlier) {
@@ -361,6 +364,13 @@ std::vector<std::string> DescribeTimes(const ThreadTimes& times) {
 std::string DescribeBottleneck(const TimeReport& report, const Config& config, std::int64_t cores) {
   if (report.train_critical_s == 0) return "nothing was trained";
   if (report.threads.main[Phase::kGpuQueueWait] > kNegligible * report.wall_s) {
+    if (config.streams()) {
+      return fmt::format(
+          "generating is the bottleneck: training waited {} for rows of other processes; start "
+          "more "
+          "of `tandem generate --follow`, or raise data.live_share (now {})",
+          HumanSeconds(report.threads.main[Phase::kGpuQueueWait]), config.data.live_share);
+    }
     return DescribeReading(report.threads);
   }
   if (config.live_rows_of(0) == 0) {

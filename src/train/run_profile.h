@@ -21,11 +21,16 @@ inline constexpr const char* kValidationPrefetch = "val_prefetch";
 /// Name of the thread that writes checkpoints.
 inline constexpr const char* kWriterThread = "writer";
 
+/// The name of the thread that publishes the weights of a run with a stream.
+inline constexpr const char* kPublisherThread = "publisher";
+
 /// `ThreadTimes` holds the phase times of each thread, or group of threads, of a run.
 struct ThreadTimes {
   PhaseTimes main, generator, prefetch;
   PhaseTimes validation_prefetch;
   PhaseTimes disk, transfer;  ///< the stages of shards
+  PhaseTimes reader;          ///< reads the shards of a stream
+  PhaseTimes publisher;       ///< writes weights for generators
   PhaseTimes writer;          ///< writes checkpoints
   PhaseTimes workers;  ///< all of TBB's threads together; the threads above are not among them
   std::size_t worker_count = 0;

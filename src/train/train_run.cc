@@ -138,7 +138,8 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
-      device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended);
+      device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended,
+      directory_ ? directory_->path() : std::filesystem::path());
   if (from != nullptr && components_->replay != nullptr) {
     ReplayBuffer& replay = *components_->replay;
     const std::filesystem::path file = directory_->replay(so_far_.updates);
@@ -352,13 +353,23 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
   if (directory_) {
-    const nlohmann::ordered_json line =
+    nlohmann::ordered_json line =
         MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times);
+    if (components_->stream != nullptr) ReportStream(record.update, line);
     directory_->AppendMetrics(line);
     if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
     if (whole) SaveWhatIsDue(record.seconds);
   }
   for (TrainObserver* observer : observers_) observer->OnUpdate(record);
+}
+
+// Adds what the update used of the stream to its line of metrics.
+void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
+  const StreamUse use = components_->stream->TakeUse();
+  stream_report_.Add(use);
+  line.update(StreamJson(use));
+  const std::vector<DoneShard> done = components_->stream->TakeDone();
+  if (config_.profile.stream_ledger) directory_->AppendShards(LedgerLines(update, done));
 }
 
 void TrainRun::DecideWhetherEnded() {
@@ -580,6 +591,7 @@ void TrainRun::Save(const RunState& resume, const RunState& current) {
   }
   WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
                   config_.train.saves_average() ? current.average : current.model, &resume);
+  if (resume.stream) components_->stream->Counted(*resume.stream);
   saved_next_ = next;
   directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
 }
@@ -667,6 +679,11 @@ RunSummary TrainRun::Finish() {
   summary.products = MeasureProducts();
   if (components_->shards != nullptr) {
     summary.data = ReportOf(*components_->shards, began_training_, Mark());
+  }
+  if (components_->stream != nullptr) {
+    summary.stream = stream_report_;
+    summary.stream->position = components_->stream->position();
+    if (end_ != RunEnd::kStopped) components_->publisher->End();
   }
   if (!directory_) return summary;
   SaveOnFailure([&] {

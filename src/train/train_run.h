@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
+#include "train/stream_report.h"
 #include "train/tensorboard.h"
 #include "train/timing_breakdown.h"
 #include "train/trace.h"
@@ -138,6 +140,7 @@ class TrainRun final : private ProgressListener {
   void ValidateIfDue();
   void ValidateAtEnd();
   void Validate();
+  void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
 
   // Saving.
@@ -181,6 +184,7 @@ class TrainRun final : private ProgressListener {
   std::optional<Tracer> tracer_;
   std::optional<TensorBoardLog> tensorboard_;
   RunCounters so_far_;
+  StreamReport stream_report_;              // since this object was made
   FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed

@@ -134,6 +134,30 @@ TEST(Validate, ReplayAndSyncMainNeedGeneratedRows) {
             "");
 }
 
+TEST(Validate, AStreamNeedsLabelsOfANetworkAndFixedWork) {
+  const std::vector<std::string> stream = With(kTarget, {"data.source=stream"});
+  EXPECT_EQ(ErrorOf(stream), "");
+  EXPECT_EQ(ErrorOf(With(stream, {"data.live_share=0.5", "data.path=stream"})), "");
+  EXPECT_EQ(ErrorOf(With(stream, {"pipeline.refresh=every"})), "");
+  ExpectContradiction({"data.source=stream"}, "data.source", "generate.target",
+                      "the run can make them itself");
+  ExpectContradiction(With(stream, {"pipeline.mode=one_fill"}), "data.source", "pipeline.mode",
+                      "nothing to follow");
+  ExpectContradiction(With(kSyncMain, {"data.source=stream", "data.live_share=0.5"}), "data.source",
+                      "pipeline.mode", "labelled already");
+  ExpectContradiction(
+      With(stream, {"generate.search=greedy", "generate.curriculum=true", "data.live_share=0.5"}),
+      "generate.curriculum", "data.source", "do not see them");
+  ExpectContradiction(With(stream, {"train.max_updates=auto", "train.max_seconds=60"}),
+                      "train.max_updates", "data.source", "come and go");
+  const std::vector<std::string> parts = With(stream, {"train.accumulation_steps=2"});
+  EXPECT_EQ(ErrorOf(parts), "");
+  ExpectContradiction(With(parts, {"data.live_share=0.5"}), "train.accumulation_steps",
+                      "data.source", "equal parts");
+  ExpectContradiction(With(stream, {"generate.search=greedy", "data.stream_rows=10"}),
+                      "data.stream_rows", "generate.search_iterations", "within a shard");
+}
+
 TEST(Validate, TimingBreakdownIsRejectedIfOtherWorkRunsAtTheSameTime) {
   const std::string timing = "profile.timing_breakdown=true";
   EXPECT_EQ(ErrorOf({timing}), "");

@@ -1,0 +1,144 @@
+#include "data/stream_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsed = "used";
+constexpr const char* kRejected = "rejected";
+constexpr const char* kGenerators = "generators";
+constexpr std::string_view kPartial = ".partial";
+constexpr auto kAbandonedAfter = std::chrono::minutes(10);
+
+[[noreturn]] void Fail(const char* what, const fs::path& path, const std::error_code& error) {
+  throw Error(fmt::format("cannot {} {}: {}", what, path.string(), error.message()));
+}
+
+void Rename(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) Fail("move", from, error);
+}
+
+// Calls `visit` for each entry. Entries may disappear meanwhile.
+template <class Visit>
+void ForFiles(const fs::path& folder, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    visit(*at);
+  }
+  if (error) Fail("read", folder, error);
+}
+
+std::vector<std::string> NamesIn(const fs::path& folder) {
+  std::vector<std::string> names;
+  ForFiles(folder, [&](const fs::directory_entry& entry) {
+    names.push_back(entry.path().filename().string());
+  });
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+void StreamFolder::Create() const {
+  for (const char* inside : {kUsed, kRejected, kGenerators}) {
+    std::error_code error;
+    fs::create_directories(path_ / inside, error);
+    if (error) Fail("create", path_ / inside, error);
+  }
+}
+
+StreamFolder::Listing StreamFolder::List() const {
+  Listing listing;
+  ForFiles(path_, [&](const fs::directory_entry& entry) {
+    std::string file = entry.path().filename().string();
+    if (auto name = ParseStreamShardName(file)) {
+      listing.waiting.push_back(std::move(*name));
+    } else if (file.ends_with(".tandem")) {
+      listing.strays.push_back(std::move(file));
+    }
+  });
+  std::ranges::sort(listing.waiting, ComesBefore);
+  std::ranges::sort(listing.strays);
+  return listing;
+}
+
+std::vector<std::string> StreamFolder::Used() const { return NamesIn(path_ / kUsed); }
+
+std::int64_t StreamFolder::NumRejected() const { return std::ssize(NamesIn(path_ / kRejected)); }
+
+bool StreamFolder::Waits(const StreamShardName& name) const {
+  std::error_code error;
+  return fs::exists(path_ / FormatStreamShardName(name), error);
+}
+
+void StreamFolder::MarkUsed(const StreamShardName& name) const {
+  const std::string file = FormatStreamShardName(name);
+  Rename(path_ / file, path_ / kUsed / file);
+}
+
+void StreamFolder::MarkUnused(const std::vector<std::string>& files) const {
+  for (const std::string& file : files) Rename(path_ / kUsed / file, path_ / file);
+}
+
+void StreamFolder::RemoveUsed(const std::vector<std::string>& files) const {
+  for (const std::string& file : files) {
+    std::error_code error;
+    fs::remove(path_ / kUsed / file, error);
+    if (error) Fail("remove", path_ / kUsed / file, error);
+  }
+}
+
+void StreamFolder::Reject(const std::string& file) const {
+  Rename(path_ / file, path_ / kRejected / file);
+}
+
+void StreamFolder::RemoveLeftovers() const {
+  const auto now = fs::file_time_type::clock::now();
+  ForFiles(path_, [&](const fs::directory_entry& entry) {
+    if (!entry.path().filename().string().ends_with(kPartial)) return;
+    std::error_code error;
+    const fs::file_time_type written = fs::last_write_time(entry.path(), error);
+    if (!error && now - written > kAbandonedAfter) fs::remove(entry.path(), error);
+  });
+}
+
+std::int64_t StreamFolder::ClaimStart(std::string_view generator) const {
+  const fs::path folder = path_ / kGenerators;
+  std::int64_t number = 0;
+  for (const std::string& name : NamesIn(folder)) {
+    if (const auto taken = ParseNumber<std::int64_t>(name)) number = std::max(number, *taken + 1);
+  }
+  for (; number < kMaxStarts; ++number) {
+    const fs::path path = folder / fmt::format("{:08}", number);
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST) continue;  // another generator was faster
+    if (file < 0) Fail("create", path, {errno, std::generic_category()});
+    const std::string text = fmt::format("{}\n", generator);
+    const bool written = ::write(file, text.data(), text.size()) == std::ssize(text);
+    const int error = errno;
+    ::close(file);
+    if (!written) Fail("write", path, {error, std::generic_category()});
+    return number;
+  }
+  throw InputError(
+      fmt::format("{}: generators were started {} times, which is the most; start a "
+                  "new run",
+                  folder.string(), WithThousands(kMaxStarts)));
+}
+
+}  // namespace tandem

@@ -1,0 +1,93 @@
+// Which rows of a stream a run has used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/stream_folder.h"
+
+namespace tandem {
+
+/// StreamPosition says which rows of a stream a run has used, so that a resumed run uses no row
+/// twice.
+struct StreamPosition {
+  std::string current;            ///< file that was used in part; "" if there is none
+  std::int64_t current_rows = 0;  ///< how many of its rows were used
+  std::vector<std::string> done;  ///< files in used/, sorted by the time of their use
+  // Totals of the run. Those of rows include the rows of `current`.
+  std::int64_t used_rows = 0;
+  std::int64_t used_shards = 0;
+  std::int64_t dropped_rows = 0;  ///< too old when their turn came
+  std::int64_t dropped_shards = 0;
+};
+
+/// StreamUse says what one update used of a stream.
+struct StreamUse {
+  std::int64_t rows = 0;
+  std::map<std::string, std::int64_t> rows_by_generator;
+  // The lag of the rows: how many updates the network was older that labelled them. 0 if no rows.
+  std::int64_t lag_min = 0;
+  std::int64_t lag_max = 0;
+  double lag_sum = 0;  ///< over the rows
+  std::int64_t dropped_rows = 0;
+  std::int64_t rejected_shards = 0;
+  std::int64_t waiting_shards = 0;  ///< in the folder at the end of the update
+};
+
+/// DoneShard is a shard that a run has used or dropped.
+struct DoneShard {
+  StreamShardName name;
+  std::int64_t rows_used = 0;
+  std::int64_t lag = 0;
+};
+
+/// StreamLedger records which rows a run uses, and moves the shards that are done. A shard that is
+/// done is deleted only after a checkpoint has counted it, so a run that was killed and resumed
+/// uses exactly the rows that its checkpoint does not count. Use it from the thread that trains,
+/// except Counted.
+class StreamLedger {
+ public:
+  /// Continues after `from`. Shards that were done after that moment wait again, and those that
+  /// were done before it are deleted. `folder` must outlive this object.
+  StreamLedger(const StreamFolder& folder, StreamPosition from);
+
+  /// Begins to use a shard. Returns how many of its rows were used before this object was made.
+  std::int64_t Begin(const StreamShardName& name);
+
+  /// Counts rows of the shard that was begun, trained on in update `update`.
+  void Use(std::int64_t rows, std::int64_t update);
+
+  /// Ends the shard that was begun: moves it to used/.
+  void End();
+
+  /// Drops a shard whose remaining rows are too old. It must be the current one or not begun.
+  void Drop(const StreamShardName& name, std::int64_t update);
+
+  /// What was used since the last call.
+  StreamUse TakeUse();
+
+  /// The shards that were done since the last call.
+  std::vector<DoneShard> TakeDone();
+
+  StreamPosition position() const;
+
+  /// Deletes the shards that a complete checkpoint counts as done. May be called from any thread.
+  void Counted(const StreamPosition& position);
+
+ private:
+  void MarkDone(const StreamShardName& name, std::int64_t rows_used);
+
+  const StreamFolder& folder_;
+  mutable std::mutex mutex_;
+  StreamPosition position_;  // `done` is guarded by mutex_
+  std::optional<StreamShardName> begun_;
+  std::int64_t lag_ = 0;  // of the rows that were last used
+  StreamUse use_;
+  std::vector<DoneShard> done_;
+};
+
+}  // namespace tandem

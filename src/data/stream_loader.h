@@ -1,0 +1,84 @@
+// Batches of examples from a stream of shards.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/interrupter.h"
+#include "base/stop_signal.h"
+#include "config/config.h"
+#include "data/loader.h"
+#include "data/stream_folder.h"
+#include "data/stream_ledger.h"
+#include "data/stream_reader.h"
+#include "nn/device.h"
+
+namespace tandem {
+
+/// StreamLoader makes batches of the shards of a stream. The rows of a shard are shuffled, in an
+/// order that depends on the seed and the shard.
+///
+/// If all rows of a batch come from the stream, a batch waits until all its rows are there. If this
+/// process generates some of them, a batch never waits: it has as many rows of the stream as are
+/// there, at most the number that UseBatchSize gave, and no tensors if there are none.
+class StreamLoader final : public StoredExamples {
+ public:
+  /// `folder` is the stream's, and `kind` says what its shards have in common (StreamKind).
+  /// Continues after `from`; without it, the folder must hold no shards, because those of another
+  /// run would have labels of another network. `device`, `stop` and `interrupter` must outlive this
+  /// object.
+  StreamLoader(Device& device, const std::filesystem::path& folder, const ShardSetSpec& kind,
+               int input_depth, const Config& config, const std::optional<StreamPosition>& from,
+               const StopSignal& stop, Interrupter* interrupter);
+
+  // Methods for the thread that trains.
+
+  void UseBatchSize(std::int64_t rows) override { batch_size_ = rows; }
+  std::unique_ptr<BatchIterator> Open(std::int64_t update) override;
+
+  /// Call when weights were published after `updates` updates.
+  void Published(std::int64_t updates) { reader_.Published(updates); }
+
+  StreamPosition position() const { return ledger_.position(); }
+
+  /// What was used since the last call.
+  StreamUse TakeUse();
+  std::vector<DoneShard> TakeDone() { return ledger_.TakeDone(); }
+
+  /// Call when a checkpoint with this position is complete. Any thread.
+  void Counted(const StreamPosition& position) { ledger_.Counted(position); }
+
+  /// The host memory of the shards that are read ahead, in bytes.
+  static std::int64_t BytesFor(const ShardSetSpec& kind, const DataConfig& config);
+
+ private:
+  class Iterator;
+
+  // The shard that batches are being gathered from.
+  struct Current {
+    StreamShardName name;
+    std::int64_t next = 0;  // next row, as an index into `order`
+    at::Tensor inputs, targets;
+    at::Tensor weights;  // undefined if the examples have none
+    at::Tensor order;
+  };
+
+  Batch Next(std::int64_t update);
+  bool TakeShard(std::int64_t update);
+  Batch Gather(std::int64_t most, std::int64_t update);
+
+  const c10::Device device_;
+  const std::uint64_t seed_;
+  const bool waits_;
+  const StreamFolder folder_;
+  StreamLedger ledger_;
+  std::int64_t batch_size_ = 1;
+  std::int64_t reported_rejected_ = 0;
+  std::optional<Current> current_;
+  StreamReader reader_;  // last, because its thread uses the members above
+};
+
+}  // namespace tandem

@@ -1,0 +1,170 @@
+#include "data/stream_reader.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "base/fault_point.h"
+#include "base/log.h"
+#include "base/timeline.h"
+
+namespace tandem {
+namespace {
+
+// A shared file system does not report new files, so the folder is listed this often while no shard
+// is known.
+constexpr auto kLookEvery = std::chrono::milliseconds(100);
+
+// How often a waiting thread checks for a stop.
+constexpr auto kCheckEvery = std::chrono::milliseconds(20);
+
+}  // namespace
+
+StreamReader::StreamReader(const StreamFolder& folder, StreamLedger& ledger, StreamOptions options,
+                           const StopSignal& stop, Interrupter* interrupter)
+    : folder_(folder),
+      ledger_(ledger),
+      options_(std::move(options)),
+      stop_(stop),
+      first_(ledger.position().current),
+      thread_(kStreamThread) {
+  if (interrupter != nullptr) {
+    interrupts_.emplace(*interrupter, [this](std::exception_ptr reason) { Close(reason); });
+  }
+  thread_.Post([this] {
+    try {
+      Run();
+    } catch (...) {
+      Close(std::current_exception());
+    }
+  });
+}
+
+StreamReader::~StreamReader() {
+  const std::lock_guard lock(mutex_);
+  ends_ = true;
+  changed_.notify_all();
+}
+
+void StreamReader::Close(std::exception_ptr reason) {
+  const std::lock_guard lock(mutex_);
+  if (reason_ == nullptr) reason_ = std::move(reason);
+  changed_.notify_all();
+}
+
+std::optional<StreamShard> StreamReader::Take(std::int64_t update, bool wait) {
+  while (true) {
+    std::optional<StreamShard> shard;
+    {
+      const Span span(Phase::kGpuQueueWait);
+      std::unique_lock lock(mutex_);
+      while (ready_.empty() && reason_ == nullptr && wait && !stop_.Reached()) {
+        changed_.wait_for(lock, kCheckEvery);
+      }
+      if (reason_ != nullptr) std::rethrow_exception(reason_);
+      if (ready_.empty()) {
+        if (wait) throw Stopped();
+        return std::nullopt;
+      }
+      shard.emplace(std::move(ready_.front()));
+      ready_.pop_front();
+      changed_.notify_all();
+    }
+    if (IsTooOld(shard->name.version, update)) {
+      ledger_.Drop(shard->name, update);
+      continue;
+    }
+    shard->first = ledger_.Begin(shard->name);
+    return shard;
+  }
+}
+
+std::int64_t StreamReader::rejected() const {
+  const std::lock_guard lock(mutex_);
+  return rejected_;
+}
+
+std::int64_t StreamReader::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+void StreamReader::Run() {
+  folder_.RemoveLeftovers();
+  while (true) {
+    Look();
+    const Span span(Phase::kIdle);  // so that the watchdog does not take looking for progress
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLookEvery, [this] { return ends_; });
+    if (ends_ || reason_ != nullptr) return;
+  }
+}
+
+// Lists the folder, and reads the shards that it has not read yet while there is room. Lists it
+// again after each round of room, so that shards are read in order.
+void StreamReader::Look() {
+  while (true) {
+    StreamFolder::Listing listing;
+    {
+      const Span span(Phase::kDiskLoad);
+      listing = folder_.List();
+    }
+    for (const std::string& stray : listing.strays) {
+      Reject(stray, "its name is not that of a shard of a stream");
+    }
+    std::set<std::string> there;
+    std::optional<StreamShardName> next;
+    for (const StreamShardName& name : listing.waiting) {
+      std::string file = FormatStreamShardName(name);
+      if (!seen_.contains(file) && (!next || file == first_)) next = name;
+      there.insert(std::move(file));
+    }
+    std::erase_if(seen_, [&](const std::string& file) { return !there.contains(file); });
+    {
+      std::unique_lock lock(mutex_);
+      waiting_ = std::ssize(listing.waiting);
+      if (!next || !WaitForRoom(lock)) return;
+    }
+    ReadOne(*next);
+  }
+}
+
+bool StreamReader::WaitForRoom(std::unique_lock<std::mutex>& lock) {
+  const Span span(Phase::kWaitForRoom);
+  changed_.wait(lock, [this] {
+    return ends_ || reason_ != nullptr || std::ssize(ready_) < options_.read_ahead;
+  });
+  return !ends_ && reason_ == nullptr;
+}
+
+void StreamReader::ReadOne(const StreamShardName& name) {
+  const Span span(Phase::kDiskLoad);
+  FaultPoint(Fault::kReadShard);
+  const std::string file = FormatStreamShardName(name);
+  std::optional<DataBuffer> rows;
+  try {
+    rows.emplace(ReadStreamShard(folder_.path(), options_.kind, name, options_.input_depth));
+  } catch (const Error& error) {  // also if this user may not read it: generators may be wrong
+    return Reject(file, error.what());
+  }
+  seen_.insert(file);
+  const std::lock_guard lock(mutex_);
+  ready_.push_back({.name = name, .rows = std::move(*rows)});
+  changed_.notify_all();
+}
+
+// A file that someone has removed meanwhile needs no warning.
+void StreamReader::Reject(const std::string& file, const std::string& why) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder_.path() / file, error)) return;
+  LogWarning(fmt::format("left out and moved to {}: {}", (folder_.path() / "rejected").string(),
+                         why.starts_with(folder_.path().string())
+                             ? why
+                             : fmt::format("{}: {}", (folder_.path() / file).string(), why)));
+  folder_.Reject(file);
+  const std::lock_guard lock(mutex_);
+  ++rejected_;
+}
+
+}  // namespace tandem

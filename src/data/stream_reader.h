@@ -1,0 +1,104 @@
+// Reads the shards of a stream as they appear.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/interrupter.h"
+#include "base/stop_signal.h"
+#include "base/worker.h"
+#include "data/stream_folder.h"
+#include "data/stream_ledger.h"
+
+namespace tandem {
+
+/// The name of the reader's thread, in traces.
+inline constexpr const char* kStreamThread = "reader";
+
+/// StreamShard is a shard that was read and checked.
+struct StreamShard {
+  StreamShardName name;
+  DataBuffer rows;
+  std::int64_t first = 0;  ///< first row to use; not 0 if a run resumed inside the shard
+};
+
+/// StreamOptions says what a StreamReader reads.
+struct StreamOptions {
+  ShardSetSpec kind;            ///< what all shards have in common (StreamKind)
+  int input_depth = 0;          ///< every byte of an input must be below it
+  std::int64_t max_lag = 0;     ///< data.max_lag
+  std::int64_t read_ahead = 1;  ///< shards in memory that wait to be taken
+};
+
+/// StreamReader looks for shards on its own thread, reads and checks each one, and keeps a few in
+/// memory. A file that is damaged or belongs to something else is named in a warning and moved to
+/// rejected/. All other methods are for the thread that trains.
+class StreamReader {
+ public:
+  /// `folder`, `ledger`, `stop` and `interrupter` must outlive this object. `interrupter` may be
+  /// null; it ends the waits of Take. Starts the thread, in the calling thread's timeline.
+  StreamReader(const StreamFolder& folder, StreamLedger& ledger, StreamOptions options,
+               const StopSignal& stop, Interrupter* interrupter);
+  ~StreamReader();
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+
+  /// Returns the next shard for update `update`, and begins it in the ledger. Drops shards that are
+  /// too old: their labels come from a network that is more than max_lag updates behind, and newer
+  /// weights have been published since. With `wait`, waits for a shard, throws Stopped once the
+  /// stop signal is reached, and throws the interrupter's reason. Without it, returns nothing if
+  /// none is ready. Throws what ended the thread.
+  std::optional<StreamShard> Take(std::int64_t update, bool wait);
+
+  /// Whether rows of this version are too old for update `update`.
+  bool IsTooOld(std::int64_t version, std::int64_t update) const {
+    return version < published_ && update - version > options_.max_lag;
+  }
+
+  /// Call when weights were published after `updates` updates.
+  void Published(std::int64_t updates) { published_ = updates; }
+
+  /// The number of shards that were rejected since this object was made. Any thread may call it.
+  std::int64_t rejected() const;
+
+  /// The number of shards that waited when the folder was last listed, including those in memory.
+  std::int64_t waiting() const;
+
+ private:
+  void Run();
+  void Look();
+  void ReadOne(const StreamShardName& name);
+  void Reject(const std::string& file, const std::string& why);
+  bool WaitForRoom(std::unique_lock<std::mutex>& lock);
+  void Close(std::exception_ptr reason);
+
+  const StreamFolder& folder_;
+  StreamLedger& ledger_;
+  const StreamOptions options_;
+  const StopSignal& stop_;
+  const std::string first_;  // file to read first; "" if there is none
+  std::int64_t published_ = 0;
+
+  std::set<std::string> seen_;  // used by the thread: files that wait and were read
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<StreamShard> ready_;  // this and the following members are guarded by mutex_
+  std::int64_t rejected_ = 0;
+  std::int64_t waiting_ = 0;
+  bool ends_ = false;
+  std::exception_ptr reason_;  // why no more shards can be taken
+
+  std::optional<Interrupter::Registration> interrupts_;
+  Worker thread_;  // last, because it uses everything above
+};
+
+}  // namespace tandem

@@ -1,0 +1,55 @@
+// Publishes weights for generators in other processes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/background_tasks.h"
+#include "config/config.h"
+#include "data/stream_loader.h"
+#include "data/stream_manifest.h"
+#include "nn/device.h"
+#include "nn/network.h"
+#include "train/modes.h"
+
+namespace tandem {
+
+/// `StreamPublisher` writes weights and the manifest to the folder of a run (stream_manifest.h). It
+/// copies the weights on the calling thread, and writes the copy on a thread of its own. The
+/// weights appear before the manifest that names them. Those before the last ones remain, because a
+/// generator may be about to read them.
+class StreamPublisher final : public WeightsPublisher {
+ public:
+  /// `net`, `device` and `stream`, the run's stream, must outlive this object. `config` is the
+  /// run's. If the last published weights are those after `published` updates, they stay.
+  /// Otherwise, publishes those of `net` as the ones after `updates` updates: the run is new, or
+  /// goes back to a checkpoint.
+  StreamPublisher(std::filesystem::path run, const Config& config, std::string domain,
+                  const Network& net, Device& device, StreamLoader& stream, std::int64_t updates,
+                  std::int64_t published);
+
+  /// Throws Error if earlier weights could not be written.
+  void Publish(std::int64_t updates) override;
+
+  /// Tells the generators that the run has ended. Call it on the thread of Publish.
+  void End();
+
+ private:
+  void Write(const StateDict& weights, std::int64_t updates);
+  void WriteManifest() const;
+  void RemoveOthers(std::int64_t updates, std::int64_t before) const;
+
+  const std::filesystem::path run_;
+  const Config config_;
+  const Network& net_;
+  Device& device_;
+  StreamLoader& stream_;
+  const std::unique_ptr<Stream> device_stream_;  // of the thread that writes
+  StreamManifest manifest_;                      // used by the thread that writes
+  std::int64_t published_ = -1;
+  BackgroundTasks writer_;  // last, because its tasks use everything above
+};
+
+}  // namespace tandem

@@ -1,0 +1,40 @@
+// What a run reports about its stream.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "data/stream_ledger.h"
+
+namespace tandem {
+
+/// `StreamReport` says what a run used of its stream. The position counts from the start of the
+/// run; everything else counts from the last --resume.
+struct StreamReport {
+  void Add(const StreamUse& use);
+
+  StreamPosition position;
+  std::int64_t rows = 0;
+  std::map<std::string, std::int64_t> rows_by_generator;
+  std::int64_t lag_min = 0;  ///< of the rows, in updates; 0 if there are none
+  std::int64_t lag_max = 0;
+  double lag_sum = 0;
+  std::int64_t rejected_shards = 0;
+};
+
+/// The entries of an update in metrics.jsonl.
+nlohmann::ordered_json StreamJson(const StreamUse& use);
+
+/// The entry `stream` of summary.json. `seconds` is the time in which the rows were used.
+nlohmann::ordered_json ToJson(const StreamReport& report, double seconds);
+
+/// Lines for the screen: rates, lag and generators, and what was left out.
+std::vector<std::string> DescribeStream(const StreamReport& report, double seconds);
+
+/// Lines of shards.jsonl for the shards that were done in update `update`.
+std::string LedgerLines(std::int64_t update, const std::vector<DoneShard>& done);
+
+}  // namespace tandem

@@ -1,0 +1,295 @@
+// Tests which rows of a stream a run uses: claims, the age limit, files that are left out, and the
+// ledger across a kill.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/file.h"
+#include "data/examples.h"
+#include "data/stream_folder.h"
+#include "data/stream_ledger.h"
+#include "data/stream_manifest.h"
+#include "data/stream_reader.h"
+#include "data/stream_shard.h"
+#include "support/temp_folder.h"
+#include "support/wait.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::int64_t kRows = 8;
+
+class Stream : public testing::Test {
+ protected:
+  Stream() { folder_.Create(); }
+
+  static Config MakeConfig() {
+    Config config;
+    config.domain = {.name = "npuzzle", .argument = "3"};
+    config.generate.target = Target::kValueIteration;
+    return config;
+  }
+
+  static StreamShardName Name(std::int64_t start, std::int64_t number, std::int64_t version,
+                              const std::string& generator = "a") {
+    return {.first_row = start * kRowsPerStart + number * kRows,
+            .rows = kRows,
+            .version = version,
+            .generator = generator};
+  }
+
+  // Writes a shard whose labels are `label`.
+  StreamShardName Write(const StreamShardName& name, float label = 1) {
+    DataBuffer rows(kind_.schema, static_cast<std::size_t>(name.rows));
+    std::ranges::fill(rows.floats(kTargetColumn), label);
+    WriteStreamShard(folder_.path(), kind_, name, rows);
+    return name;
+  }
+
+  StreamOptions Options(std::int64_t max_lag = 100) const {
+    return {.kind = kind_, .input_depth = 9, .max_lag = max_lag, .read_ahead = 2};
+  }
+
+  fs::path PathOf(const StreamShardName& name) const {
+    return folder_.path() / FormatStreamShardName(name);
+  }
+
+  const TempFolder temp_;
+  const StreamFolder folder_{temp_.path() / "stream"};
+  const std::unique_ptr<const Domain> domain_ = MakeDomain("npuzzle:3");
+  const ShardSetSpec kind_ = StreamKind(MakeConfig(), domain_->spec());
+  const StopSignal never_;
+};
+
+TEST_F(Stream, ANameIsReadBack) {
+  const StreamShardName name = Name(3, 5, 12, "host-1.b_c");
+  EXPECT_EQ(FormatStreamShardName(name), "rows-0000000206158430248-8-v12-host-1.b_c.tandem");
+  EXPECT_EQ(ParseStreamShardName(FormatStreamShardName(name)), name);
+}
+
+TEST_F(Stream, OtherNamesAreNotShards) {
+  for (const char* name :
+       {"", "shard-000000.tandem", "rows-1-8-v1-a.tandem", "rows-0000000000000000000-0-v1-a.tandem",
+        "rows-0000000000000000000-8-v01-a.tandem", "rows-0000000000000000000-8-v1-.tandem",
+        "rows-9999999999999999999-8-v1-a.tandem", "rows-0000000000000000000-999999999-v1-a.tandem",
+        "rows-0000000000000000000-8-v1-a.tandem.12.partial",
+        "../rows-0000000000000000000-8-v1-a.tandem", "rows-0000000000000000000-8-v1-a/b.tandem"}) {
+    EXPECT_EQ(ParseStreamShardName(name), std::nullopt) << name;
+  }
+}
+
+TEST_F(Stream, ShardsOfOlderWeightsComeFirstAndGeneratorsTakeTurns) {
+  const auto second = Write(Name(0, 1, 4));
+  const auto first = Write(Name(0, 0, 4));
+  const auto of_other = Write(Name(1, 0, 4, "b"));
+  const auto older = Write(Name(1, 7, 3, "b"));
+  EXPECT_THAT(folder_.List().waiting, ElementsAre(older, first, of_other, second));
+}
+
+TEST_F(Stream, NoTwoStartsOfAnyGeneratorGetTheSameRows) {
+  std::mutex mutex;
+  std::multiset<std::int64_t> starts;
+  std::vector<std::jthread> generators;
+  for (int i = 0; i < 4; ++i) {
+    generators.emplace_back([&] {
+      for (int k = 0; k < 25; ++k) {
+        const std::int64_t start = folder_.ClaimStart("same-name");
+        const std::lock_guard lock(mutex);
+        starts.insert(start);
+      }
+    });
+  }
+  generators.clear();
+  EXPECT_EQ(starts.size(), 100);
+  EXPECT_EQ(std::set(starts.begin(), starts.end()).size(), 100);
+}
+
+TEST_F(Stream, TakesEachShardOnceWithItsRows) {
+  Write(Name(0, 0, 1), 2);
+  Write(Name(0, 1, 1), 3);
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  for (const float label : {2.0F, 3.0F}) {
+    const auto shard = reader.Take(1, /*wait=*/true);
+    EXPECT_EQ(shard->rows.floats(kTargetColumn)[0], label);
+    ledger.Use(kRows, 1);
+    ledger.End();
+  }
+  EXPECT_FALSE(reader.Take(1, /*wait=*/false));
+  EXPECT_THAT(folder_.List().waiting, IsEmpty());
+  EXPECT_EQ(ledger.position().used_rows, 2 * kRows);
+}
+
+TEST_F(Stream, AShardThatAppearsEndsTheWaitForIt) {
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  const std::jthread generator([this] { Write(Name(0, 0, 1)); });
+  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, Name(0, 0, 1));
+}
+
+TEST_F(Stream, AStopAndAnInterruptionEndTheWait) {
+  StreamLedger ledger(folder_, {});
+  StopSignal stop;
+  stop.Request();
+  StreamReader stopped(folder_, ledger, Options(), stop, nullptr);
+  EXPECT_THROW(stopped.Take(1, /*wait=*/true), Stopped);
+  Interrupter interrupter;
+  StreamReader interrupted(folder_, ledger, Options(), never_, &interrupter);
+  interrupter.Interrupt(std::make_exception_ptr(Error("no progress")));
+  EXPECT_THROW(interrupted.Take(1, /*wait=*/true), Error);
+}
+
+TEST_F(Stream, TooOldShardsAreDroppedAndCounted) {
+  Write(Name(0, 0, 3));
+  Write(Name(0, 1, 8));
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
+  reader.Published(9);
+  const auto shard = reader.Take(10, /*wait=*/true);
+  EXPECT_EQ(shard->name.version, 8);
+  EXPECT_EQ(ledger.TakeUse().dropped_rows, kRows);
+  EXPECT_EQ(ledger.position().dropped_shards, 1);
+  EXPECT_EQ(ledger.position().used_rows, 0);
+}
+
+TEST_F(Stream, RowsOfThePublishedWeightsAreNeverTooOld) {
+  Write(Name(0, 0, 3));
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(/*max_lag=*/4), never_, nullptr);
+  reader.Published(3);
+  EXPECT_EQ(reader.Take(1000, /*wait=*/true)->name.version, 3);
+}
+
+TEST_F(Stream, TornAndWrongFilesAreLeftOut) {
+  const auto torn = Write(Name(0, 0, 1));
+  fs::resize_file(PathOf(torn), fs::file_size(PathOf(torn)) - 1);
+  const auto altered = Write(Name(0, 1, 1));
+  std::string bytes = ReadFile(PathOf(altered));
+  bytes.back() ^= 1;
+  WriteFileAtomically(PathOf(altered), bytes);
+  fs::rename(PathOf(Write(Name(0, 2, 1))), PathOf(Name(0, 3, 1)));  // the name of other rows
+  Config other = MakeConfig();
+  other.generate.max_scramble = 7;
+  DataBuffer rows(kind_.schema, kRows);
+  WriteStreamShard(folder_.path(), StreamKind(other, domain_->spec()), Name(0, 4, 1), rows);
+  Write(Name(0, 5, 1), -1);  // a label below 0
+  WriteFileAtomically(folder_.path() / "shard-000000.tandem", "?");
+  const auto good = Write(Name(0, 6, 1));
+
+  StreamLedger ledger(folder_, {});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  EXPECT_EQ(reader.Take(1, /*wait=*/true)->name, good);
+  WaitUntil([&] { return reader.rejected() == 6; });
+  EXPECT_THAT(folder_.List().waiting, ElementsAre(good));
+  EXPECT_EQ(folder_.NumRejected(), 6);
+}
+
+TEST_F(Stream, AResumedRunUsesExactlyTheRowsThatItsCheckpointDoesNotCount) {
+  for (std::int64_t i = 0; i < 4; ++i) Write(Name(0, i, 1));
+  StreamPosition checkpoint;
+  {
+    StreamLedger ledger(folder_, {});
+    StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+    reader.Take(1, true);
+    ledger.Use(kRows, 1);
+    ledger.End();
+    reader.Take(1, true);
+    ledger.Use(3, 1);
+    checkpoint = ledger.position();
+    ledger.Use(kRows - 3, 1);  // from here on, the checkpoint does not know of it
+    ledger.End();
+    reader.Take(1, true);
+    ledger.Use(kRows, 1);
+    ledger.End();
+  }
+  StreamLedger ledger(folder_, checkpoint);
+  EXPECT_THAT(folder_.List().waiting, ElementsAre(Name(0, 1, 1), Name(0, 2, 1), Name(0, 3, 1)));
+  EXPECT_THAT(folder_.Used(), IsEmpty());
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  const auto in_part = reader.Take(1, true);
+  EXPECT_EQ(in_part->name, Name(0, 1, 1));
+  EXPECT_EQ(in_part->first, 3);
+  ledger.Use(kRows - 3, 1);
+  ledger.End();
+  EXPECT_EQ(reader.Take(1, true)->first, 0);
+  EXPECT_EQ(ledger.position().used_rows, 2 * kRows);
+}
+
+TEST_F(Stream, AShardUsedInPartComesFirstAfterAResume) {
+  Write(Name(0, 5, 2));
+  const std::string file = FormatStreamShardName(Name(0, 5, 2));
+  Write(Name(0, 0, 1));  // older weights
+  StreamLedger ledger(folder_, {.current = file, .current_rows = 2, .used_rows = 2});
+  StreamReader reader(folder_, ledger, Options(), never_, nullptr);
+  const auto shard = reader.Take(2, true);
+  EXPECT_EQ(shard->name, Name(0, 5, 2));
+  EXPECT_EQ(shard->first, 2);
+}
+
+TEST_F(Stream, UsedShardsAreDeletedWhenACheckpointCountsThem) {
+  Write(Name(0, 0, 1));
+  Write(Name(0, 1, 1));
+  StreamLedger ledger(folder_, {});
+  ledger.Begin(Name(0, 0, 1));
+  ledger.Use(kRows, 1);
+  ledger.End();
+  const StreamPosition checkpoint = ledger.position();
+  ledger.Begin(Name(0, 1, 1));
+  ledger.Use(kRows, 2);
+  ledger.End();
+  ledger.Counted(checkpoint);
+  EXPECT_THAT(folder_.Used(), ElementsAre(FormatStreamShardName(Name(0, 1, 1))));
+  EXPECT_THAT(ledger.position().done, ElementsAre(FormatStreamShardName(Name(0, 1, 1))));
+}
+
+TEST_F(Stream, TheLedgerReportsLagAndRowsOfEachGenerator) {
+  Write(Name(0, 0, 1, "a"));
+  Write(Name(1, 0, 4, "b"));
+  StreamLedger ledger(folder_, {});
+  ledger.Begin(Name(0, 0, 1, "a"));
+  ledger.Use(kRows, 5);
+  ledger.End();
+  ledger.Begin(Name(1, 0, 4, "b"));
+  ledger.Use(2, 5);
+  const StreamUse use = ledger.TakeUse();
+  EXPECT_EQ(use.rows, kRows + 2);
+  EXPECT_EQ(use.lag_min, 1);
+  EXPECT_EQ(use.lag_max, 4);
+  EXPECT_EQ(use.lag_sum, 4 * kRows + 2);
+  EXPECT_THAT(use.rows_by_generator, ElementsAre(std::pair("a", kRows), std::pair("b", 2)));
+  EXPECT_EQ(ledger.TakeUse().rows, 0);
+  ASSERT_EQ(ledger.TakeDone().size(), 1);
+}
+
+TEST(StreamManifest, IsReadBack) {
+  const StreamManifest manifest{.ended = true,
+                                .domain = "cube3",
+                                .version = 7,
+                                .weights_sha256 = "abc",
+                                .config = "seed: 1\n"};
+  EXPECT_EQ(ParseManifest(FormatManifest(manifest)), manifest);
+}
+
+TEST(StreamManifest, OtherTextsAreRefused) {
+  std::string negative = FormatManifest({.version = 7});
+  negative.replace(negative.find("\"version\": 7"), 12, "\"version\": -7");
+  std::string later = FormatManifest({.version = 7});
+  later.replace(later.find("\"schema\": 1"), 11, "\"schema\": 2");
+  for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"), negative,
+                                  later, std::string(200, '[')}) {
+    EXPECT_THROW(ParseManifest(text), InputError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tandem
