@@ -195,6 +195,8 @@ struct PipelineParts {
                                       ///< time
   BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
   Interrupter* interrupter = nullptr;  ///< ends the waits for buffers; null: nothing does
+  /// Number of this process among those that fill the rows of an update together, from 0.
+  std::int64_t rank = 0;
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.
