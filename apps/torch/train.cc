@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -24,11 +25,15 @@
 #include "domain/plugin.h"
 #include "nn/device.h"
 #include "nn/torch_message.h"
+#include "ranks/rank_environment.h"
+#include "ranks/ranks.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 #include "train/calibrate.h"
 #include "train/checkpoint.h"
 #include "train/memory_plan.h"
+#include "train/rank_plan.h"
+#include "train/rank_times.h"
 #include "train/report.h"
 #include "train/resume.h"
 #include "train/run_directory.h"
@@ -172,6 +177,7 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
                       HumanBytes(static_cast<double>(summary.peak_rss_bytes))));
   for (const std::string& line : DescribeTimes(summary.time.threads)) LogInfo("  " + line);
   LogInfo("  " + DescribeCores(summary.time, NumCores()));
+  if (summary.ranks) LogInfo("  " + DescribeRanks(*summary.ranks));
   if (summary.data) {
     for (const std::string& line : DescribeData(*summary.data, config.device)) LogInfo("  " + line);
   }
@@ -301,6 +307,14 @@ class ProgressDisplay final : public TrainObserver {
   Stopwatch since_shown_;
 };
 
+// The ranks with which this process trains, and its device. Null if it trains alone.
+struct Group {
+  Ranks& ranks;
+  std::shared_ptr<Device> device;
+};
+
+Ranks* RanksOf(Group* group) { return group != nullptr ? &group->ranks : nullptr; }
+
 int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signals) {
   ProgressDisplay progress(run.config());
   run.AddObserver(progress);
@@ -312,26 +326,46 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 
+// Replaces every `auto` of a new run. With ranks, nothing is measured.
+Config ConfigOfRun(const Config& asked, const std::shared_ptr<Device>& device, Group* group,
+                   const Stopwatch& began, const StopSignal& stop) {
+  if (group == nullptr) return ReplaceAutos(asked, device, began, stop);
+  return ResolveAutos(asked, *device, group->ranks.environment().local_world_size);
+}
+
+// Tells the other ranks what to do.
+void Send(Group* group, const RankPlan& plan) {
+  if (group != nullptr) group->ranks.Broadcast(PlanText(plan));
+}
+
+// Waits until all ranks have made their runs, because the run may replace the checkpoint.
+void AwaitRanks(Group* group) {
+  if (group != nullptr) group->ranks.Barrier();
+}
+
 // Does a whole run in a folder that has been claimed for it.
 int TrainIn(const RunDirectory& directory, const Config& asked,
-            const std::shared_ptr<Device>& device, const StopOnSignals& signals,
+            const std::shared_ptr<Device>& device, Group* group, const StopOnSignals& signals,
             const Stopwatch& began) {
-  const Config config = ReplaceAutos(asked, device, began, signals.stop());
+  const Config config = ConfigOfRun(asked, device, group, began, signals.stop());
   Announce(config, device->description(), directory.path());
-  TrainRun run(config, device, directory, signals.stop(), began);
+  Send(group, {.config = config});
+  TrainRun run(config, device, directory, signals.stop(), began, nullptr, RanksOf(group));
+  AwaitRanks(group);
   return Run(run, directory, signals);
 }
 
-int TrainNew(const TrainArgs& args) {
+int TrainNew(const TrainArgs& args, Group* group) {
   const Stopwatch began;
   const Config asked = LoadConfig(args.config, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const std::shared_ptr<Device> device =
+      group != nullptr ? group->device : OpenDevice(asked.device);
   const RunDirectory directory =
       RunDirectory::Create(args.out.empty() ? NewRunFolder("", args.config) : fs::path(args.out));
   const StopOnSignals signals(ClosedPipe::kStops);
   try {
-    return TrainIn(directory, asked, device, signals, began);
+    return TrainIn(directory, asked, device, group, signals, began);
   } catch (const Stopped&) {
     directory.Abandon();
     LogWarning("stopped before training began");
@@ -344,36 +378,143 @@ int TrainNew(const TrainArgs& args) {
 
 // Makes the run that continues from the checkpoint in `file`.
 std::unique_ptr<TrainRun> RunFrom(const std::filesystem::path& file, const RunDirectory& directory,
-                                  const TrainArgs& args, const StopSignal& stop,
+                                  const TrainArgs& args, Group* group, const StopSignal& stop,
                                   const Stopwatch& began) {
   const Checkpoint checkpoint(file);
   const Config asked = ConfigToResume(directory, checkpoint, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
   const RunCounters done = checkpoint.Counters();
   CheckNotComplete(asked, done, directory.path());
-  const std::shared_ptr<Device> device = OpenDevice(asked.device);
+  const std::shared_ptr<Device> device =
+      group != nullptr ? group->device : OpenDevice(asked.device);
   const Config config = ResolveAutos(asked, *device);
   Announce(config, device->description(), directory.path());
-  auto run = std::make_unique<TrainRun>(config, device, directory, stop, began, &checkpoint);
+  Send(group, {.config = config, .checkpoint = file});
+  auto run = std::make_unique<TrainRun>(config, device, directory, stop, began, &checkpoint,
+                                        RanksOf(group));
+  AwaitRanks(group);
   LogInfo(fmt::format("continuing after update {} of {}", done.updates, *config.train.max_updates));
   return run;
 }
 
-int Resume(const TrainArgs& args) {
+int Resume(const TrainArgs& args, Group* group) {
   const Stopwatch began;
   CheckMayChange(args.overrides);
   const RunDirectory directory = RunDirectory::Reopen(args.resume);
   const StopOnSignals signals(ClosedPipe::kStops);
   const std::unique_ptr<TrainRun> run =
       OpenNewest(directory, [&](const std::filesystem::path& file) {
-        return RunFrom(file, directory, args, signals.stop(), began);
+        return RunFrom(file, directory, args, group, signals.stop(), began);
       });
   return Run(*run, directory, signals);
+}
+
+// Whether torchrun started the ranks again after a failure, and the folder has a checkpoint.
+bool IsRestart(const RankEnvironment& environment, const fs::path& folder) {
+  return environment.restart > 0 && fs::exists(CheckpointIn(folder));
+}
+
+// Trains as rank 0, which decides what all ranks do, and writes all files.
+int Lead(const TrainArgs& args, const Config& asked, Group& group) {
+  const fs::path folder = args.resume.empty() ? args.out : args.resume;
+  if (!IsRestart(group.ranks.environment(), folder)) {
+    return args.resume.empty() ? TrainNew(args, &group) : Resume(args, &group);
+  }
+  TrainArgs continued = args;
+  continued.resume = folder;
+  {
+    const auto checkpoint = OpenNewest(RunDirectory::Open(folder), [](const fs::path& file) {
+      return std::make_unique<Checkpoint>(file);
+    });
+    const Config began = ParseConfig(checkpoint->ConfigYaml(), checkpoint->file());
+    if (args.resume.empty()) {
+      continued.overrides.clear();  // they are in the config of the run
+      const int processes = group.ranks.environment().local_world_size;
+      CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, processes)),
+                       folder);
+    }
+    if (IsComplete(began, checkpoint->Counters(), folder)) {
+      Send(&group, {.config = began, .complete = true});
+      LogInfo(fmt::format("{}: the run was complete before the ranks were started again",
+                          folder.string()));
+      return kDone;
+    }
+  }
+  return Resume(continued, &group);
+}
+
+// Trains as another rank, which writes no files.
+int Follow(Group& group) {
+  const Stopwatch began;
+  const RankPlan plan = ParsePlan(group.ranks.Broadcast(""));
+  if (plan.complete) return kDone;
+  CheckPluginDomain(*MakeDomain(plan.config.domain.full_name()));
+  const StopOnSignals signals(ClosedPipe::kStops);
+  std::optional<Checkpoint> from;
+  if (!plan.checkpoint.empty()) from.emplace(plan.checkpoint);
+  Config config = plan.config;
+  config.device = group.device->torch().str();
+  TrainRun run(config, group.device, std::nullopt, signals.stop(), began, from ? &*from : nullptr,
+               &group.ranks);
+  group.ranks.Barrier();
+  from.reset();
+  while (run.RunUpdate()) {
+  }
+  run.Finish();
+  return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
+}
+
+// The config that all ranks read, so that all of them report what is wrong with it.
+Config ReadConfig(const TrainArgs& args) {
+  if (args.resume.empty()) return LoadConfig(args.config, args.overrides);
+  return OpenNewest(RunDirectory::Open(args.resume), [&](const fs::path& file) {
+    return ParseConfig(Checkpoint(file).ConfigYaml(), file.string(), args.overrides);
+  });
+}
+
+int TrainAsRank(const TrainArgs& args, const RankEnvironment& environment) {
+  if (environment.rank > 0) LogWarningsOnly(fmt::format("rank {}: ", environment.rank));
+  const Config asked = ReadConfig(args);
+  CheckRanks(asked);
+  if (environment.max_restarts > 0 && args.resume.empty() && args.out.empty()) {
+    throw InputError(
+        "torchrun may start the ranks again (--max-restarts), but the folder of the run has a new "
+        "name each time. Give `tandem train` the folder with --out DIR");
+  }
+  const std::shared_ptr<Device> device = OpenDeviceOfRank(asked.device, environment);
+  Ranks ranks(environment);
+  try {
+    ranks.UseDevice(*device);
+    Group group{.ranks = ranks, .device = device};
+    return environment.rank == 0 ? Lead(args, asked, group) : Follow(group);
+  } catch (const c10::Error& error) {
+    ranks.ReportFailure(MessageFor(error));
+    throw;
+  } catch (const std::exception& error) {
+    ranks.ReportFailure(error.what());
+    throw;
+  }
+}
+
+int Train(const TrainArgs& args) {
+  const std::optional<RankEnvironment> environment = ReadRankEnvironment();
+  if (!environment) return args.resume.empty() ? TrainNew(args, nullptr) : Resume(args, nullptr);
+  if (environment->rank == 0) return TrainAsRank(args, *environment);
+  const auto named = [&](const std::exception& error) {
+    return fmt::format("rank {}: {}", environment->rank, error.what());
+  };
+  try {
+    return WithPlainErrors([&] { return TrainAsRank(args, *environment); });
+  } catch (const InputError& error) {
+    throw InputError(named(error));
+  } catch (const Error& error) {
+    throw Error(named(error));
+  }
 }
 
 }  // namespace
 }  // namespace tandem
 
 extern "C" int tandem::tandem_run_train(const TrainArgs& args) {
-  return WithPlainErrors([&] { return args.resume.empty() ? TrainNew(args) : Resume(args); });
+  return WithPlainErrors([&] { return Train(args); });
 }

@@ -10,7 +10,7 @@ import sys
 from clang import SOURCE
 
 LAYERS = ["base", "archive", "domain", "config", "data", "compare", "search", "generate", "modes",
-          "nn", "tensor", "loaders", "train"]
+          "nn", "ranks", "tensor", "loaders", "train"]
 WITHOUT_LIBTORCH = LAYERS[:LAYERS.index("nn")]
 
 # Files of a folder that form a layer of their own (src/CMakeLists.txt). A folder holds what belongs

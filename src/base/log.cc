@@ -28,6 +28,17 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
+// Set once, before other threads log.
+bool& WarningsOnly() {
+  static bool warnings_only = false;
+  return warnings_only;
+}
+
+std::string& Prefix() {
+  static std::string prefix;
+  return prefix;
+}
+
 constexpr const char* kEraseLine = "\r\x1b[K";
 
 // The status line in the last line of the terminal. There is none while `line_` is empty.
@@ -69,11 +80,17 @@ Status& TheStatus() {
 }  // namespace
 
 void LogInfo(std::string_view message) {
+  if (WarningsOnly()) return;
   TheStatus().Above([&] { Logger().info("{}", Printable(message)); });
 }
 
 void LogWarning(std::string_view message) {
-  TheStatus().Above([&] { Logger().warn("warning: {}", Printable(message)); });
+  TheStatus().Above([&] { Logger().warn("{}warning: {}", Prefix(), Printable(message)); });
+}
+
+void LogWarningsOnly(std::string_view prefix) {
+  WarningsOnly() = true;
+  Prefix() = prefix;
 }
 
 void ShowStatus(std::string_view line) { TheStatus().Show(line); }

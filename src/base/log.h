@@ -9,6 +9,10 @@ namespace tandem {
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 
+/// From now on, drops the messages of LogInfo, and begins those of LogWarning with `prefix`. For a
+/// process that does the same work as another one, which reports it.
+void LogWarningsOnly(std::string_view prefix);
+
 /// Shows `line` as the status line of a terminal: below all messages, replacing the previous
 /// status. `line` must not end with a line feed and must not be wider than the terminal.
 void ShowStatus(std::string_view line);

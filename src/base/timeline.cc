@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, kNumPhases> kNames = {
     "disk_load", "wait_for_chunk", "gpu_transfer", "gpu_queue_wait",
     // Training.
     "wait_for_rows", "serve", "replay", "wait_for_batch", "forward", "backward", "clip_gradients",
-    "optimizer", "wait_for_device", "publish",
+    "optimizer", "wait_for_device", "reduce", "wait_for_ranks", "publish",
     // Between updates.
     "keep_state", "validation", "checkpoint", "report"};
 static_assert(!kNames.back().empty(), "a phase has no name");

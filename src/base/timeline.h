@@ -58,6 +58,8 @@ enum class Phase : std::uint8_t {
   kClipGradients,
   kOptimizer,
   kWaitForDevice,
+  kReduce,        ///< preparing the exchange of gradients with other ranks, and their mean
+  kWaitForRanks,  ///< waiting for the other ranks and for the exchange
   kPublish,  ///< copying the weights to the target network
 
   // Between updates.

@@ -32,6 +32,8 @@ std::string_view WaitsFor(Phase phase) {
       return "the prefetch thread to make a batch";
     case Phase::kWaitForDevice:
       return "the device";
+    case Phase::kWaitForRanks:
+      return "the other ranks";
     default:
       return "";
   }

@@ -29,8 +29,10 @@ constexpr std::int64_t kHeld = 2;
 // The order in which an update trains on its rows. It is drawn only as far as it is used.
 class RowOrder {
  public:
-  RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update)
-      : order_(rows), random_(seed, Purpose::kShuffle, static_cast<std::uint64_t>(update)) {
+  RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update, std::int64_t rank)
+      : order_(rows),
+        random_(seed, Purpose::kShuffle, static_cast<std::uint64_t>(update),
+                static_cast<std::uint64_t>(rank)) {
     std::iota(order_.begin(), order_.end(), 0U);
   }
 
@@ -174,7 +176,7 @@ class BufferLoader::Iterator final : public BatchIterator {
 
   std::span<const std::uint32_t> NextRows() {
     const Span span(Phase::kShuffle);
-    if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_);
+    if (!order_) order_.emplace(rows_.rows(), loader_.seed_, update_, loader_.rank_);
     return order_->Next(static_cast<std::size_t>(loader_.batch_size_));
   }
 
@@ -209,10 +211,11 @@ class BufferLoader::Iterator final : public BatchIterator {
 
 BufferLoader::BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                            const PrefetchConfig& prefetch, std::uint64_t seed,
-                           const std::string& thread_name, Memory memory)
+                           const std::string& thread_name, Memory memory, std::int64_t rank)
     : device_(device.torch()),
       batch_size_(batch_size),
       seed_(seed),
+      rank_(rank),
       memory_(memory),
       slots_(device.MakeSlots(static_cast<std::size_t>(NumSlots(prefetch)),
                               BatchTensors(schema, batch_size, memory), prefetch)) {
@@ -244,8 +247,13 @@ class InterleavedIterator final : public BatchIterator {
 
 }  // namespace
 
-DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored)
-    : device_(device), schema_(std::move(schema)), config_(std::move(config)), stored_(stored) {}
+DataLoader::DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
+                       std::int64_t rank)
+    : device_(device),
+      schema_(std::move(schema)),
+      config_(std::move(config)),
+      stored_(stored),
+      rank_(rank) {}
 
 void DataLoader::UseBatchSize(std::int64_t batch_size) {
   live_.reset();
@@ -253,7 +261,8 @@ void DataLoader::UseBatchSize(std::int64_t batch_size) {
   if (live_rows > 0) {
     live_.emplace(device_, schema_, live_rows, config_.prefetch,
                   static_cast<std::uint64_t>(config_.seed), kPrefetchThread,
-                  config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost);
+                  config_.generate.program == Program::kTensor ? Memory::kDevice : Memory::kHost,
+                  rank_);
   }
   if (stored_ != nullptr) stored_->UseBatchSize(batch_size - live_rows);
 }

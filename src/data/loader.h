@@ -77,10 +77,11 @@ class BufferLoader {
  public:
   /// `device` must outlive this object. `schema` is an ExampleSchema, the schema of all buffers,
   /// which are all in `memory`. The last batch of a buffer may be smaller than `batch_size`. `seed`
-  /// determines the order of rows, and `thread_name` is the name of the prefetch thread.
+  /// and `rank` determine the order of rows, and `thread_name` is the name of the prefetch thread.
   BufferLoader(Device& device, const Schema& schema, std::int64_t batch_size,
                const PrefetchConfig& prefetch, std::uint64_t seed,
-               const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost);
+               const std::string& thread_name = kPrefetchThread, Memory memory = Memory::kHost,
+               std::int64_t rank = 0);
 
   /// Returns an iterator over the batches of `rows`, which must outlive it. Each row occurs once.
   /// The order is a function of the seed and `update`. The previous iterator must have been
@@ -93,6 +94,7 @@ class BufferLoader {
   const c10::Device device_;
   const std::int64_t batch_size_;
   const std::uint64_t seed_;
+  const std::int64_t rank_;
   const Memory memory_;
   std::vector<std::unique_ptr<TransferSlot>> slots_;
   std::optional<Worker> thread_;  // only with prefetch; last, so that it ends before the slots
@@ -105,8 +107,10 @@ class DataLoader {
  public:
   /// `stored` is null if all rows are generated. `device` and `stored` must outlive this object.
   /// `schema` is an ExampleSchema. With `generate.program: tensor`, generated rows are in the
-  /// device's memory.
-  DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored);
+  /// device's memory. `rank` is the number of this process among those that train together, each of
+  /// which has an order of rows of its own.
+  DataLoader(Device& device, Schema schema, Config config, StoredExamples* stored,
+             std::int64_t rank = 0);
 
   /// Sets the size of whole batches. Call it once before the first Open, and again when the batch
   /// size changes; no iterator may exist. Frees the old slots before it allocates new ones.
@@ -122,6 +126,7 @@ class DataLoader {
   const Schema schema_;
   const Config config_;
   StoredExamples* const stored_;
+  const std::int64_t rank_;
   std::optional<BufferLoader> live_;  // empty if no rows are generated
 };
 

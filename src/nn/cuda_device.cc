@@ -15,6 +15,9 @@
 
 #include "nn/device.h"
 
+#ifdef USE_C10D_NCCL
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#endif
 #ifdef TANDEM_CUDA_KERNELS
 #include "nn/cuda_permute.h"
 #endif
@@ -191,6 +194,14 @@ class CudaDevice final : public Device {
   std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
     const c10::cuda::CUDAGuard guard(device_);
     return std::make_unique<CudaPermuter>(table);
+  }
+#endif
+
+#ifdef USE_C10D_NCCL
+  c10d::Backend* MakeBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank,
+                             int size) override {
+    const c10::cuda::CUDAGuard guard(device_);
+    return c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size).release();
   }
 #endif
 

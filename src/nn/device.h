@@ -4,6 +4,7 @@
 
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,10 @@
 namespace at {
 class Tensor;
 }
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
 
 namespace tandem {
 
@@ -125,6 +130,14 @@ class Device {
   /// Makes a kernel for a puzzle's permutations, which need not outlive it. Null if the device has
   /// none, so that tensor operations do the work.
   virtual std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& /*table*/) {
+    return nullptr;
+  }
+
+  /// Makes the group in which `size` processes exchange tensors in the memory of their devices.
+  /// They meet at `store`. The caller owns a reference to the result, which is null if the device
+  /// has no means of its own.
+  virtual c10d::Backend* MakeBackend(const c10::intrusive_ptr<c10d::Store>& /*store*/, int /*rank*/,
+                                     int /*size*/) {
     return nullptr;
   }
 

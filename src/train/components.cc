@@ -52,6 +52,11 @@ PipelineState PipelineStateAfter(const RunState& ended) {
           .longest_scramble = ended.pipeline.longest_scramble};
 }
 
+std::optional<GradientReducer> MakeReducer(const std::optional<RankLinks>& links) {
+  if (!links) return std::nullopt;
+  return std::optional<GradientReducer>(std::in_place, links->ranks, links->stop);
+}
+
 std::uint64_t SeedOf(const Config& config) { return static_cast<std::uint64_t>(config.seed); }
 
 }  // namespace
@@ -94,7 +99,7 @@ void CheckLaterPhases(const Config& run, std::int64_t current, Device& device) {
 Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
                        ProgressListener& progress, const StopSignal& stop_signal,
                        Interrupter& interrupter, const Checkpoint* from, const RunState* ended,
-                       const std::filesystem::path& folder)
+                       const std::optional<RankLinks>& links, const std::filesystem::path& folder)
     : config(ConfigOfPhase(run, phase.phase)),
       plan(std::move(phase)),
       stop(stop_signal),
@@ -112,12 +117,17 @@ Components::Components(const Config& run, PhasePlan phase, std::shared_ptr<Devic
                         : ended != nullptr ? ended->stream
                                            : std::nullopt,
                         interrupter, folder)),
-      loader(*device, ExampleSchema(domain->spec(), config), config, stored()),
-      trainer(*net, target.get(), loader, *device, config),
-      parts{.trainer = trainer, .progress = progress, .interrupter = &interrupter} {
+      loader(*device, ExampleSchema(domain->spec(), config), config, stored(),
+             links ? links->ranks.rank() : 0),
+      reducer(MakeReducer(links)),
+      trainer(*net, target.get(), loader, *device, config, reducer ? &*reducer : nullptr),
+      parts{.trainer = trainer,
+            .progress = progress,
+            .interrupter = &interrupter,
+            .rank = links ? links->ranks.rank() : 0} {
   trainer.UsePlan(plan);
   if (generates()) MakeGenerator();
-  if (config.validation.every_updates > 0) {
+  if (config.validation.every_updates > 0 && parts.rank == 0) {
     // All phases validate on the same states, which depend on generate.max_scramble.
     validator = std::make_unique<Validator>(*domain, network, *device, run);
   }

@@ -12,6 +12,9 @@
 #include "data/stream_loader.h"
 #include "generate/bellman.h"
 #include "nn/inference_net.h"
+#include "ranks/agreed_stop.h"
+#include "ranks/gradient_reducer.h"
+#include "ranks/ranks.h"
 #include "train/checkpoint.h"
 #include "train/inference_queue.h"
 #include "train/modes.h"
@@ -30,19 +33,26 @@ std::unique_ptr<Network> MakeInitialNet(const Config& config, const DomainSpec& 
 /// and drops them. Throws InputError that names the phase.
 void CheckLaterPhases(const Config& run, std::int64_t current, Device& device);
 
+/// `RankLinks` connects the components of a run to the other ranks that train the same network.
+struct RankLinks {
+  Ranks& ranks;
+  AgreedStop& stop;
+};
+
 /// `Components` holds the objects of a run, or of a phase of it, in the order of construction. Each
 /// member uses only members above it.
 struct Components {
   /// Builds the objects of phase `phase` of `run`. `progress`, `stop` and `interrupter`, which ends
-  /// the waits of the pipeline, must outlive this object.
-  /// `from` is the checkpoint to resume from, or null. `ended` is the state at the end of the
-  /// previous phase, or null: the networks keep its weights, and the optimizer, the target
-  /// network's schedule and replay begin again. At most one of the two may be set. `folder` is that
-  /// of the run, for a stream; "" if the run writes no files. Throws the same errors as TrainRun's
-  /// constructor.
+  /// the waits of the pipeline, must outlive this object. `from` is the checkpoint to resume from,
+  /// or null. `ended` is the state at the end of the previous phase, or null: the networks keep its
+  /// weights, and the optimizer, the target network's schedule and replay begin again. At most one
+  /// of the two may be set. `links` is empty if this process trains alone; only rank 0 validates.
+  /// `folder` is that of the run, for a stream; "" if the run writes no files. Throws the same
+  /// errors as TrainRun's constructor.
   Components(const Config& run, PhasePlan phase, std::shared_ptr<Device> device_used,
              ProgressListener& progress, const StopSignal& stop, Interrupter& interrupter,
              const Checkpoint* from, const RunState* ended,
+             const std::optional<RankLinks>& links = std::nullopt,
              const std::filesystem::path& folder = {});
 
   /// Follows `changed`, a new plan of this phase, from the next update on.
@@ -71,6 +81,7 @@ struct Components {
   std::unique_ptr<ShardLoader> shards;   // null if no rows come from shards
   std::unique_ptr<StreamLoader> stream;  // null if no rows come from a stream
   DataLoader loader;
+  std::optional<GradientReducer> reducer;  // empty if this process trains alone
   TorchTrainer trainer;
   std::unique_ptr<StreamPublisher> publisher;  // null without a stream
   std::unique_ptr<OnlineEvaluator> online;     // this and the next two: only in sync_main

@@ -50,7 +50,10 @@ std::string_view StageOf(Phase phase) {
     case Phase::kClipGradients:
     case Phase::kOptimizer:
     case Phase::kWaitForDevice:
+    case Phase::kReduce:
       return "training";
+    case Phase::kWaitForRanks:
+      return "waiting for the other ranks";
     case Phase::kPublish:
       return "refreshing the target network";
     case Phase::kKeepState:

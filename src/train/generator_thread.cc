@@ -11,9 +11,11 @@
 namespace tandem {
 
 GeneratorThread::GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
-                                 const StopSignal& stop, Interrupter* interrupter)
+                                 const StopSignal& stop, Interrupter* interrupter,
+                                 std::int64_t rank)
     : generator_(generator),
       rows_(rows),
+      first_row_(rank * rows),
       queue_(queue),
       stop_(&stop),
       buffers_(generator.MakeBuffer(static_cast<std::size_t>(rows)),
@@ -33,8 +35,10 @@ GeneratorThread::~GeneratorThread() {
 
 void GeneratorThread::Start(std::int64_t update, std::optional<std::int64_t> longest_scramble) {
   const Span span(Phase::kGenerate);
-  const FillRequest request{
-      .update = update, .first_row = 0, .rows = rows_, .longest_scramble = longest_scramble};
+  const FillRequest request{.update = update,
+                            .first_row = first_row_,
+                            .rows = rows_,
+                            .longest_scramble = longest_scramble};
   thread_.Post([this, request] {
     try {
       Fill(request);

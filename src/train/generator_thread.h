@@ -39,11 +39,13 @@ class GeneratorThread {
     FillStats stats;
   };
 
-  /// Fills buffers of `rows` rows. `queue` learns of the end of each fill; it is null except in
+  /// Fills buffers of `rows` rows, the part of rank `rank` if several processes fill the rows of an
+  /// update together. `queue` learns of the end of each fill; it is null except in
   /// sync_main. `stop` ends fills early. `interrupter`, if there is one, ends the waits for buffers
   /// and for the queue. All must outlive this object.
   GeneratorThread(Generator& generator, std::int64_t rows, InferenceQueue* queue,
-                  const StopSignal& stop, Interrupter* interrupter = nullptr);
+                  const StopSignal& stop, Interrupter* interrupter = nullptr,
+                  std::int64_t rank = 0);
 
   /// Stops the running fill, if any, and waits until it has ended. Its rows are discarded. Random
   /// numbers are keyed by row, so a later fill of the same update makes the same rows again.
@@ -65,6 +67,7 @@ class GeneratorThread {
 
   Generator& generator_;
   const std::int64_t rows_;
+  const std::int64_t first_row_;
   InferenceQueue* const queue_;
   StopSignal stop_;
   DoubleBuffer buffers_;

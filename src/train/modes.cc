@@ -145,7 +145,7 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
   modes_ = std::make_unique<Modes>(*this, rows);
   if (parts.queue != nullptr) parts.queue->Open();  // an earlier pipeline may have closed it
   if (parts.generator != nullptr) {
-    fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter);
+    fills_.emplace(*parts.generator, rows, parts.queue, stop, parts.interrupter, parts.rank);
   }
 }
 

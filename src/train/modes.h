@@ -212,6 +212,8 @@ struct PipelineParts {
   BellmanTargets* bellman = nullptr;  ///< sync_main: labels states with the target network
   WeightsPublisher* publisher = nullptr;  ///< null unless other processes follow the run
   Interrupter* interrupter = nullptr;     ///< ends the waits for buffers; null: nothing does
+  /// Number of this process among those that fill the rows of an update together, from 0.
+  std::int64_t rank = 0;
 };
 
 /// Pipeline runs the updates of a run, one at a time, in the order that `pipeline.mode` selects.

@@ -77,6 +77,13 @@ nlohmann::ordered_json ToJson(const std::optional<ValidationResult>& result, con
   return json;
 }
 
+// How often per second the ranks together do what takes each of them `seconds`.
+double PerSecondOfAll(const std::vector<double>& seconds) {
+  double sum = 0;
+  for (const double value : seconds) sum += value > 0 ? 1 / value : 0;
+  return sum;
+}
+
 // Adds how long the scrambles of a fill were, with generate.curriculum, and what its searches
 // solved.
 void AddSearches(const FillStats& fill, nlohmann::ordered_json& json) {
@@ -101,7 +108,7 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times) {
+                                   const ThreadTimes& times, const RankReport* ranks) {
   const TrainStats& train = record.train;
   const auto seconds_at = [&](Stopwatch::Clock::time_point time) {
     return RoundedSeconds(counters.wall_s -
@@ -129,8 +136,9 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
       {"target_age_iterations", record.target_age_updates * config.train.iterations_per_update},
       {"train_examples_per_s", RoundedReal(static_cast<double>(train.examples) / train.seconds)}};
   if (record.fill.seconds > 0) {
-    line["generate_examples_per_s"] =
-        RoundedReal(static_cast<double>(config.live_rows_of(record.update)) / record.fill.seconds);
+    line["generate_examples_per_s"] = RoundedReal(
+        static_cast<double>(config.live_rows_of(record.update)) *
+        (ranks != nullptr ? PerSecondOfAll(ranks->generate_s) : 1 / record.fill.seconds));
   }
   const Head head = config.network.head;
   if (record.labels && (head == Head::kV || head == Head::kQ)) {
@@ -148,6 +156,7 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
   AddSearches(record.fill, line);
   if (validation) line.update(ValidationJson(*validation, config));
   line.update(FlatJson(times));
+  if (ranks != nullptr) line.update(FlatJson(*ranks));
   return line;
 }
 
@@ -229,6 +238,7 @@ void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
   if (summary.time.gpu) json["time"]["gpu"] = ToJson(*summary.time.gpu);
   if (summary.data) json["data"] = ToJson(*summary.data);
   if (summary.stream) json["stream"] = ToJson(*summary.stream, summary.time.wall_s);
+  if (summary.ranks) json["ranks"] = ToJson(*summary.ranks);
   WriteFileAtomically(path, DumpJson(json, 2) + "\n");
 }
 

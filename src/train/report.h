@@ -12,6 +12,7 @@
 #include "data/epoch_order.h"
 #include "data/shard_pipeline.h"
 #include "train/modes.h"
+#include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
 #include "train/stream_report.h"
@@ -67,6 +68,7 @@ struct RunSummary : RunCounters {
   std::optional<DataReport> data;         ///< only with shards
   std::optional<StreamReport> stream;     ///< nothing without a stream
   std::optional<ProductReport> products;  ///< only with profile.product_rate, unless stopped
+  std::optional<RankReport> ranks;        ///< only if ranks trained together; since --resume
 };
 
 /// Returns the entries of a validation: `solve_rate` and, unless the network is a policy, the error
@@ -76,11 +78,12 @@ nlohmann::ordered_json ValidationJson(const ValidationReport& report, const Conf
 /// Returns a flat object for an update. `counters` are those after the update. `validation` is the
 /// validation since the previous line, if there was one. `times` are those since the previous line;
 /// their entries are named "main_forward_s" and so on, and entries below a millisecond are left
-/// out. Numbers are rounded.
+/// out. `ranks` is null if this process trains alone; with ranks, `record` has the times of this
+/// one, and the examples of all. Numbers are rounded.
 nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& config,
                                    const RunCounters& counters,
                                    const std::optional<ValidationReport>& validation,
-                                   const ThreadTimes& times);
+                                   const ThreadTimes& times, const RankReport* ranks = nullptr);
 
 /// Writes summary.json.
 void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,

@@ -50,8 +50,8 @@ Config WithAbsolutePaths(Config config) {
   return config;
 }
 
-Config ResolveAutos(Config config, const Device& device) {
-  const std::int64_t cores = NumCores();
+Config ResolveAutos(Config config, const Device& device, std::int64_t processes) {
+  const std::int64_t cores = std::max<std::int64_t>(1, NumCores() / processes);
   config.device = device.torch().str();
   config.pipeline.policy_lag =
       config.pipeline.policy_lag.value_or(DefaultLag(config.pipeline.mode));
@@ -92,8 +92,8 @@ bool MayChange(std::string_view key) {
                              [&](std::string_view may) { return key.starts_with(may); });
 }
 
-// Throws InputError if `requested` differs from the config that the run began with in a key that
-// must not change.
+}  // namespace
+
 void CheckConfigStays(const Config& began, const Config& requested,
                       const std::filesystem::path& folder) {
   Config before = began;
@@ -111,6 +111,8 @@ void CheckConfigStays(const Config& began, const Config& requested,
       "values, or train a new run from the changed config.",
       (folder / "config.yaml").string(), fmt::join(differences, "; ")));
 }
+
+namespace {
 
 // Throws InputError if the number of updates changed and the learning rate decreases up to the last
 // update.
@@ -177,6 +179,13 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   }
   CheckConfigStays(began, requested, directory.path());
   return requested;
+}
+
+bool IsComplete(const Config& config, const RunCounters& done,
+                const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "summary.json")) return false;
+  return done.updates >= *config.train.max_updates ||
+         (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds);
 }
 
 void CheckNotComplete(const Config& config, const RunCounters& done,

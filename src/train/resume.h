@@ -21,7 +21,17 @@ class Device;
 void WarnOfDamage(const DamagedFile& error, const std::filesystem::path& next);
 
 /// Replaces every `auto` except that of train.max_updates, which needs a measurement (calibrate.h).
-Config ResolveAutos(Config config, const Device& device);
+/// `processes` share the cores of this machine.
+Config ResolveAutos(Config config, const Device& device, std::int64_t processes = 1);
+
+/// Throws InputError if `requested` differs, in a key that must not change, from `began`, the
+/// config with which the run in `folder` began.
+void CheckConfigStays(const Config& began, const Config& requested,
+                      const std::filesystem::path& folder);
+
+/// Returns whether the run has done all updates, or used all the time, of `config`, and has written
+/// its summary.json.
+bool IsComplete(const Config& config, const RunCounters& done, const std::filesystem::path& folder);
 
 /// Makes every path absolute, so that a saved config can be used from any folder.
 Config WithAbsolutePaths(Config config);

@@ -22,6 +22,7 @@
 #include "nn/tensor_file.h"
 #include "nn/threads.h"
 #include "nn/torch_message.h"
+#include "ranks/ranks.h"
 #include "train/checkpoint.h"
 #include "train/components.h"
 #include "train/failure.h"
@@ -47,7 +48,7 @@ std::optional<std::int64_t> BestUpdateOf(const RunCounters& counters) {
 
 TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
-                   const Checkpoint* from)
+                   const Checkpoint* from, Ranks* ranks)
     : config_(std::move(config)),
       directory_(std::move(directory)),
       began_(began),
@@ -55,8 +56,12 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
       device_description_(device_->description()),
       stream_(device_->MainStream()),
       writer_stream_(device_->MakeStream()),
+      ranks_(ranks),
       requests_(&stop),
-      stop_(&requests_),
+      local_stop_(&requests_),
+      agreed_stop_(ranks != nullptr ? std::optional<AgreedStop>(std::in_place, local_stop_)
+                                    : std::nullopt),
+      stop_(agreed_stop_ ? agreed_stop_->signal() : local_stop_),
       time_(began) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
@@ -75,9 +80,10 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
     tracer_.emplace(time_.timeline(), *device_, config_, directory_->trace(), so_far_.updates);
   }
   if (config_.train.max_seconds > 0) {
-    stop_.SetDeadline(began_.start() +
-                      std::chrono::duration_cast<StopSignal::Clock::duration>(
-                          std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
+    local_stop_.SetDeadline(
+        began_.start() +
+        std::chrono::duration_cast<StopSignal::Clock::duration>(
+            std::chrono::duration<double>(config_.train.max_seconds - earlier_s_)));
   }
   CheckLaterPhases(config_, so_far_.phase, *device_);
   MakeComponents(from, /*ended=*/nullptr);
@@ -139,6 +145,8 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   components_ = std::make_unique<Components>(
       WithoutOverlapIfTimed(config_), PlanOfPhase(config_, so_far_.phase, so_far_.phase_began),
       device_, static_cast<ProgressListener&>(*this), stop_, interrupter_, from, ended,
+      ranks_ != nullptr ? std::optional(RankLinks{.ranks = *ranks_, .stop = *agreed_stop_})
+                        : std::nullopt,
       directory_ ? directory_->path() : std::filesystem::path());
   if (from != nullptr && components_->replay != nullptr) {
     ReplayBuffer& replay = *components_->replay;
@@ -337,7 +345,7 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
   so_far_.iterations += train.iterations;
   so_far_.examples += train.examples;
   so_far_.skipped += train.skipped;
-  trained_rows_ += train.examples;
+  trained_rows_ += train.examples / (ranks_ != nullptr ? ranks_->size() : 1);
   so_far_.generate_s += record.fill.seconds;
   so_far_.train_s += train.seconds;
   so_far_.wait_for_rows_s += record.wait_for_rows_s;
@@ -348,13 +356,15 @@ void TrainRun::EndUpdate(const UpdateRecord& record) {
         record.update, train.skipped, train.iterations));
   }
   last_fill_ = record.fill;
+  const std::optional<RankReport> ranks = CompareWithRanks(record);
 
   if (whole) ValidateIfDue();
   const ThreadTimes times = time_.TakeTimes();
   busy_ = BusySharesOf(times);
   if (directory_) {
     nlohmann::ordered_json line =
-        MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times);
+        MetricsLine(record, config_, Counters(), std::exchange(report_, std::nullopt), times,
+                    ranks ? &*ranks : nullptr);
     if (components_->stream != nullptr) ReportStream(record.update, line);
     directory_->AppendMetrics(line);
     if (tensorboard_) tensorboard_->Add(line, so_far_.iterations);
@@ -372,10 +382,21 @@ void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
   if (config_.profile.stream_ledger) directory_->AppendShards(LedgerLines(update, done));
 }
 
+// Ends the run if the weights of the ranks differ.
+std::optional<RankReport> TrainRun::CompareWithRanks(const UpdateRecord& record) {
+  if (ranks_ == nullptr) return std::nullopt;
+  const double waited_s = ranks_->wait_s() - waited_before_s_;
+  RankReport report = CompareRanks(*ranks_, StateDictOf(*components_->net), record, waited_s);
+  waited_before_s_ = ranks_->wait_s();
+  rank_times_.Add(report);
+  return report;
+}
+
 void TrainRun::DecideWhetherEnded() {
   const bool all_done = so_far_.updates == *config_.train.max_updates;
   if (!all_done && stop_.Reached()) {
-    end_ = requests_.requested() ? RunEnd::kStopped : RunEnd::kTimeLimit;
+    const bool requested = agreed_stop_ ? agreed_stop_->requested() : requests_.requested();
+    end_ = requested ? RunEnd::kStopped : RunEnd::kTimeLimit;
   }
   ended_ = all_done || end_ != RunEnd::kAllUpdates;
 }
@@ -394,6 +415,7 @@ void TrainRun::ValidateAtStart() {
 }
 
 void TrainRun::ValidateIfDue() {
+  if (components_->validator == nullptr) return;
   const std::int64_t every = config_.validation.every_updates;
   if (every == 0 || so_far_.updates == 0 || so_far_.updates % every != 0) return;
   Validate();
@@ -676,7 +698,8 @@ RunSummary TrainRun::Finish() {
   if (tracer_) summary.time.gpu = tracer_->gpu();
   summary.bottleneck = DescribeBottleneck(summary.time, phase_config(), NumCores());
   summary.learning = DescribeLearning(summary, phase_config());
-  summary.products = MeasureProducts();
+  if (directory_ || ranks_ == nullptr) summary.products = MeasureProducts();
+  if (ranks_ != nullptr && !rank_times_.names.empty()) summary.ranks = rank_times_;
   if (components_->shards != nullptr) {
     summary.data = ReportOf(*components_->shards, began_training_, Mark());
   }

@@ -17,7 +17,9 @@
 #include "base/watchdog.h"
 #include "config/config.h"
 #include "config/update_plan.h"
+#include "ranks/agreed_stop.h"
 #include "train/modes.h"
+#include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
@@ -30,6 +32,7 @@ namespace tandem {
 
 class Checkpoint;
 class Device;
+class Ranks;
 class Stream;
 struct Components;
 struct RunState;
@@ -72,9 +75,13 @@ class TrainRun final : private ProgressListener {
   /// limit counts from `began`. With `from`, continues from that checkpoint of a run of the same
   /// config, including the time spent. The checkpoint and the replay file that belongs to it must
   /// be in `directory`; files and metrics of later updates are removed. Throws InputError if the
-  /// checkpoint does not match.
+  /// checkpoint does not match. With `ranks`, which must outlive it, trains one network together
+  /// with the other ranks: each has a TrainRun of the same config, with the rows and the device of
+  /// its rank, and only that of rank 0 has a directory and validates. CheckRanks must accept the
+  /// config.
   TrainRun(Config config, std::shared_ptr<Device> device, std::optional<RunDirectory> directory,
-           const StopSignal& stop, Stopwatch began = {}, const Checkpoint* from = nullptr);
+           const StopSignal& stop, Stopwatch began = {}, const Checkpoint* from = nullptr,
+           Ranks* ranks = nullptr);
   ~TrainRun() override;
   TrainRun(const TrainRun&) = delete;
   TrainRun& operator=(const TrainRun&) = delete;
@@ -142,6 +149,7 @@ class TrainRun final : private ProgressListener {
   void Validate();
   void ReportStream(std::int64_t update, nlohmann::ordered_json& line);
   void DecideWhetherEnded();
+  std::optional<RankReport> CompareWithRanks(const UpdateRecord& record);
 
   // Saving.
   RunCounters Counters() const;
@@ -174,8 +182,11 @@ class TrainRun final : private ProgressListener {
   const std::string device_description_;
   const std::unique_ptr<Stream> stream_;         // stream of all device work of the calling thread
   const std::unique_ptr<Stream> writer_stream_;  // of the thread that writes checkpoints
+  Ranks* const ranks_;                           // null if this process trains alone
   StopSignal requests_;                          // stop requests
-  StopSignal stop_;                              // stop requests and the time limit
+  StopSignal local_stop_;                        // stop requests and the time limit
+  std::optional<AgreedStop> agreed_stop_;        // with ranks: the stops of all of them
+  const StopSignal& stop_;                       // what ends fills and trainings
   Interrupter interrupter_;                      // ends the waits of a run that is stuck
   std::vector<TrainObserver*> observers_;
 
@@ -196,6 +207,8 @@ class TrainRun final : private ProgressListener {
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
   std::optional<double> cold_flop_;         // ProductFlop at the end of the cold start
   std::optional<BusyShares> busy_;          // in the last update
+  RankReport rank_times_;                   // with ranks; of all updates
+  double waited_before_s_ = 0;              // Ranks::wait_s when the last update ended
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
   std::unique_ptr<const RunState> unfinished_;  // state before the current update

@@ -119,7 +119,7 @@ class TorchTrainer::Pass final : public TrainPass {
     if (loss.defined()) loss_sum_ += loss;
     finite_iterations_ += loss_sum_.isfinite();
     ++stats_.iterations;
-    stats_.examples += batch.targets.size(0);
+    stats_.examples += batch.targets.size(0) * trainer_.num_ranks();
     return true;
   }
 
@@ -133,6 +133,7 @@ class TorchTrainer::Pass final : public TrainPass {
       batches_.reset();  // waits if a batch is being gathered
     }
     if (stats_.iterations == 0) return stats_;
+    trainer_.AverageStatistics();
     const Span span(Phase::kWaitForDevice);
     const std::int64_t used = stats_.iterations - stats_.skipped;
     if (used == 0 && stats_.iterations == trainer_.config_.iterations_per_update) {
@@ -175,11 +176,12 @@ class TorchTrainer::Pass final : public TrainPass {
 };
 
 TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
-                           const Config& config)
+                           const Config& config, GradientReducer* reducer)
     : net_(net),
       target_(target),
       loader_(loader),
       device_(device),
+      reducer_(reducer),
       config_(config.train),
       optimizer_config_(config.optimizer),
       plan_({.phase = 0, .first_update = 0, .updates = UpdatePlan(config.train)}),
@@ -243,6 +245,7 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   at::Tensor loss = fused_ != nullptr
                         ? fused_->SetGradients(batch.inputs, batch.targets, batch.weights)
                         : SetGradientsByAutograd(batch);
+  if (reducer_ != nullptr) loss = reducer_->Reduce(loss, batch.weights, net_.parameters());
   if (skips && !(std::isfinite(ValueOf(loss)) && GradientsAreFinite())) {
     optimizer_.ClearGradients();
     const c10::NoGradGuard no_grad;
@@ -253,6 +256,14 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   optimizer_.Step(learning_rate);
   ++num_steps_;
   return loss;
+}
+
+// Batch normalisation sees only the rows of its rank, so its running statistics differ.
+void TorchTrainer::AverageStatistics() {
+  if (reducer_ == nullptr) return;
+  const c10::NoGradGuard no_grad;
+  reducer_->AverageBuffers(net_);
+  if (average_) reducer_->AverageBuffers(average_->net());
 }
 
 // Returns the mean loss of the batch.

@@ -15,6 +15,7 @@
 #include "nn/network.h"
 #include "nn/optimizer.h"
 #include "nn/weight_average.h"
+#include "ranks/gradient_reducer.h"
 #include "train/modes.h"
 
 namespace tandem {
@@ -30,9 +31,11 @@ class TorchTrainer final : public Trainer {
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
   /// matrix products are wrong on this machine (CheckProducts), or if `train.step: fused` does not
-  /// support the network or the device. Moves the parameters of `net` (MakeFusedStep).
+  /// support the network or the device. Moves the parameters of `net` (MakeFusedStep). With
+  /// `reducer`, which must outlive this object, all ranks train on the rows of all ranks, and
+  /// TrainStats counts all rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
-               const Config& config);
+               const Config& config, GradientReducer* reducer = nullptr);
 
   /// Replaces the plan of updates, which the learning rate follows, from the next iteration on.
   void UsePlan(const PhasePlan& plan) { plan_ = plan; }
@@ -61,6 +64,8 @@ class TorchTrainer final : public Trainer {
  private:
   class Pass;
 
+  std::int64_t num_ranks() const { return reducer_ != nullptr ? reducer_->size() : 1; }
+  void AverageStatistics();
   double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
   at::Tensor SetGradientsByAutograd(const Batch& batch);
@@ -76,6 +81,7 @@ class TorchTrainer final : public Trainer {
   InferenceNet* target_;
   DataLoader& loader_;
   Device& device_;
+  GradientReducer* const reducer_;  // null if this process trains alone
   const TrainingConfig config_;
   const OptimizerConfig optimizer_config_;
   PhasePlan plan_;

@@ -1,0 +1,202 @@
+#include "ranks/membership.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "nn/torch_message.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kJoinTimeout{300};
+constexpr milliseconds kBeat{500};
+constexpr double kLostAfter = 20;  // seconds
+constexpr double kProofTime = 5;   // seconds
+constexpr milliseconds kLookAgain{100};
+
+std::string AliveKey(int rank) { return fmt::format("alive/{}", rank); }
+std::string NameKey(int rank) { return fmt::format("name/{}", rank); }
+std::string FailureKey(int rank) { return fmt::format("failure/{}", rank); }
+
+std::vector<std::uint8_t> BytesOf(std::string_view text) { return {text.begin(), text.end()}; }
+std::string TextOf(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::string OwnName(int rank) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format("rank {} (process {} on {})", rank, ::getpid(), host.data());
+}
+
+c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment) {
+  c10d::TCPStoreOptions options;
+  options.port = environment.port;
+  options.isServer = environment.rank == 0 && !environment.launcher_holds_store;
+  options.waitWorkers = false;  // Membership names those that do not come
+  options.timeout = kJoinTimeout;
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(environment.host, options);
+  } catch (const std::exception& error) {
+    throw Error(fmt::format(
+        "rank {}: cannot {} the store at {}:{} (MASTER_ADDR:MASTER_PORT), where the ranks meet: {}",
+        environment.rank, options.isServer ? "open" : "reach", environment.host, environment.port,
+        MessageFor(std::string_view(error.what()))));
+  }
+}
+
+// The counters of the ranks in `of`. Each rank set its counter when it joined.
+std::vector<std::int64_t> Counters(c10d::Store& store, const std::vector<int>& of) {
+  std::vector<std::int64_t> counters;
+  for (const int rank : of) counters.push_back(store.add(AliveKey(rank), 0));
+  return counters;
+}
+
+}  // namespace
+
+Membership::Membership(const RankEnvironment& environment) : environment_(environment) {
+  const auto tcp = Connect(environment);
+  const std::string prefix = fmt::format("tandem/{}/{}", environment.run_id, environment.restart);
+  store_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp);
+  beats_ = c10::make_intrusive<c10d::PrefixStore>(prefix, tcp->clone());
+  AwaitAll();
+  thread_ = std::thread([this] { Beat(); });
+  pthread_setname_np(thread_.native_handle(), "ranks");
+}
+
+Membership::~Membership() {
+  {
+    const std::lock_guard lock(alarm_->mutex);
+    alarm_->ends = true;
+  }
+  alarm_->changed.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Membership::AwaitAll() {
+  store_->add(AliveKey(environment_.rank), 1);
+  store_->set(NameKey(environment_.rank), BytesOf(OwnName(environment_.rank)));
+  try {
+    for (int rank = 0; rank < environment_.world_size; ++rank) {
+      store_->wait({NameKey(rank)}, kJoinTimeout);
+      names_.push_back(TextOf(store_->get(NameKey(rank))));
+    }
+    return;
+  } catch (const std::exception&) {  // the time is up
+  }
+  std::vector<int> missing;
+  for (int rank = 0; rank < environment_.world_size; ++rank) {
+    if (!store_->check({NameKey(rank)})) missing.push_back(rank);
+  }
+  throw Error(fmt::format("expected {} ranks, but these did not come within {} s: {}",
+                          environment_.world_size, kJoinTimeout.count(), fmt::join(missing, ", ")));
+}
+
+std::vector<int> Membership::Others() const {
+  std::vector<int> others;
+  for (int rank = 0; rank < environment_.world_size; ++rank) {
+    if (rank != environment_.rank) others.push_back(rank);
+  }
+  return others;
+}
+
+void Membership::Beat() {
+  const std::vector<int> others = Others();
+  std::vector<std::int64_t> last(others.size());
+  std::vector<Stopwatch> since(others.size());
+  bool lost = false;
+  std::unique_lock lock(alarm_->mutex);
+  while (!lost && !alarm_->changed.wait_for(lock, kBeat, [this] { return alarm_->ends; })) {
+    lock.unlock();
+    try {
+      beats_->add(AliveKey(environment_.rank), 1);
+      const std::vector<std::int64_t> now = Counters(*beats_, others);
+      for (std::size_t i = 0; i < others.size(); ++i) {
+        if (now[i] != last[i]) since[i] = Stopwatch();
+        last[i] = now[i];
+        lost = lost || since[i].Seconds() > kLostAfter;
+      }
+    } catch (...) {
+      lost = true;  // the store
+    }
+    lock.lock();
+  }
+  alarm_->lost = lost;
+  alarm_->changed.notify_all();
+  if (lost && alarm_->on_lost) alarm_->on_lost();
+}
+
+void Membership::OnLost(std::function<void()> action) {
+  const std::lock_guard lock(alarm_->mutex);
+  alarm_->on_lost = std::move(action);
+}
+
+bool Membership::WaitFor(const std::function<bool()>& done) {
+  std::unique_lock lock(alarm_->mutex);
+  alarm_->changed.wait(lock, [&] { return alarm_->lost || done(); });
+  return done();
+}
+
+std::function<void()> Membership::waker() const {
+  return [alarm = alarm_] {
+    { const std::lock_guard lock(alarm->mutex); }  // so that no waiting thread is between its test
+    alarm->changed.notify_all();                   // and its sleep
+  };
+}
+
+void Membership::ReportFailure(std::string_view why) noexcept {
+  if (std::exchange(reported_, true)) return;
+  try {
+    store_->set(FailureKey(environment_.rank), BytesOf(why));
+  } catch (...) {
+    return;  // the others will find that this rank has ended
+  }
+}
+
+std::string Membership::DescribeLost() noexcept {
+  try {
+    return DescribeSilent();
+  } catch (...) {
+    const bool held_by_rank = !environment_.launcher_holds_store && environment_.rank != 0;
+    return fmt::format("the store at {}:{}, which {} holds, cannot be reached", environment_.host,
+                       environment_.port, held_by_rank ? NameOf(0) : "the launcher");
+  }
+}
+
+std::string Membership::DescribeSilent() {
+  // A report without a text comes from a rank that ends because it lost another one.
+  ReportFailure("");
+  std::vector<std::string> failed;
+  std::vector<int> silent = Others();
+  const std::vector<int> others = silent;
+  const std::vector<std::int64_t> before = Counters(*store_, others);
+  const Stopwatch watch;
+  while (!silent.empty() && watch.Seconds() < kProofTime) {
+    std::this_thread::sleep_for(kLookAgain);
+    std::erase_if(silent, [&](int rank) {
+      if (store_->check({FailureKey(rank)})) {
+        const std::string why = TextOf(store_->get(FailureKey(rank)));
+        if (!why.empty()) failed.push_back(fmt::format("{} failed: {}", NameOf(rank), why));
+        return true;
+      }
+      const auto i = static_cast<std::size_t>(rank < environment_.rank ? rank : rank - 1);
+      return store_->add(AliveKey(rank), 0) != before[i];
+    });
+  }
+  for (const int rank : silent) failed.push_back(NameOf(rank) + " ended without a message");
+  if (failed.empty()) return "all ranks are alive";
+  return fmt::format("{}", fmt::join(failed, "; "));
+}
+
+}  // namespace tandem

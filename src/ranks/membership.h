@@ -1,0 +1,82 @@
+// The store at which the ranks of a run meet, and which of them are alive.
+#pragma once
+
+#include <c10/util/intrusive_ptr.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ranks/rank_environment.h"
+
+namespace c10d {
+class Store;
+}
+
+namespace tandem {
+
+/// `Membership` knows the ranks of a run. A thread of its own raises this rank's counter in the
+/// store every half second, and watches the counters of the others. A rank whose counter stands
+/// still for 20 s, or a store that cannot be reached, counts as lost.
+class Membership {
+ public:
+  /// Joins the group and waits for all ranks. Throws Error that names the missing ranks if they do
+  /// not come within 5 minutes, or the store if it cannot be reached.
+  explicit Membership(const RankEnvironment& environment);
+  ~Membership();
+  Membership(const Membership&) = delete;
+  Membership& operator=(const Membership&) = delete;
+
+  const RankEnvironment& environment() const { return environment_; }
+
+  /// The store, with a prefix of this start of the ranks. For the main thread.
+  const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
+
+  /// "rank 1 (process 4711 on node3)".
+  const std::string& NameOf(int rank) const { return names_.at(static_cast<std::size_t>(rank)); }
+
+  /// Tells the other ranks why this one ends. Does nothing if the store cannot be reached.
+  void ReportFailure(std::string_view why) noexcept;
+
+  /// Waits until `done` or until a rank counts as lost, and returns whether it is done. Whoever
+  /// makes `done` true calls Wake.
+  bool WaitFor(const std::function<bool()>& done);
+  std::function<void()> waker() const;
+
+  /// Calls `action` on the thread once a rank counts as lost. Call it before the first exchange.
+  void OnLost(std::function<void()> action);
+
+  /// Call after communication failed. Returns a sentence that names the ranks that failed, with
+  /// what they reported, or that ended without a report. Takes up to 5 s, in which the others prove
+  /// that they are alive.
+  std::string DescribeLost() noexcept;
+
+ private:
+  struct Alarm {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool lost = false;
+    bool ends = false;
+    std::function<void()> on_lost;
+  };
+
+  void AwaitAll();
+  void Beat();
+  std::vector<int> Others() const;
+  std::string DescribeSilent();
+
+  const RankEnvironment environment_;
+  c10::intrusive_ptr<c10d::Store> store_;
+  c10::intrusive_ptr<c10d::Store> beats_;  // a connection of its own, for the thread
+  std::vector<std::string> names_;
+  bool reported_ = false;
+  const std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
+  std::thread thread_;  // last, because it uses everything above
+};
+
+}  // namespace tandem

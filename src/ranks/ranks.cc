@@ -1,0 +1,126 @@
+#include "ranks/ranks.h"
+
+#define USE_C10D_GLOO  // LibTorch's wheel is built with Gloo, but does not say so in its headers
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "base/timeline.h"
+#include "nn/device.h"
+#include "nn/torch_message.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+using std::chrono::milliseconds;
+
+// To connect to the other ranks, all of which have come.
+constexpr milliseconds kConnectTimeout = std::chrono::seconds(60);
+
+// Membership notices a lost rank, so an exchange may wait as long as another rank works: for
+// example while rank 0 validates.
+constexpr milliseconds kExchangeTimeout = std::chrono::hours(24 * 365);
+
+c10::intrusive_ptr<c10d::Backend> MakeGloo(const Membership& membership) {
+  const RankEnvironment& environment = membership.environment();
+  const auto store = c10::make_intrusive<c10d::PrefixStore>("gloo", membership.store());
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(
+      store, environment.rank, environment.world_size,
+      c10d::ProcessGroupGloo::Options::create_default(kConnectTimeout));
+}
+
+}  // namespace
+
+Ranks::Ranks(const RankEnvironment& environment) : membership_(environment) {
+  try {
+    host_ = MakeGloo(membership_);
+  } catch (const std::exception& error) {
+    FailBecause(MessageFor(std::string_view(error.what())));
+  }
+  device_ = host_;
+}
+
+Ranks::~Ranks() {
+  if (!stuck_) return;
+  // Their destructors would wait for a rank that does not answer. The process ends soon.
+  if (device_ != host_) device_.release();
+  host_.release();
+}
+
+void Ranks::UseDevice(Device& device) {
+  const auto store = c10::make_intrusive<c10d::PrefixStore>("device", membership_.store());
+  if (c10d::Backend* backend = device.MakeBackend(store, rank(), size()); backend != nullptr) {
+    device_ = c10::intrusive_ptr<c10d::Backend>::reclaim(backend);
+    // Otherwise the main thread would wait for the device for ever.
+    membership_.OnLost([backend = device_] { backend->abort(); });
+  }
+}
+
+void Ranks::Await(const c10::intrusive_ptr<c10d::Work>& work) {
+  const Span span(Phase::kWaitForRanks);
+  const ScopedTimer timer(wait_s_);
+  const auto future = work->getFuture();
+  const auto done = std::make_shared<std::atomic<bool>>(false);
+  future->addCallback([done, wake = membership_.waker()](c10::ivalue::Future&) {
+    *done = true;
+    wake();
+  });
+  stuck_ = !membership_.WaitFor([&] { return done->load(); });
+  if (stuck_) FailBecause("no answer");
+  if (future->hasError())
+    FailBecause(MessageFor(std::string_view(future->tryRetrieveErrorMessage())));
+  work->wait();  // on a GPU, makes the current stream wait; on a CPU, returns at once
+}
+
+void Ranks::FailBecause(const std::string& why) {
+  const std::string lost = membership_.DescribeLost();
+  throw Error(fmt::format("{}, so this rank ends too ({})", lost, why));
+}
+
+void Ranks::Sum(at::Tensor& tensor) {
+  c10d::AllreduceOptions options;
+  options.timeout = kExchangeTimeout;
+  std::vector<at::Tensor> tensors = {tensor};
+  Await((tensor.is_cpu() ? host_ : device_)->allreduce(tensors, options));
+}
+
+std::vector<std::vector<double>> Ranks::Gather(const std::vector<double>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  std::vector<at::Tensor> own = {at::tensor(numbers, at::kDouble)};
+  std::vector<std::vector<at::Tensor>> all(1);
+  for (int i = 0; i < size(); ++i) all[0].push_back(at::empty({count}, at::kDouble));
+  c10d::AllgatherOptions options;
+  options.timeout = kExchangeTimeout;
+  Await(host_->allgather(all, own, options));
+  std::vector<std::vector<double>> result;
+  for (const at::Tensor& tensor : all[0]) {
+    const auto* data = tensor.const_data_ptr<double>();
+    result.emplace_back(data, data + count);
+  }
+  return result;
+}
+
+std::string Ranks::Broadcast(const std::string& text) {
+  c10d::BroadcastOptions options;
+  options.timeout = kExchangeTimeout;
+  std::vector<at::Tensor> length = {at::tensor(static_cast<std::int64_t>(text.size()))};
+  Await(host_->broadcast(length, options));
+  std::vector<at::Tensor> bytes = {at::empty({length[0].item<std::int64_t>()}, at::kByte)};
+  if (rank() == 0) std::memcpy(bytes[0].mutable_data_ptr(), text.data(), text.size());
+  Await(host_->broadcast(bytes, options));
+  return {static_cast<const char*>(bytes[0].const_data_ptr()), bytes[0].nbytes()};
+}
+
+void Ranks::Barrier() { Gather({0}); }
+
+}  // namespace tandem

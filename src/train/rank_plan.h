@@ -1,0 +1,37 @@
+// What the ranks of a run agree on before it begins.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "config/config.h"
+#include "ranks/rank_environment.h"
+
+namespace tandem {
+
+class Device;
+
+/// Throws InputError that names a key with which ranks cannot train together, and says why. All
+/// other keys decide what happens from the seed, the number of the update, or values that are the
+/// same in all ranks.
+void CheckRanks(const Config& config);
+
+/// Opens the device of a rank: the GPU that has its number on its machine (LOCAL_RANK), if `name`
+/// is a GPU, with or without a number, or if it is `auto` and there are GPUs; otherwise the CPU.
+/// Throws the errors of OpenDevice.
+std::shared_ptr<Device> OpenDeviceOfRank(const std::string& name,
+                                         const RankEnvironment& environment);
+
+/// `RankPlan` is what rank 0 tells the other ranks.
+struct RankPlan {
+  Config config;                          ///< of the run, without `auto`, with absolute paths
+  std::filesystem::path checkpoint = {};  ///< from which all ranks continue; empty: a new run
+  bool complete = false;                  ///< the run was complete when the ranks were restarted
+};
+
+/// Returns a text from which ParsePlan makes the plan again.
+std::string PlanText(const RankPlan& plan);
+RankPlan ParsePlan(const std::string& text);
+
+}  // namespace tandem

@@ -1,0 +1,45 @@
+// Whether the ranks of a run agree, and where each of them spends its time.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "nn/network.h"
+#include "ranks/ranks.h"
+#include "train/modes.h"
+
+namespace tandem {
+
+/// `RankReport` says how the ranks of a run shared its time. Vectors have an entry for each rank,
+/// in seconds.
+struct RankReport {
+  std::vector<std::string> names;       ///< Ranks::NameOf
+  std::vector<double> generate_s;       ///< in fills
+  std::vector<double> train_s;          ///< in training, without the waits for batches and ranks
+  std::vector<double> wait_for_rows_s;  ///< waiting for buffers
+  std::vector<double> wait_for_ranks_s;
+
+  /// Adds the times of `more`, a later report of the same ranks.
+  void Add(const RankReport& more);
+};
+
+/// Compares the weights of the ranks by their hash after update `update`, and exchanges the times
+/// of `record`. `waited_s` is the part of the update's training that this rank waited for others.
+/// All ranks must call it. Throws Error that names the ranks whose weights differ from rank 0's.
+RankReport CompareRanks(Ranks& ranks, const StateDict& weights, const UpdateRecord& record,
+                        double waited_s);
+
+/// Returns the entries of an update's line in metrics.jsonl: world_size, and of each time the
+/// least, the most, and the rank that took most.
+nlohmann::ordered_json FlatJson(const RankReport& report);
+
+/// Returns the entries of summary.json.
+nlohmann::ordered_json ToJson(const RankReport& report);
+
+/// Returns "2 ranks: generating took 1.2 s to 1.4 s, longest in rank 1 (process 4711 on node3);
+/// ...".
+std::string DescribeRanks(const RankReport& report);
+
+}  // namespace tandem

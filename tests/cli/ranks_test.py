@@ -1,0 +1,237 @@
+"""Tests training over several ranks: equal weights, stops, resuming, and ranks that are killed.
+
+`ranks_test.py --kills N` kills a random rank of N runs at a random moment, and checks that each run
+resumes and ends with the weights of a run that nobody disturbed.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+import uuid
+
+from harness import SOURCE, TANDEM, CliTest
+
+TORCHRUN = SOURCE / ".venv" / "bin" / "torchrun"
+
+# Several threads on a busy machine would take longer, and change nothing.
+CONFIG = """\
+network: {width: 32, blocks: 1, norm: layer}
+generate: {target: walk_length, max_scramble: 8, workers: 1}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 6, threads: 1}
+inference: {threads: 1}
+validation: {every_updates: 0}
+checkpoint: {every_updates: 1}
+device: cpu
+"""
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+class RanksTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.write("config.yaml", CONFIG)
+
+    def start(self, number, *args):
+        """Starts ranks without torchrun, so that rank 0 holds the store."""
+        environment = {**os.environ, "WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1",
+                       "MASTER_PORT": str(free_port()), "LOCAL_WORLD_SIZE": str(number)}
+        ranks = [subprocess.Popen([TANDEM, "train", *map(str, args)], cwd=self.folder, text=True,
+                                  stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                  env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+                 for rank in range(number)]
+        for rank in ranks:
+            self.addCleanup(self.end, rank)
+        return ranks
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def errors_of(self, ranks, *codes):
+        """Waits for the ranks and returns their standard error."""
+        errors = [rank.communicate(timeout=120)[1] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], list(codes), "\n".join(errors))
+        return errors
+
+    def train(self, number, folder, *args):
+        self.errors_of(self.start(number, self.config, "--out", folder, *args), *[0] * number)
+        return self.summary(folder)
+
+    def summary(self, folder):
+        return json.loads((self.folder / folder / "summary.json").read_text())
+
+    def metrics(self, folder):
+        lines = (self.folder / folder / "metrics.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def has_metrics(self, folder, lines=1):
+        file = self.folder / folder / "metrics.jsonl"
+        return file.exists() and file.read_text().count("\n") >= lines
+
+    def train_with_kill(self, folder, rank, updates, moment=None):
+        """Trains with torchrun, and kills a rank of the first start once `moment` is true."""
+        if not TORCHRUN.exists():
+            self.skipTest(f"{TORCHRUN} does not exist")
+        mark = str(uuid.uuid4())
+        torchrun = subprocess.Popen(
+            [TORCHRUN, "--nproc-per-node", "2", "--max-restarts", "3", "--rdzv-backend", "c10d",
+             "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--no-python", TANDEM, "train",
+             self.config, "--out", folder, "--set", f"train.max_updates={updates}"],
+            cwd=self.folder, text=True, stderr=subprocess.STDOUT, stdout=subprocess.PIPE,
+            env={**os.environ, "TANDEM_TEST_MARK": mark})
+        self.addCleanup(self.end, torchrun)
+        self.wait_until(moment or (lambda: self.has_metrics(folder)), torchrun)
+        os.kill(self.process_of(mark, rank), signal.SIGKILL)
+        output, _ = torchrun.communicate(timeout=120)
+        self.assertEqual(torchrun.returncode, 0, output)
+        return output
+
+    def process_of(self, mark, rank):
+        """Returns the process of a rank that torchrun started with this mark in its environment."""
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                if f"TANDEM_TEST_MARK={mark}".encode() in variables and \
+                        f"RANK={rank}".encode() in variables:
+                    return int(folder.name)
+        self.fail(f"rank {rank} does not run")
+
+
+class EqualWeights(RanksTest):
+    def test_two_runs_of_two_ranks_end_with_equal_weights(self):
+        first, second = self.train(2, "a"), self.train(2, "b")
+        self.assertEqual(first["weights_sha256"], second["weights_sha256"])
+        self.assertEqual(first["examples"], 2 * 6 * 5 * 100)
+        self.assertEqual(first["ranks"]["world_size"], 2)
+        self.assertEqual(len(first["ranks"]["generate_s"]), 2)
+        line = self.metrics("a")[0]
+        self.assertEqual(line["world_size"], 2)
+        self.assertEqual(line["examples"], 2 * 5 * 100)
+
+    def test_one_rank_equals_the_plain_run(self):
+        for step in ("fused", "autograd"):
+            for head in ("v", "q"):  # walks label two actions of a Q net, so its rows have weights
+                with self.subTest(step=step, head=head):
+                    options = ("--set", f"train.step={step}", "--set", f"network.head={head}")
+                    ranks = self.train(1, f"ranks-{step}-{head}", *options)
+                    plain = f"plain-{step}-{head}"
+                    self.run_tandem("train", self.config, "--out", plain, *options)
+                    self.assertEqual(ranks["weights_sha256"], self.summary(plain)["weights_sha256"])
+
+    def test_two_ranks_learn_like_one_with_twice_the_batch(self):
+        for head in ("v", "q"):
+            with self.subTest(head):
+                option = ("--set", f"network.head={head}")
+                self.train(2, f"two-{head}", *option)
+                self.run_tandem("train", self.config, "--out", f"one-{head}", "--set",
+                                "train.batch_size=200", *option)
+                for one, two in zip(self.metrics(f"one-{head}"), self.metrics(f"two-{head}")):
+                    self.assertLess(abs(one["loss"] - two["loss"]), 0.1 * one["loss"])
+                    if head == "v":  # the same walks, and so the same labels
+                        self.assertEqual(one["examples"], two["examples"])
+
+    def test_batch_norm_keeps_equal_statistics(self):
+        summary = self.train(2, "a", "--set", "network.norm=batch", "--set", "train.ema_decay=0.9",
+                             "--set", "generate.target=value_iteration")
+        self.assertEqual(summary["updates"], 6)  # the ranks compare their weights after each update
+
+
+class Stops(RanksTest):
+    def test_a_signal_to_one_rank_stops_all_and_another_number_resumes(self):
+        ranks = self.start(2, self.config, "--out", "run", "--set", "train.max_updates=100000",
+                           "--set", "optimizer.schedule=constant")
+        self.wait_until(lambda: self.has_metrics("run"), ranks[0])
+        ranks[1].send_signal(signal.SIGTERM)
+        self.errors_of(ranks, 0, 143)
+        done = self.summary("run")
+        self.assertEqual(done["ended_by"], "stopped")
+        for number in (3, 1):
+            more = done["updates"] + 2
+            self.errors_of(self.start(number, "--resume", "run", "--set",
+                                      f"train.max_updates={more}"), *[0] * number)
+            done = self.summary("run")
+            self.assertEqual(done["updates"], more)
+
+    def test_a_time_limit_stops_all_ranks(self):
+        summary = self.train(2, "run", "--set", "train.max_updates=1000000", "--set",
+                             "train.max_seconds=2")
+        self.assertEqual(summary["ended_by"], "max_seconds")
+
+
+class Refusals(RanksTest):
+    def test_what_ranks_cannot_do_is_refused_with_the_key(self):
+        for option in ("train.max_updates=auto", "replay.updates=2", "generate.program=tensor"):
+            with self.subTest(option):
+                more = ("--set", "train.max_seconds=60") if "auto" in option else ()
+                ranks = self.start(1, self.config, "--out", "run", "--set", option, *more)
+                (errors,) = self.errors_of(ranks, 2)
+                self.assertIn(option.split("=")[0], errors)
+                self.assertIn("not supported with several ranks", errors)
+
+    def test_a_wrong_environment_is_refused(self):
+        result = subprocess.run([TANDEM, "train", self.config], cwd=self.folder, text=True,
+                                capture_output=True, env={**os.environ, "RANK": "0"})
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("WORLD_SIZE is not set", result.stderr)
+
+
+class Kills(RanksTest):
+    def test_a_killed_rank_is_named_by_the_others(self):
+        for killed in (1, 0):
+            with self.subTest(killed):
+                folder = f"run-{killed}"
+                ranks = self.start(3, self.config, "--out", folder, "--set",
+                                   "train.max_updates=100000")
+                self.wait_until(lambda: self.has_metrics(folder), ranks[0])
+                ranks[killed].kill()
+                left = [rank for rank in ranks if rank is not ranks[killed]]
+                for errors in self.errors_of(left, 1, 1):
+                    self.assertTrue(f"rank {killed} (process {ranks[killed].pid}" in errors, errors)
+
+    def test_torchrun_starts_the_ranks_again_and_they_end_with_the_same_weights(self):
+        expected = self.train(2, "whole", "--set", "train.max_updates=40")
+        self.train_with_kill("killed", rank=1, updates=40)
+        self.assertEqual(self.summary("killed")["weights_sha256"], expected["weights_sha256"])
+
+
+class ManyKills(RanksTest):
+    """Only with --kills."""
+
+    kills = 0
+
+    def test_many_kills(self):
+        if self.kills == 0:
+            self.skipTest("needs --kills N")
+        updates = 200
+        expected = self.train(2, "whole", "--set", f"train.max_updates={updates}")
+        for i in range(self.kills):
+            chance = random.Random(i)
+            rank, after = chance.randrange(2), chance.randrange(1, updates * 3 // 4)
+            folder = f"killed-{i}"
+            self.train_with_kill(folder, rank, updates,
+                                 lambda f=folder, n=after: self.has_metrics(f, n))
+            self.assertEqual(self.summary(folder)["weights_sha256"], expected["weights_sha256"],
+                             f"kill {i}: rank {rank} after update {after}")
+            print(f"kill {i}: rank {rank} after update {after}: equal weights", flush=True)
+
+
+if __name__ == "__main__":
+    if "--kills" in sys.argv:
+        at = sys.argv.index("--kills")
+        ManyKills.kills = int(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
+        sys.argv.append("ManyKills.test_many_kills")
+    unittest.main()
