@@ -315,11 +315,15 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
 });
 
 /// train.step
-enum class TrainStep { kAutograd, kFused, kAuto };
+enum class TrainStep { kAutograd, kFused, kTensors, kCaptured, kAuto };
 inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
     {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
     {TrainStep::kFused, "fused",
      "tile by tile through the whole network and back: faster, for resnet_fc on a CPU"},
+    {TrainStep::kTensors, "tensors",
+     "products and fused passes without autograd, for resnet_fc on any device"},
+    {TrainStep::kCaptured, "captured",
+     "tensors, which a GPU repeats as one CUDA graph, with adam and adamw including the optimizer"},
     {TrainStep::kAuto, "auto", "fused where it is supported, otherwise autograd"},
 });
 

@@ -340,7 +340,7 @@ std::vector<Field> FieldsOf(Config& c) {
                 c.train.first_layer, kFirstLayers),
       ChoiceKey("train.step",
                 "How training computes gradients. The choices differ by rounding. fused always "
-                "gathers the first layer.",
+                "gathers the first layer; tensors and captured never do.",
                 c.train.step, kTrainSteps),
 
       {"prefetch.enabled",

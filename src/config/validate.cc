@@ -342,10 +342,11 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
          "train.first_layer", "network.kind",
          "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
-  reject(c.train.step == TrainStep::kFused && c.network.kind != kResNetFc, "train.step",
-         "network.kind",
-         "the fused step computes networks of kind resnet_fc only. Set train.step to autograd or "
-         "auto.");
+  const bool computes_resnet_fc_only =
+      c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto;
+  reject(computes_resnet_fc_only && c.network.kind != kResNetFc, "train.step", "network.kind",
+         "fused, tensors and captured compute networks of kind resnet_fc only. Set train.step to "
+         "autograd or auto.");
   reject(c.inference.forward == InferenceForward::kFused && c.network.kind != kResNetFc,
          "inference.forward", "network.kind",
          "the fused inference copy computes networks of kind resnet_fc only. Set "

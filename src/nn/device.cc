@@ -6,9 +6,11 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "config/fields.h"
+#include "nn/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -32,6 +34,27 @@ class CpuSlot final : public TransferSlot {
 
  private:
   std::vector<at::Tensor> tensors_;
+};
+
+// Keeps the tensor, which nothing else writes to.
+class HostResultSlot final : public ResultSlot {
+ public:
+  void EnqueueCopy(const at::Tensor& from) override { result_ = from; }
+  std::span<const std::byte> Await() override {
+    return {static_cast<const std::byte*>(result_.const_data_ptr()), result_.nbytes()};
+  }
+
+ private:
+  at::Tensor result_;
+};
+
+class CalledWork final : public RepeatedWork {
+ public:
+  explicit CalledWork(std::function<void()> work) : work_(std::move(work)) {}
+  void Run() override { work_(); }
+
+ private:
+  std::function<void()> work_;
 };
 
 class CpuStream final : public Stream {
@@ -63,7 +86,12 @@ class CpuDevice final : public Device {
     return slots;
   }
 
+  const PassRunner* passes() const override { return &passes_; }
+
   void Synchronize() override {}
+
+ private:
+  HostPassRunner passes_;
 };
 
 bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
@@ -99,6 +127,14 @@ std::string Available(const Gpus& gpus) {
 }
 
 }  // namespace
+
+std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
+  return std::make_unique<HostResultSlot>();
+}
+
+std::unique_ptr<RepeatedWork> Device::MakeRepeatedWork(std::function<void()> work) {
+  return std::make_unique<CalledWork>(std::move(work));
+}
 
 std::unique_ptr<Device> OpenDevice(const std::string& name) {
   if (name == "cpu") return std::make_unique<CpuDevice>();

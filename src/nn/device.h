@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,7 @@ class Tensor;
 
 namespace tandem {
 
+class PassRunner;
 class PermutationTable;
 
 /// TensorSpec is the type and shape of a tensor to allocate.
@@ -66,6 +68,29 @@ class TransferSlot {
   /// device tensors. Does nothing if the device has failed; the next use of the device reports
   /// that.
   virtual void Release() noexcept = 0;
+};
+
+/// ResultSlot takes a tensor from the device to the host while the device goes on to other work.
+class ResultSlot {
+ public:
+  virtual ~ResultSlot() = default;
+
+  /// Enqueues the copy of `from`, which is contiguous and not larger than the slot, on the calling
+  /// thread's current stream. Returns at once. `from` may then be released.
+  virtual void EnqueueCopy(const at::Tensor& from) = 0;
+
+  /// Blocks until the copy is done. The bytes are valid until the next EnqueueCopy.
+  virtual std::span<const std::byte> Await() = 0;
+};
+
+/// RepeatedWork is work on the device that is repeated on the same tensors.
+class RepeatedWork {
+ public:
+  virtual ~RepeatedWork() = default;
+
+  /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot record
+  /// it.
+  virtual void Run() = 0;
 };
 
 /// StreamScope makes a stream the calling thread's current one until it is destroyed.
@@ -127,6 +152,20 @@ class Device {
   virtual std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& /*table*/) {
     return nullptr;
   }
+
+  /// Makes a slot for results of at most `bytes` bytes.
+  virtual std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes);
+
+  /// Makes repeated work of `work`. A GPU calls `work` in the first runs, then records what it
+  /// enqueues on the current stream as a CUDA graph, and from then on repeats the recording. `work`
+  /// must therefore enqueue the same operations on the same addresses each time, must not wait for
+  /// the device, and must not decide by values that it reads. All runs must be on one stream that
+  /// is not the default stream. The default calls `work` each time.
+  virtual std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work);
+
+  /// Runs the passes of a training step; null if there is no code for this device, which is a GPU
+  /// in a build without nvcc.
+  virtual const PassRunner* passes() const { return nullptr; }
 
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }

@@ -180,8 +180,8 @@ void Planner::PlanNetworks() {
   const NetworkSpec spec = NetworkFor(config_.network, spec_);
   const NetworkCost network = CostOf(spec);
   plan_.parameters = network.parameters;
-  if (config_.train.step == TrainStep::kFused) {
-    plan_.network += plan_.parameters * 4;  // weights in the order of products (FusedStep)
+  if (config_.train.step != TrainStep::kAutograd) {
+    plan_.network += plan_.parameters * 4;  // copies of weights for products, in either precision
   }
   plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept) * 4 +
                                        (num_inference_nets() + copied_targets) *
