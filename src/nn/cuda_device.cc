@@ -163,6 +163,8 @@ class RecordedWork final : public RepeatedWork {
     if (runs_++ < kWarmUps) return work_();
     try {
       Record();
+    } catch (const c10::OutOfMemoryError&) {
+      throw;  // its message names keys to lower
     } catch (const c10::Error& error) {
       throw Error(
           fmt::format("recording a training step as a CUDA graph failed: {}; set "
@@ -267,6 +269,10 @@ class CudaDevice final : public Device {
 
   bool has_fast_bf16() const override { return properties()->major >= 8; }
 
+  bool has_fp8() const override {  // Ada, Hopper and later
+    return properties()->major > 8 || (properties()->major == 8 && properties()->minor >= 9);
+  }
+
   std::unique_ptr<Stream> MainStream() override { return std::make_unique<CudaStream>(main_); }
 
   std::unique_ptr<Stream> MakeStream() override {
@@ -295,9 +301,10 @@ class CudaDevice final : public Device {
   }
 
 #ifdef TANDEM_CUDA_KERNELS
-  const PassRunner* passes() const override { return &passes_; }
+  const PassRunner* passes() const override { return runs_kernels() ? &passes_ : nullptr; }
 
   std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
+    if (!runs_kernels()) return nullptr;
     const c10::cuda::CUDAGuard guard(device_);
     return std::make_unique<CudaPermuter>(table);
   }
@@ -311,6 +318,9 @@ class CudaDevice final : public Device {
   }
 
  private:
+  // Kernels are compiled for compute capability 8.0 and later.
+  bool runs_kernels() const { return properties()->major >= 8; }
+
   const cudaDeviceProp* properties() const {
     return at::cuda::getDeviceProperties(device_.index());
   }
@@ -327,9 +337,39 @@ class CudaDevice final : public Device {
 #endif
 };
 
+// Versions of CUDA are numbers such as 13010 for 13.1.
+std::string CudaVersion(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string WhyNoGpu(cudaError_t error) {
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  switch (error) {
+    case cudaSuccess:
+    case cudaErrorNoDevice:
+      return "the NVIDIA driver finds no GPU; nvidia-smi lists those that it knows, and the "
+             "environment variable CUDA_VISIBLE_DEVICES may hide them";
+    case cudaErrorInsufficientDriver:
+      return fmt::format(
+          "the NVIDIA driver supports CUDA up to {}, and this program needs {}; "
+          "install a newer driver",
+          CudaVersion(driver), CudaVersion(CUDART_VERSION));
+    default:
+      return fmt::format("the NVIDIA driver reports: {}; nvidia-smi may say more",
+                         cudaGetErrorString(error));
+  }
+}
+
 }  // namespace
 }  // namespace tandem
 
-extern "C" int tandem_count_gpus() { return c10::cuda::device_count(); }
+extern "C" void tandem_find_gpus(tandem::Gpus& gpus) {
+  const cudaError_t error = cudaGetDeviceCount(&gpus.count);
+  if (error == cudaSuccess && gpus.count > 0) return;
+  gpus.count = 0;
+  gpus.missing = tandem::WhyNoGpu(error);
+  cudaGetLastError();  // otherwise the next use of CUDA would report it
+}
 
 extern "C" tandem::Device* tandem_open_cuda(int index) { return new tandem::CudaDevice(index); }

@@ -109,14 +109,13 @@ OpenCudaFunction* FindCuda(Gpus& gpus) {
     gpus.missing = fmt::format("Tandem's CUDA library cannot be loaded: {}", ::dlerror());
     return nullptr;
   }
-  auto* count = reinterpret_cast<CountGpusFunction*>(::dlsym(library, kCountGpusSymbol));
+  auto* find = reinterpret_cast<FindGpusFunction*>(::dlsym(library, kFindGpusSymbol));
   auto* open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
-  if (count == nullptr || open == nullptr) {
+  if (find == nullptr || open == nullptr) {
     gpus.missing = fmt::format("{} belongs to another version of Tandem", kCudaLibrary);
     return nullptr;
   }
-  gpus.count = count();
-  if (gpus.count == 0) gpus.missing = "the NVIDIA driver finds no usable GPU";
+  find(gpus);
   return open;
 }
 
@@ -143,7 +142,14 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
   if (const std::string reason = WhyNoDevice(name, gpus); !reason.empty()) {
     throw InputError(reason);
   }
-  if (gpus.count > 0) return std::unique_ptr<Device>(open(CudaIndex(name).value_or(0)));
+  if (gpus.count > 0) {
+    const int index = CudaIndex(name).value_or(0);
+    if (gpus.count > 1 && name.find(':') == std::string::npos) {
+      LogInfo(fmt::format("this machine has {}; cuda:{} is used. `device: cuda:N` chooses another",
+                          Available(gpus), index));
+    }
+    return std::unique_ptr<Device>(open(index));
+  }
   if (HasDriver()) {
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }

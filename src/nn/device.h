@@ -134,6 +134,9 @@ class Device {
   /// Whether products in bf16 are faster than in fp32.
   virtual bool has_fast_bf16() const = 0;
 
+  /// Whether products in fp8 (e4m3) can be computed.
+  virtual bool has_fp8() const { return false; }
+
   /// The stream on which training runs, always the same one. All work on the network being trained
   /// and on its optimizer belongs on it.
   virtual std::unique_ptr<Stream> MainStream() = 0;
@@ -163,8 +166,8 @@ class Device {
   /// is not the default stream. The default calls `work` each time.
   virtual std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work);
 
-  /// Runs the passes of a training step; null if there is no code for this device, which is a GPU
-  /// in a build without nvcc.
+  /// Runs the passes of a training step; null on a GPU below compute
+  /// capability 8.0, and in a build without nvcc.
   virtual const PassRunner* passes() const { return nullptr; }
 
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
@@ -189,13 +192,13 @@ struct Gpus {
 /// else an error message that says why not and what can be used instead.
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
 
-/// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: the number of
-/// GPUs that the driver offers; and GPU `index`, which must exist, as a device that the caller
-/// owns.
+/// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: sets the GPUs
+/// that the driver offers, or why there are none; and returns GPU `index`, which must exist, as a
+/// device that the caller owns.
 inline constexpr const char* kCudaLibrary = "libtandem_cuda.so";
-inline constexpr const char* kCountGpusSymbol = "tandem_count_gpus";
+inline constexpr const char* kFindGpusSymbol = "tandem_find_gpus";
 inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";
-using CountGpusFunction = int();
+using FindGpusFunction = void(Gpus& gpus);
 using OpenCudaFunction = Device*(int index);
 
 /// KernelTrace records the kernels, copies and memory fills on all CUDA streams of the process with

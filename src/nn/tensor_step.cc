@@ -581,7 +581,7 @@ class ResNetTensorStep final : public TensorStep {
 std::string WhyNoTensorStep(const NetworkConfig& network, const Device& device) {
   if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
   if (device.passes() == nullptr) {
-    return "this build has no kernels for the GPU, because nvcc was not found; build with nvcc";
+    return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc";
   }
   return "";
 }

@@ -154,7 +154,7 @@ void Planner::PlanBatches() {
   plan_.batches = trained_ + validated_ + order_of_rows + children;
   plan_.inference_inputs = num_inference_nets() *
                            static_cast<std::int64_t>(InferenceNet::kNumSlots) *
-                           config_.inference.batch_size * spec_.input.positions;
+                           config_.inference.rows_at_once() * spec_.input.positions;
 }
 
 void Planner::PlanShards() {
@@ -188,7 +188,7 @@ void Planner::PlanNetworks() {
                                            CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
       network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
-  plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *
+  plan_.inference_activations = num_inference_nets() * config_.inference.rows_at_once() *
                                 network.activations_at_once * bytes_per_number;
 }
 

@@ -82,12 +82,14 @@ std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config, 
 
 constexpr std::int64_t kSampleRows = 256;
 
-// Whether the rounding of inference copies is measured. A GPU would have to wait for it. The
-// average's copy, and one that takes actions, have other inputs or weights than the network in
-// training.
+// Whether the rounding of inference copies is measured. A GPU has to wait for it, which only fp8 is
+// worth. The average's copy, and one that takes actions, have other inputs or weights than the
+// network in training.
 bool MeasuresCopies(const Config& config, const Device& device) {
-  return device.torch().is_cpu() && config.inference.precision != Precision::kFp32 &&
-         !config.train.labels_with_average() && !TakesAction(config.network.head);
+  const Precision precision = config.inference.precision;
+  return (device.torch().is_cpu() || precision == Precision::kFp8) &&
+         precision != Precision::kFp32 && !config.train.labels_with_average() &&
+         !TakesAction(config.network.head);
 }
 
 }  // namespace
