@@ -7,6 +7,8 @@
 #include <benchmark/benchmark.h>
 
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "base/random.h"
 #include "domain/random_walk.h"
@@ -21,14 +23,6 @@
 
 namespace tandem {
 namespace {
-
-// The config of a trainer whose steps are measured.
-Config TrainingConfigFor(bool bf16) {
-  Config config;
-  config.train.threads = 1;
-  config.train.precision = bf16 ? Precision::kBf16 : Precision::kFp32;
-  return config;
-}
 
 // All networks read the stickers of a cube. kFourMillion has as many parameters.
 enum Net : std::int64_t { kQuickstart, kDeepCubeA, kDeepXubeLarge, kFourMillion };
@@ -81,54 +75,145 @@ void CountFlops(benchmark::State& state, double flop_per_row, std::int64_t rows)
                                                 benchmark::Counter::kIsRate);
 }
 
+// How a training step is done. All but the first are in bf16.
+enum Way : std::int64_t { kAutogradFp32, kAutograd, kTensors, kCaptured };
+
+Config TrainingConfigFor(std::int64_t way) {
+  Config config;
+  config.train.threads = 1;
+  config.train.precision = way == kAutogradFp32 ? Precision::kFp32 : Precision::kBf16;
+  if (way == kTensors) config.train.step = TrainStep::kTensors;
+  if (way == kCaptured) config.train.step = TrainStep::kCaptured;
+  return config;
+}
+
+constexpr int kStepsAtOnce = 10;  // are enqueued before the host waits, as in a run
+
 void TrainingStep(benchmark::State& state) {
   const std::shared_ptr<Device> device = Gpu(state);
   if (device == nullptr) return;
+  if (state.range(2) >= kTensors && device->passes() == nullptr) {
+    return state.SkipWithError("there are no kernels for this GPU");
+  }
   const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
   ResNetFC& net = NetOnGpu(*device, state.range(0));
   DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
-  TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(2) != 0));
+  TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(2)));
   const std::int64_t rows = state.range(1);
   const auto on_gpu = at::TensorOptions().device(device->torch());
   const Batch batch{.inputs = at::randint(0, 6, {rows, 54}, on_gpu.dtype(at::kByte)),
                     .targets = at::randn({rows, 1}, on_gpu)};
-  trainer.Step(batch, 1e-3);
-  device->Synchronize();
-  for (auto _ : state) {
-    trainer.Step(batch, 1e-3);
+  const auto steps = [&] {
+    for (int i = 0; i < kStepsAtOnce; ++i) trainer.Step(batch, 1e-3);
     device->Synchronize();
-  }
-  CountFlops(state, CostOf(net.spec()).training_flop, rows);
+  };
+  steps();
+  for (auto _ : state) steps();
+  CountFlops(state, CostOf(net.spec()).training_flop, rows * kStepsAtOnce);
 }
 BENCHMARK(TrainingStep)
-    ->ArgNames({"net", "rows", "bf16"})
-    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {1000, 10000}, {0, 1}})
+    ->ArgNames({"net", "rows", "way"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge},
+                   {1000, 10000},
+                   {kAutogradFp32, kAutograd, kTensors, kCaptured}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// The matrices of a linear layer for some rows, in bf16.
+struct LayerMatrices {
+  at::Tensor x, weight, y;  // (rows, in), (out, in), (rows, out)
+};
+
+// `training`: with the products of the backward pass. The rest of a step, or of an evaluation, is
+// measured against these products.
+void Products(benchmark::State& state, std::int64_t rows, bool training) {
+  const std::shared_ptr<Device> device = Gpu(state);
+  if (device == nullptr) return;
+  const std::unique_ptr<StreamScope> stream = device->MainStream()->Enter();
+  const NetworkSpec spec = SpecOf(state.range(0));
+  std::vector<LayerMatrices> layers;
+  for (const LayerShape& shape : LayerShapes(spec)) {
+    if (shape.out == spec.outputs) continue;         // the output layer has next to no work
+    const std::int64_t in = (shape.in + 7) / 8 * 8;  // aligned
+    const auto random = [&](std::int64_t n, std::int64_t m) {
+      return at::randn({n, m}, at::TensorOptions().device(device->torch()).dtype(at::kBFloat16));
+    };
+    layers.push_back(
+        {.x = random(rows, in), .weight = random(shape.out, in), .y = random(rows, shape.out)});
+  }
+  const auto multiply = [&] {
+    for (int i = 0; i < kStepsAtOnce; ++i) {
+      for (std::size_t l = 0; l < layers.size(); ++l) {
+        const auto& [x, weight, y] = layers[l];
+        at::matmul(x, weight.t());
+        if (!training) continue;
+        at::matmul(y.t(), x);
+        if (l > 0) at::matmul(y, weight);
+      }
+    }
+    device->Synchronize();
+  };
+  multiply();
+  for (auto _ : state) multiply();
+  const NetworkCost cost = CostOf(spec);
+  CountFlops(state, training ? cost.training_flop : cost.evaluation_flop, rows * kStepsAtOnce);
+}
+
+void ProductsOfAStep(benchmark::State& state) { Products(state, state.range(1), true); }
+BENCHMARK(ProductsOfAStep)
+    ->ArgNames({"net", "rows"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {1000, 10000}})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+constexpr std::int64_t kEvaluatedAtOnce = InferenceConfig::kGpuRows;
+
+void ProductsOfAnEvaluation(benchmark::State& state) { Products(state, kEvaluatedAtOnce, false); }
+BENCHMARK(ProductsOfAnEvaluation)
+    ->ArgName("net")
+    ->Arg(kQuickstart)
+    ->Arg(kDeepCubeA)
+    ->Arg(kDeepXubeLarge)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// How states are evaluated.
+enum Copy : std::int64_t { kOperatorsFp32, kOperatorsBf16, kTensorsBf16, kTensorsFp8 };
+
+InferenceConfig InferenceConfigFor(std::int64_t copy) {
+  InferenceConfig config{.batch_size = kEvaluatedAtOnce, .threads = 1};
+  config.precision = copy == kOperatorsFp32
+                         ? Precision::kFp32
+                         : (copy == kTensorsFp8 ? Precision::kFp8 : Precision::kBf16);
+  if (copy >= kTensorsBf16) config.forward = InferenceForward::kTensors;
+  return config;
+}
 
 void Evaluation(benchmark::State& state) {
   const std::shared_ptr<Device> device = Gpu(state);
   if (device == nullptr) return;
-  const NetworkSpec spec = SpecOf(state.range(0));
+  NetworkSpec spec = SpecOf(state.range(0));
   const ResNetFC& net = NetOnGpu(*device, state.range(0));
-  InferenceNet copy(spec,
-                    {.batch_size = 16'384,
-                     .threads = 1,
-                     .precision = state.range(1) != 0 ? Precision::kBf16 : Precision::kFp32},
-                    *device);
-  copy.Load(net);
+  std::optional<InferenceNet> copy;
+  try {
+    copy.emplace(spec, InferenceConfigFor(state.range(1)), *device);
+  } catch (const InputError& error) {
+    return state.SkipWithError(error.what());
+  }
+  copy->Load(net);
   device->Synchronize();
-  constexpr std::int64_t kRows = 131'072;
+  constexpr std::int64_t kRows = 8 * kEvaluatedAtOnce;
   const at::Tensor rows = at::randint(0, 6, {kRows, 54}, at::kByte);
   std::vector<float> values(kRows);
   for (auto _ : state) {  // includes the copies to and from the GPU
-    copy.Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
+    copy->Evaluate(ConstRows(rows.const_data_ptr<std::uint8_t>(), kRows, 54), values);
   }
   CountFlops(state, CostOf(spec).evaluation_flop, kRows);
 }
 BENCHMARK(Evaluation)
-    ->ArgNames({"net", "bf16"})
-    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge}, {0, 1}})
+    ->ArgNames({"net", "copy"})
+    ->ArgsProduct({{kQuickstart, kDeepCubeA, kDeepXubeLarge},
+                   {kOperatorsFp32, kOperatorsBf16, kTensorsBf16, kTensorsFp8}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
@@ -207,6 +292,7 @@ void TensorBeam(benchmark::State& state) {
   const auto cube = MakeDomain("cube3");
   Config config = TensorConfig();
   config.search = {.program = Program::kTensor, .beam_width = state.range(0), .max_length = 20};
+  if (state.range(1) != 0) config.inference.forward = InferenceForward::kTensors;
   const std::unique_ptr<InferenceNet> network = CopyOnGpu(*device, kFourMillion, config.inference);
   TensorBeamSearch search(*cube, *network, config, *device);
   std::vector<std::uint8_t> start(54);
@@ -216,9 +302,8 @@ void TensorBeam(benchmark::State& state) {
   state.SetItemsProcessed(nodes);
 }
 BENCHMARK(TensorBeam)
-    ->ArgName("width")
-    ->Arg(1 << 14)
-    ->Arg(1 << 18)
+    ->ArgNames({"width", "tensors"})
+    ->ArgsProduct({{1 << 14, 1 << 18}, {0, 1}})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -184,7 +184,7 @@ class Evaluation {
     std::vector<std::uint32_t> every(problems_.size());
     std::iota(every.begin(), every.end(), 0U);
     Expander expander(model_.domain(), model_.net(),
-                      static_cast<std::size_t>(model_.config().inference.batch_size));
+                      static_cast<std::size_t>(model_.config().inference.rows_at_once()));
     const std::span<const float> estimates = expander.Estimate(rows, every, stop);
     return {estimates.begin(), estimates.end()};
   }

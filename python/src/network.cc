@@ -102,8 +102,8 @@ class PythonNetwork {
     const nb::gil_scoped_release release;
     const std::lock_guard lock(mutex_);
     const auto positions = static_cast<std::size_t>(spec().input.positions);
-    const std::size_t slice =
-        std::min(batch.size(), static_cast<std::size_t>(network_->config().inference.batch_size));
+    const std::size_t slice = std::min(
+        batch.size(), static_cast<std::size_t>(network_->config().inference.rows_at_once()));
     std::vector<std::uint8_t> bytes(slice * positions);
     for (std::size_t first = 0; first < batch.size(); first += slice) {
       const std::size_t count = std::min(slice, batch.size() - first);

@@ -279,7 +279,7 @@ inline constexpr auto kEmaUses = std::to_array<Choice<EmaUse>>({
 });
 
 /// train.precision, inference.precision
-enum class Precision { kAuto, kFp32, kBf16, kInt8 };
+enum class Precision { kAuto, kFp32, kBf16, kInt8, kFp8 };
 inline constexpr auto kPrecisions = std::to_array<Choice<Precision>>({
     {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
     {Precision::kFp32, "fp32"},
@@ -292,14 +292,19 @@ inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
     {Precision::kInt8, "int8",
      "whole numbers in the products between the first and the output layer, which stay in bf16 and "
      "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},
+    {Precision::kFp8, "fp8",
+     "8-bit floats (e4m3) in the same products, for widths of 1000 and more on a GPU of compute "
+     "capability 8.9 or more, only with inference.forward tensors"},
 });
 
 /// inference.forward
-enum class InferenceForward { kOperators, kFused, kAuto };
+enum class InferenceForward { kOperators, kFused, kTensors, kAuto };
 inline constexpr auto kInferenceForwards = std::to_array<Choice<InferenceForward>>({
     {InferenceForward::kOperators, "operators", "LibTorch's operators"},
     {InferenceForward::kFused, "fused",
      "tile by tile through the whole network: faster, for resnet_fc on a CPU"},
+    {InferenceForward::kTensors, "tensors",
+     "products that add the bias and apply ReLU, and fused passes, for resnet_fc on a GPU"},
     {InferenceForward::kAuto, "auto", "fused where it is supported, otherwise operators"},
 });
 
@@ -314,11 +319,15 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
 });
 
 /// train.step
-enum class TrainStep { kAutograd, kFused, kAuto };
+enum class TrainStep { kAutograd, kFused, kTensors, kCaptured, kAuto };
 inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
     {TrainStep::kAutograd, "autograd", "LibTorch's operators and autograd"},
     {TrainStep::kFused, "fused",
      "tile by tile through the whole network and back: faster, for resnet_fc on a CPU"},
+    {TrainStep::kTensors, "tensors",
+     "products and fused passes without autograd, for resnet_fc on any device"},
+    {TrainStep::kCaptured, "captured",
+     "tensors, which a GPU repeats as one CUDA graph, with adam and adamw including the optimizer"},
     {TrainStep::kAuto, "auto", "fused where it is supported, otherwise autograd"},
 });
 

@@ -171,11 +171,17 @@ struct PrefetchConfig {
 };
 
 struct InferenceConfig {
-  std::int64_t batch_size = 4096;
+  AutoInt batch_size;
   AutoInt threads;
   Precision precision = Precision::kAuto;
   FirstLayer first_layer = FirstLayer::kProduct;
   InferenceForward forward = InferenceForward::kOperators;
+
+  /// The number of states that are evaluated at once; the CPU's default while batch_size is `auto`.
+  std::int64_t rows_at_once() const { return batch_size.value_or(kCpuRows); }
+
+  static constexpr std::int64_t kCpuRows = 4096;    ///< `batch_size: auto` on a CPU
+  static constexpr std::int64_t kGpuRows = 32'768;  ///< `batch_size: auto` on a GPU
 };
 
 struct SearchConfig {

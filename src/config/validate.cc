@@ -371,22 +371,38 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
   reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
          "train.first_layer", "network.kind",
          "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
-  reject(c.train.step == TrainStep::kFused && c.network.kind != kResNetFc, "train.step",
-         "network.kind",
-         "the fused step computes networks of kind resnet_fc only. Set train.step to autograd or "
-         "auto.");
-  reject(c.inference.forward == InferenceForward::kFused && c.network.kind != kResNetFc,
+  const bool computes_resnet_fc_only =
+      c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto;
+  reject(computes_resnet_fc_only && c.network.kind != kResNetFc, "train.step", "network.kind",
+         "fused, tensors and captured compute networks of kind resnet_fc only. Set train.step to "
+         "autograd or auto.");
+  reject((c.inference.forward == InferenceForward::kFused ||
+          c.inference.forward == InferenceForward::kTensors) &&
+             c.network.kind != kResNetFc,
          "inference.forward", "network.kind",
-         "the fused inference copy computes networks of kind resnet_fc only. Set "
-         "inference.forward to operators or auto.");
+         "fused and tensors compute networks of kind resnet_fc only. Set inference.forward to "
+         "operators or auto.");
   reject(c.inference.precision == Precision::kInt8 &&
-             c.inference.forward == InferenceForward::kOperators,
+             c.inference.forward != InferenceForward::kFused &&
+             c.inference.forward != InferenceForward::kAuto,
          "inference.precision", "inference.forward",
-         "LibTorch's operators compute in fp32 or bf16. Set inference.forward to fused, or "
+         "only the fused copy computes in int8. Set inference.forward to fused, or "
          "inference.precision to auto.");
-  reject(c.inference.precision == Precision::kInt8 && c.network.kind != kResNetFc,
-         "inference.precision", "network.kind",
-         "only resnet_fc is evaluated in int8. Set inference.precision to auto.");
+  reject(c.inference.precision == Precision::kFp8 &&
+             c.inference.forward != InferenceForward::kTensors &&
+             c.inference.forward != InferenceForward::kAuto,
+         "inference.precision", "inference.forward",
+         "only products of tensors are computed in fp8. Set inference.forward to tensors, or "
+         "inference.precision to auto.");
+  const bool is_narrow =
+      c.inference.precision == Precision::kInt8 || c.inference.precision == Precision::kFp8;
+  reject(is_narrow && c.network.kind != kResNetFc, "inference.precision", "network.kind",
+         "only resnet_fc is evaluated in int8 and fp8. Set inference.precision to auto.");
+  reject(c.inference.precision == Precision::kFp8 &&
+             (c.network.width % 16 != 0 || c.network.stem_width % 16 != 0),
+         "inference.precision", c.network.width % 16 != 0 ? "network.width" : "network.stem_width",
+         "products in fp8 need multiples of 16. Change the width, or set inference.precision to "
+         "bf16.");
   if (c.network.kind != kResNet2d) return;
   reject(c.network.stem_width > 0, "network.stem_width", "network.kind",
          "the stem is a linear layer of resnet_fc. Remove network.stem_width.");

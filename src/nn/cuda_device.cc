@@ -3,6 +3,7 @@
 // so for work, and a guard in each method of a slot.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAEvent.h>
+#include <ATen/cuda/CUDAGraph.h>
 #include <ATen/ops/empty.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -12,13 +13,16 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <string>
+#include <utility>
 
 #include "nn/device.h"
+#include "tandem/error.h"
 
 #ifdef USE_C10D_NCCL
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 #ifdef TANDEM_CUDA_KERNELS
+#include "nn/cuda_passes.h"
 #include "nn/cuda_permute.h"
 #endif
 
@@ -113,7 +117,104 @@ class CudaSlot final : public TransferSlot {
   at::cuda::CUDAEvent released_{kBlocking};  // recorded on the stream that used the tensors
 };
 
+class CudaResultSlot final : public ResultSlot {
+ public:
+  CudaResultSlot(std::size_t bytes, c10::Device device)
+      : device_(device),
+        host_(at::empty({static_cast<std::int64_t>(bytes)},
+                        at::TensorOptions().dtype(at::kByte).pinned_memory(true))) {}
+
+  // Waits for a copy that still writes the host memory.
+  ~CudaResultSlot() override {
+    try {
+      Await();
+    } catch (const c10::Error&) {
+      // The device has failed; the next use of it reports that.
+    }
+  }
+
+  void EnqueueCopy(const at::Tensor& from) override {
+    size_ = from.nbytes();
+    const c10::cuda::CUDAGuard guard(device_);
+    const auto stream = c10::cuda::getCurrentCUDAStream(device_.index());
+    C10_CUDA_CHECK(cudaMemcpyAsync(host_.mutable_data_ptr(), from.const_data_ptr(), size_,
+                                   cudaMemcpyDeviceToHost, stream.stream()));
+    copied_.record(stream);
+  }
+
+  std::span<const std::byte> Await() override {
+    const c10::cuda::CUDAGuard guard(device_);
+    copied_.synchronize();
+    return {static_cast<const std::byte*>(host_.const_data_ptr()), size_};
+  }
+
+ private:
+  const c10::Device device_;
+  at::Tensor host_;
+  std::size_t size_ = 0;
+  at::cuda::CUDAEvent copied_{cudaEventDisableTiming | cudaEventBlockingSync};
+};
+
+// Other threads allocate and synchronize while this one records, so only the calls of this thread
+// may break the recording (cudaStreamCaptureModeThreadLocal).
+class RecordedWork final : public RepeatedWork {
+ public:
+  explicit RecordedWork(std::function<void()> work) : work_(std::move(work)) {}
+
+  void Run() override {
+    if (recorded_) return graph_.replay();
+    if (runs_++ < kWarmUps) return work_();
+    try {
+      Record();
+    } catch (const c10::OutOfMemoryError&) {
+      throw;  // its message names keys to lower
+    } catch (const c10::Error& error) {
+      throw Error(
+          fmt::format("recording a training step as a CUDA graph failed: {}; set "
+                      "train.step to tensors, which does the same without a graph",
+                      error.what_without_backtrace()));
+    }
+    recorded_ = true;
+    graph_.replay();
+  }
+
+ private:
+  void Record() {
+    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    try {
+      work_();
+    } catch (...) {
+      try {
+        graph_.capture_end();  // otherwise the stream could not be used again
+      } catch (const c10::Error&) {
+        // It failed because of the exception that is reported.
+      }
+      throw;
+    }
+    graph_.capture_end();
+  }
+
+  // Libraries allocate memory and choose kernels when they are first used.
+  static constexpr int kWarmUps = 3;
+
+  std::function<void()> work_;
+  at::cuda::CUDAGraph graph_;
+  int runs_ = 0;
+  bool recorded_ = false;
+};
+
 #ifdef TANDEM_CUDA_KERNELS
+
+class CudaPassRunner final : public PassRunner {
+ public:
+  explicit CudaPassRunner(c10::Device device) : device_(device) {}
+  void Run(const LayerPass& pass) const override {
+    RunOnGpu(pass, c10::cuda::getCurrentCUDAStream(device_.index()).stream());
+  }
+
+ private:
+  c10::Device device_;
+};
 
 class CudaPermuter final : public RowPermuter {
  public:
@@ -171,6 +272,10 @@ class CudaDevice final : public Device {
 
   bool has_fast_bf16() const override { return properties()->major >= 8; }
 
+  bool has_fp8() const override {  // Ada, Hopper and later
+    return properties()->major > 8 || (properties()->major == 8 && properties()->minor >= 9);
+  }
+
   std::unique_ptr<Stream> MainStream() override { return std::make_unique<CudaStream>(main_); }
 
   std::unique_ptr<Stream> MakeStream() override {
@@ -190,8 +295,19 @@ class CudaDevice final : public Device {
     return slots;
   }
 
+  std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes) override {
+    return std::make_unique<CudaResultSlot>(bytes, device_);
+  }
+
+  std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work) override {
+    return std::make_unique<RecordedWork>(std::move(work));
+  }
+
 #ifdef TANDEM_CUDA_KERNELS
+  const PassRunner* passes() const override { return runs_kernels() ? &passes_ : nullptr; }
+
   std::unique_ptr<RowPermuter> MakePermuter(const PermutationTable& table) override {
+    if (!runs_kernels()) return nullptr;
     const c10::cuda::CUDAGuard guard(device_);
     return std::make_unique<CudaPermuter>(table);
   }
@@ -213,6 +329,9 @@ class CudaDevice final : public Device {
   }
 
  private:
+  // Kernels are compiled for compute capability 8.0 and later.
+  bool runs_kernels() const { return properties()->major >= 8; }
+
   const cudaDeviceProp* properties() const {
     return at::cuda::getDeviceProperties(device_.index());
   }
@@ -224,11 +343,44 @@ class CudaDevice final : public Device {
   c10::Device device_;
   c10::cuda::CUDAStream main_;  // not the default stream, which a CUDA graph cannot capture
   NvtxRanges ranges_;
+#ifdef TANDEM_CUDA_KERNELS
+  CudaPassRunner passes_{device_};
+#endif
 };
+
+// Versions of CUDA are numbers such as 13010 for 13.1.
+std::string CudaVersion(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string WhyNoGpu(cudaError_t error) {
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  switch (error) {
+    case cudaSuccess:
+    case cudaErrorNoDevice:
+      return "the NVIDIA driver finds no GPU; nvidia-smi lists those that it knows, and the "
+             "environment variable CUDA_VISIBLE_DEVICES may hide them";
+    case cudaErrorInsufficientDriver:
+      return fmt::format(
+          "the NVIDIA driver supports CUDA up to {}, and this program needs {}; "
+          "install a newer driver",
+          CudaVersion(driver), CudaVersion(CUDART_VERSION));
+    default:
+      return fmt::format("the NVIDIA driver reports: {}; nvidia-smi may say more",
+                         cudaGetErrorString(error));
+  }
+}
 
 }  // namespace
 }  // namespace tandem
 
-extern "C" int tandem_count_gpus() { return c10::cuda::device_count(); }
+extern "C" void tandem_find_gpus(tandem::Gpus& gpus) {
+  const cudaError_t error = cudaGetDeviceCount(&gpus.count);
+  if (error == cudaSuccess && gpus.count > 0) return;
+  gpus.count = 0;
+  gpus.missing = tandem::WhyNoGpu(error);
+  cudaGetLastError();  // otherwise the next use of CUDA would report it
+}
 
 extern "C" tandem::Device* tandem_open_cuda(int index) { return new tandem::CudaDevice(index); }

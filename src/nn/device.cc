@@ -6,9 +6,11 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "config/fields.h"
+#include "nn/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -32,6 +34,27 @@ class CpuSlot final : public TransferSlot {
 
  private:
   std::vector<at::Tensor> tensors_;
+};
+
+// Keeps the tensor, which nothing else writes to.
+class HostResultSlot final : public ResultSlot {
+ public:
+  void EnqueueCopy(const at::Tensor& from) override { result_ = from; }
+  std::span<const std::byte> Await() override {
+    return {static_cast<const std::byte*>(result_.const_data_ptr()), result_.nbytes()};
+  }
+
+ private:
+  at::Tensor result_;
+};
+
+class CalledWork final : public RepeatedWork {
+ public:
+  explicit CalledWork(std::function<void()> work) : work_(std::move(work)) {}
+  void Run() override { work_(); }
+
+ private:
+  std::function<void()> work_;
 };
 
 class CpuStream final : public Stream {
@@ -63,7 +86,12 @@ class CpuDevice final : public Device {
     return slots;
   }
 
+  const PassRunner* passes() const override { return &passes_; }
+
   void Synchronize() override {}
+
+ private:
+  HostPassRunner passes_;
 };
 
 bool HasDriver() { return ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr; }
@@ -81,14 +109,13 @@ OpenCudaFunction* FindCuda(Gpus& gpus) {
     gpus.missing = fmt::format("Tandem's CUDA library cannot be loaded: {}", ::dlerror());
     return nullptr;
   }
-  auto* count = reinterpret_cast<CountGpusFunction*>(::dlsym(library, kCountGpusSymbol));
+  auto* find = reinterpret_cast<FindGpusFunction*>(::dlsym(library, kFindGpusSymbol));
   auto* open = reinterpret_cast<OpenCudaFunction*>(::dlsym(library, kOpenCudaSymbol));
-  if (count == nullptr || open == nullptr) {
+  if (find == nullptr || open == nullptr) {
     gpus.missing = fmt::format("{} belongs to another version of Tandem", kCudaLibrary);
     return nullptr;
   }
-  gpus.count = count();
-  if (gpus.count == 0) gpus.missing = "the NVIDIA driver finds no usable GPU";
+  find(gpus);
   return open;
 }
 
@@ -100,6 +127,14 @@ std::string Available(const Gpus& gpus) {
 
 }  // namespace
 
+std::unique_ptr<ResultSlot> Device::MakeResultSlot(std::size_t /*bytes*/) {
+  return std::make_unique<HostResultSlot>();
+}
+
+std::unique_ptr<RepeatedWork> Device::MakeRepeatedWork(std::function<void()> work) {
+  return std::make_unique<CalledWork>(std::move(work));
+}
+
 std::unique_ptr<Device> OpenDevice(const std::string& name) {
   if (name == "cpu") return std::make_unique<CpuDevice>();
   Gpus gpus;
@@ -107,7 +142,14 @@ std::unique_ptr<Device> OpenDevice(const std::string& name) {
   if (const std::string reason = WhyNoDevice(name, gpus); !reason.empty()) {
     throw InputError(reason);
   }
-  if (gpus.count > 0) return std::unique_ptr<Device>(open(CudaIndex(name).value_or(0)));
+  if (gpus.count > 0) {
+    const int index = CudaIndex(name).value_or(0);
+    if (gpus.count > 1 && name.find(':') == std::string::npos) {
+      LogInfo(fmt::format("this machine has {}; cuda:{} is used. `device: cuda:N` chooses another",
+                          Available(gpus), index));
+    }
+    return std::unique_ptr<Device>(open(index));
+  }
   if (HasDriver()) {
     LogWarning("a GPU driver is installed, but the CPU is used: " + gpus.missing);
   }

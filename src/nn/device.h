@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,6 +29,7 @@ class Store;
 
 namespace tandem {
 
+class PassRunner;
 class PermutationTable;
 
 /// TensorSpec is the type and shape of a tensor to allocate.
@@ -73,6 +75,29 @@ class TransferSlot {
   virtual void Release() noexcept = 0;
 };
 
+/// ResultSlot takes a tensor from the device to the host while the device goes on to other work.
+class ResultSlot {
+ public:
+  virtual ~ResultSlot() = default;
+
+  /// Enqueues the copy of `from`, which is contiguous and not larger than the slot, on the calling
+  /// thread's current stream. Returns at once. `from` may then be released.
+  virtual void EnqueueCopy(const at::Tensor& from) = 0;
+
+  /// Blocks until the copy is done. The bytes are valid until the next EnqueueCopy.
+  virtual std::span<const std::byte> Await() = 0;
+};
+
+/// RepeatedWork is work on the device that is repeated on the same tensors.
+class RepeatedWork {
+ public:
+  virtual ~RepeatedWork() = default;
+
+  /// Enqueues the work on the calling thread's current stream. Throws Error if a GPU cannot record
+  /// it.
+  virtual void Run() = 0;
+};
+
 /// StreamScope makes a stream the calling thread's current one until it is destroyed.
 class StreamScope {
  public:
@@ -114,6 +139,9 @@ class Device {
   /// Whether products in bf16 are faster than in fp32.
   virtual bool has_fast_bf16() const = 0;
 
+  /// Whether products in fp8 (e4m3) can be computed.
+  virtual bool has_fp8() const { return false; }
+
   /// The stream on which training runs, always the same one. All work on the network being trained
   /// and on its optimizer belongs on it.
   virtual std::unique_ptr<Stream> MainStream() = 0;
@@ -141,6 +169,20 @@ class Device {
     return nullptr;
   }
 
+  /// Makes a slot for results of at most `bytes` bytes.
+  virtual std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t bytes);
+
+  /// Makes repeated work of `work`. A GPU calls `work` in the first runs, then records what it
+  /// enqueues on the current stream as a CUDA graph, and from then on repeats the recording. `work`
+  /// must therefore enqueue the same operations on the same addresses each time, must not wait for
+  /// the device, and must not decide by values that it reads. All runs must be on one stream that
+  /// is not the default stream. The default calls `work` each time.
+  virtual std::unique_ptr<RepeatedWork> MakeRepeatedWork(std::function<void()> work);
+
+  /// Runs the passes of a training step; null on a GPU below compute capability 8.0, and in a build
+  /// without nvcc.
+  virtual const PassRunner* passes() const { return nullptr; }
+
   /// The listener that shows the run's spans in the vendor's profiler, or null if there is none.
   virtual RangeListener* Ranges() { return nullptr; }
 
@@ -163,13 +205,13 @@ struct Gpus {
 /// else an error message that says why not and what can be used instead.
 std::string WhyNoDevice(std::string_view name, const Gpus& gpus);
 
-/// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: the number of
-/// GPUs that the driver offers; and GPU `index`, which must exist, as a device that the caller
-/// owns.
+/// The functions of libtandem_cuda, which OpenDevice opens only if a GPU may be used: sets the GPUs
+/// that the driver offers, or why there are none; and returns GPU `index`, which must exist, as a
+/// device that the caller owns.
 inline constexpr const char* kCudaLibrary = "libtandem_cuda.so";
-inline constexpr const char* kCountGpusSymbol = "tandem_count_gpus";
+inline constexpr const char* kFindGpusSymbol = "tandem_find_gpus";
 inline constexpr const char* kOpenCudaSymbol = "tandem_open_cuda";
-using CountGpusFunction = int();
+using FindGpusFunction = void(Gpus& gpus);
 using OpenCudaFunction = Device*(int index);
 
 /// KernelTrace records the kernels, copies and memory fills on all CUDA streams of the process with

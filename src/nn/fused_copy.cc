@@ -400,6 +400,7 @@ std::unique_ptr<NetworkCopy> MakeFusedCopy(const NetworkSpec& spec, Precision pr
     case Precision::kInt8:
       return std::make_unique<FusedCopy<Bf16, std::int8_t>>(spec);
     case Precision::kFp32:
+    case Precision::kFp8:
     case Precision::kAuto:
       break;
   }

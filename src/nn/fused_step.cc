@@ -800,6 +800,8 @@ bool HasProducts(Precision precision) {
       return HasBlocks<Bf16, Bf16, float>(Bf16{0}, Bf16{0}, 0);
     case Precision::kInt8:  // old processors add pairs of such products in 16 bits
       return HasBlocks<std::uint8_t, std::int8_t, std::int32_t>(255, 127, 255 * 127);
+    case Precision::kFp8:
+      return false;
     case Precision::kFp32:
     case Precision::kAuto:
       break;

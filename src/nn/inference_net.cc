@@ -37,7 +37,7 @@ at::Tensor EncodedActions(const NetworkSpec& spec, c10::Device device) {
 
 // How many states are evaluated at once.
 std::int64_t StatesPerBatch(const NetworkSpec& spec, const InferenceConfig& config) {
-  return std::max<std::int64_t>(1, config.batch_size / std::max<std::int64_t>(1, spec.actions));
+  return std::max<std::int64_t>(1, config.rows_at_once() / std::max<std::int64_t>(1, spec.actions));
 }
 
 }  // namespace
@@ -48,14 +48,16 @@ InferenceNet::InferenceNet(const NetworkSpec& spec, const InferenceConfig& confi
       threads_(static_cast<int>(*config.threads)),
       device_(device.torch()),
       actions_(EncodedActions(spec, device_)),
-      copy_(MakeNetworkCopy(spec, config, device_)),
+      copy_(MakeNetworkCopy(spec, config, device)),
       main_stream_(device.MainStream()),
       own_stream_(device.MakeStream()) {
   if (!device_.is_cpu()) loaded_.emplace(device_.type());
   CheckProducts(device, threads_);
   const TensorSpec inputs{.type = at::kByte, .sizes = {batch_size_, spec.state_positions()}};
   slots_ = device.MakeSlots(kNumSlots, {inputs}, {.pin_memory = true, .copy_stream = true});
+  const std::int64_t values = batch_size_ * std::max(spec.outputs, spec.actions);
   for (const auto& slot : slots_) {
+    results_.push_back(device.MakeResultSlot(static_cast<std::size_t>(values) * sizeof(float)));
     std::ranges::fill(slot->host(0), std::byte{0});  // padding must be valid input
   }
 }
@@ -155,18 +157,25 @@ void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce
   const auto batch_at = [&](std::size_t first) {
     return inputs.Slice(first, std::min(batch_size, inputs.size() - first));
   };
+  const auto values_at = [&](std::size_t first) {
+    return values.subspan(first * width, batch_at(first).size() * width);
+  };
   std::size_t slot = 0;
   StartCopy(batch_at(0), *slots_[slot]);
   for (std::size_t first = 0; first < inputs.size(); first += batch_size) {
     const std::size_t count = batch_at(first).size();
-    const at::Tensor estimates = ForwardSlot(*slots_[slot], count, reduce);
+    results_[slot]->EnqueueCopy(ForwardSlot(*slots_[slot], count, reduce).narrow(0, 0, count));
     slot = 1 - slot;
-    // On a GPU, this copy runs in parallel with the forward pass that has just been enqueued.
+    // On a GPU, both run in parallel with the forward pass that has just been enqueued.
     if (first + count < inputs.size()) StartCopy(batch_at(first + count), *slots_[slot]);
-    const at::Tensor on_host = estimates.cpu();  // waits for the stream
-    const std::span<float> into = values.subspan(first * width, count * width);
-    std::memcpy(into.data(), on_host.const_data_ptr<float>(), into.size_bytes());
+    if (first > 0) Write(results_[slot]->Await(), values_at(first - batch_size));
   }
+  const std::size_t last = (inputs.size() - 1) / batch_size * batch_size;
+  Write(results_[1 - slot]->Await(), values_at(last));
+}
+
+void InferenceNet::Write(std::span<const std::byte> result, std::span<float> values) {
+  std::memcpy(values.data(), result.data(), values.size_bytes());
 }
 
 void InferenceNet::StartCopy(ConstRows batch, TransferSlot& slot) {

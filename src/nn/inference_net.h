@@ -80,6 +80,7 @@ class InferenceNet final : public QEvaluator {
   static Reduce ToEstimates(Head head);
   static Reduce ToActionValues(Head head);
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
+  static void Write(std::span<const std::byte> result, std::span<float> values);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
   at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;
 
@@ -98,6 +99,7 @@ class InferenceNet final : public QEvaluator {
   std::unique_ptr<Stream> main_stream_;  // for Load
   std::unique_ptr<Stream> own_stream_;   // for evaluations
   std::vector<std::unique_ptr<TransferSlot>> slots_;  // used alternately
+  std::vector<std::unique_ptr<ResultSlot>> results_;  // of each slot
   std::atomic<std::int64_t> num_rows_{0};
 };
 

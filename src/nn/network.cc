@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "config/network_kinds.h"
 #include "data/examples.h"
+#include "nn/device.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -180,17 +181,19 @@ std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed
 NetworkCost CostOf(const NetworkSpec& spec) { return Find(spec.layers.kind).cost(spec); }
 
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
-                                             c10::Device device) {
+                                             const Device& device) {
   const NetworkKind& kind = Find(spec.layers.kind);
   if (kind.make_copy != nullptr) return kind.make_copy(spec, config, device);
-  return std::make_unique<ModuleCopy>(spec, config, device);
+  return std::make_unique<ModuleCopy>(spec, config, device.torch());
 }
 
 // Autocast converts the weights of a module in fp32 for each evaluation.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
   constexpr std::int64_t kFull = 4;
   const std::int64_t in_products =
-      config.precision == Precision::kInt8 ? 1 : (config.precision == Precision::kBf16 ? 2 : kFull);
+      config.precision == Precision::kInt8 || config.precision == Precision::kFp8
+          ? 1
+          : (config.precision == Precision::kBf16 ? 2 : kFull);
   if (config.forward == InferenceForward::kFused) return kFull + in_products;
   const bool has_copy = Find(spec.layers.kind).make_copy != nullptr;
   return has_copy ? in_products : kFull;
@@ -210,7 +213,8 @@ void DrawWeights(at::Tensor& weight, at::Tensor& bias, std::int64_t inputs,
 }
 
 at::ScalarType WeightType(const InferenceConfig& config) {
-  return config.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat;
+  return config.precision == Precision::kBf16 || config.precision == Precision::kFp8 ? at::kBFloat16
+                                                                                     : at::kFloat;
 }
 
 }  // namespace tandem

@@ -23,6 +23,8 @@
 
 namespace tandem {
 
+class Device;
+
 /// OneHot encodes each byte of a row as `depth` features, one of which is 1.
 class OneHot {
  public:
@@ -157,10 +159,11 @@ struct NetworkKind {
   /// Returns why this kind cannot be used for `spec` and what to do, or "". Null: it always can.
   std::function<std::string(const NetworkSpec& spec)> refusal = nullptr;
 
-  /// Makes an inference copy on `device` without initialising it. Null: a module that `make` made
-  /// is evaluated in evaluation mode, under autocast if the precision is bf16.
+  /// Makes an inference copy on `device`, which must outlive it, without initialising it. Null: a
+  /// module that `make` made is evaluated in evaluation mode, under autocast if the precision is
+  /// bf16.
   std::function<std::unique_ptr<NetworkCopy>(const NetworkSpec& spec, const InferenceConfig& config,
-                                             c10::Device device)>
+                                             const Device& device)>
       make_copy = nullptr;
 };
 
@@ -177,7 +180,7 @@ NetworkSpec NetworkFor(const NetworkConfig& config, const DomainSpec& domain);
 std::unique_ptr<Network> MakeNetwork(const NetworkSpec& spec, std::uint64_t seed);
 NetworkCost CostOf(const NetworkSpec& spec);
 std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const InferenceConfig& config,
-                                             c10::Device device);
+                                             const Device& device);
 
 /// About how many bytes each parameter takes in an inference copy.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/timeline.h"
+#include "nn/pass_runner.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -47,6 +48,11 @@ std::vector<at::Tensor> Joined(const std::vector<at::Tensor>& tensors) {
     end += tensor.numel();
   }
   return {first.detach().as_strided({end - first.storage_offset()}, {1}, first.storage_offset())};
+}
+
+double RateOf(double learning_rate, double factor) { return learning_rate * factor; }
+at::Tensor RateOf(const at::Tensor& learning_rate, double factor) {
+  return factor == 1 ? learning_rate : learning_rate * factor;
 }
 
 // The numbers of the parameters that are matrices, without the first and the last.
@@ -157,40 +163,10 @@ void Optimizer::AddTo(std::vector<Group>& groups, std::size_t number) const {
   if (&groups == &adam_) group->mean_square.push_back(at::zeros_like(parameter));
 }
 
-void Optimizer::Step(double learning_rate) {
-  const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
-  const c10::NoGradGuard no_grad;
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : parameters_) {
-    if (!parameter.grad().defined()) {
-      throw Error(
-          "optimizer step: a parameter has no gradient; the loss must depend on all of them");
-    }
-    gradients.push_back(parameter.grad());
-  }
-  if (config_.max_grad_norm > 0) ClipToNorm(gradients, config_.max_grad_norm);
-  if (!adam_.empty()) steps_.add_(1);
-  for (const Group& group : adam_) {
-    StepAdam(group, Selected(gradients, group.numbers), learning_rate);
-  }
-  for (const Group& group : momentum_) {
-    const std::vector<at::Tensor> selected = Selected(gradients, group.numbers);
-    if (config_.name == OptimizerKind::kMuon) {
-      StepMuon(group, selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
-    } else {
-      StepSgd(group, selected, learning_rate);
-    }
-  }
-  ClearGradients();
-}
-
-void Optimizer::ClearGradients() {
-  for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
-}
-
+template <class Rate>
 void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
-                         double learning_rate) const {
-  const double rate = learning_rate * group.factors.learning_rate;
+                         const Rate& learning_rate) const {
+  const Rate rate = RateOf(learning_rate, group.factors.learning_rate);
   const double decay = config_.weight_decay * group.factors.weight_decay;
   const auto step =
       [&](const std::vector<at::Tensor>& parameters, const std::vector<at::Tensor>& of_parameters,
@@ -213,6 +189,90 @@ void Optimizer::StepAdam(const Group& group, const std::vector<at::Tensor>& grad
   } else {
     step(group.parameters, gradients, group.mean, group.mean_square);
   }
+}
+
+void Optimizer::UseCopies(const at::Tensor& parameters, const at::Tensor& copies,
+                          const PassRunner& passes) {
+  flat_ = parameters;
+  copies_ = copies;
+  passes_ = &passes;
+  rate_ = at::zeros({}, steps_.options());
+}
+
+void Optimizer::SetRate(double learning_rate) { rate_.fill_(learning_rate); }
+
+void Optimizer::RepeatStep() {
+  const Span span(Phase::kOptimizer);
+  const c10::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = TakeGradients();
+  steps_.add_(1);
+  if (!StepAtOnce(gradients)) {
+    for (const Group& group : adam_) StepAdam(group, Selected(gradients, group.numbers), rate_);
+    if (copies_.defined()) copies_.copy_(flat_);
+  }
+  ClearGradients();
+}
+
+// One pass over all parameters, if they have the same factors. Returns whether they have.
+bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
+  if (adam_.size() > 1) return false;
+  const Group& group = adam_.front();
+  const std::vector<at::Tensor> of_parameters = Joined(gradients), mean = Joined(group.mean),
+                                mean_square = Joined(group.mean_square);
+  if (of_parameters.size() > 1 || mean.size() > 1 || mean_square.size() > 1) return false;
+  if (of_parameters.front().numel() != flat_.numel()) return false;
+  const at::Tensor rate = RateOf(rate_, group.factors.learning_rate);
+  passes_->Run(AdamPass{
+      .count = flat_.numel(),
+      .parameters = flat_.mutable_data_ptr<float>(),
+      .gradients = of_parameters.front().const_data_ptr<float>(),
+      .mean = mean.front().mutable_data_ptr<float>(),
+      .mean_square = mean_square.front().mutable_data_ptr<float>(),
+      .copies = copies_.defined() ? static_cast<Bf16*>(copies_.data_ptr()) : nullptr,
+      .steps = steps_.const_data_ptr<float>(),
+      .rate = rate.const_data_ptr<float>(),
+      .beta1 = config_.beta1,
+      .beta2 = config_.beta2,
+      .weight_decay = static_cast<float>(config_.weight_decay * group.factors.weight_decay),
+      .epsilon = static_cast<float>(config_.epsilon),
+      .decoupled = config_.name != OptimizerKind::kAdam});
+  return true;
+}
+
+std::vector<at::Tensor> Optimizer::TakeGradients() const {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters_) {
+    if (!parameter.grad().defined()) {
+      throw Error(
+          "optimizer step: a parameter has no gradient; the loss must depend on all of them");
+    }
+    gradients.push_back(parameter.grad());
+  }
+  if (config_.max_grad_norm > 0) ClipToNorm(gradients, config_.max_grad_norm);
+  return gradients;
+}
+
+void Optimizer::Step(double learning_rate) {
+  const Span span(Phase::kOptimizer);  // declared first, so that it includes freeing the gradients
+  const c10::NoGradGuard no_grad;
+  const std::vector<at::Tensor> gradients = TakeGradients();
+  if (!adam_.empty()) steps_.add_(1);
+  for (const Group& group : adam_) {
+    StepAdam(group, Selected(gradients, group.numbers), learning_rate);
+  }
+  for (const Group& group : momentum_) {
+    const std::vector<at::Tensor> selected = Selected(gradients, group.numbers);
+    if (config_.name == OptimizerKind::kMuon) {
+      StepMuon(group, selected, config_.muon_learning_rate * learning_rate / config_.learning_rate);
+    } else {
+      StepSgd(group, selected, learning_rate);
+    }
+  }
+  ClearGradients();
+}
+
+void Optimizer::ClearGradients() {
+  for (const at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();
 }
 
 void Optimizer::StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,

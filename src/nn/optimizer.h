@@ -13,6 +13,8 @@
 
 namespace tandem {
 
+class PassRunner;
+
 /// Optimizer updates parameters by the method that `optimizer.name` selects:
 ///
 /// - Adam (Kingma and Ba, "Adam", ICLR 2015) or AdamW (Loshchilov and Hutter, "Decoupled Weight
@@ -47,6 +49,20 @@ class Optimizer {
   /// parameter has no gradient.
   void Step(double learning_rate);
 
+  /// Adam and AdamW can take steps whose learning rate is in the device's memory, so that a GPU can
+  /// repeat them (Device::MakeRepeatedWork). UseCopies is called once: `parameters` must be the
+  /// memory of all parameters, which follow each other there, and `copies`, which may be undefined,
+  /// has as many numbers in bf16. Both and `passes` must outlive this object. Each such step writes
+  /// the copies too.
+  bool repeats_steps() const { return momentum_.empty(); }
+  void UseCopies(const at::Tensor& parameters, const at::Tensor& copies, const PassRunner& passes);
+
+  /// Enqueues setting the learning rate of RepeatStep. Not a part of the work that is repeated.
+  void SetRate(double learning_rate);
+
+  /// Step at the rate of SetRate. Requires repeats_steps and UseCopies.
+  void RepeatStep();
+
   /// Drops the parameters' gradients without a step.
   void ClearGradients();
 
@@ -75,8 +91,12 @@ class Optimizer {
   Factors FactorsOf(std::size_t number) const;
   void AddTo(std::vector<Group>& groups, std::size_t number) const;
   static void JoinMeans(Group& group);
+  std::vector<at::Tensor> TakeGradients() const;
+  // `Rate` is double, or a tensor on the device.
+  template <class Rate>
   void StepAdam(const Group& group, const std::vector<at::Tensor>& gradients,
-                double learning_rate) const;
+                const Rate& learning_rate) const;
+  bool StepAtOnce(const std::vector<at::Tensor>& gradients) const;
   void StepSgd(const Group& group, const std::vector<at::Tensor>& gradients,
                double learning_rate) const;
   void StepMuon(const Group& group, const std::vector<at::Tensor>& gradients,
@@ -87,6 +107,9 @@ class Optimizer {
   std::vector<Group> adam_;
   std::vector<Group> momentum_;
   at::Tensor steps_;  // () float, on the device; of adam_
+  at::Tensor rate_;   // () float, on the device; set by SetRate
+  at::Tensor flat_, copies_;
+  const PassRunner* passes_ = nullptr;
 };
 
 /// Returns a matrix with about the singular vectors of `matrix` (n, m) and singular values near 1,

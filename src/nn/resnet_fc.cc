@@ -94,6 +94,14 @@ at::Tensor Dense::Normalise(const at::Tensor& y) {
                         kMomentum, kEpsilon, /*cudnn_enabled=*/true);
 }
 
+FoldedDense Fold(const Dense& dense) {
+  if (dense.norm != Norm::kBatch) return {.weight = dense.weight, .bias = dense.bias};
+  // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
+  const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
+  return {.weight = dense.weight * scale.unsqueeze(1),
+          .bias = (dense.bias - dense.running_mean) * scale + dense.norm_bias};
+}
+
 at::Tensor NormaliseRows(Norm norm, const at::Tensor& x, const at::Tensor& weight,
                          const at::Tensor& bias) {
   switch (norm) {

@@ -58,6 +58,13 @@ class Dense final : public torch::nn::Module {
   static constexpr double kMomentum = 0.1;
 };
 
+/// FoldedDense is a linear layer that contains its batch normalisation in evaluation mode. Other
+/// kinds of normalisation must follow it.
+struct FoldedDense {
+  at::Tensor weight, bias;  ///< (out, in) and (out)
+};
+FoldedDense Fold(const Dense& dense);
+
 /// ResNetFC maps one-hot input through an optional stem, a hidden layer and residual blocks to a
 /// linear output:
 ///

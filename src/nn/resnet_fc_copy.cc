@@ -3,7 +3,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
+#include "nn/device.h"
 #include "nn/fused_copy.h"
+#include "nn/tensor_copy.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,15 +23,9 @@ ResNetFCCopy::Layer::Layer(const LayerShape& shape, at::ScalarType type, c10::De
 // Not const, because it rewrites the weights, which at::Tensor would allow.
 // NOLINTNEXTLINE(readability-make-member-function-const)
 void ResNetFCCopy::Layer::Load(const Dense& dense) {
-  if (dense.norm == Norm::kBatch) {
-    // norm(Wx + b) = s (Wx + b - mean) + norm_bias with s = norm_weight / sqrt(var + epsilon)
-    const at::Tensor scale = dense.norm_weight / (dense.running_var + Dense::kEpsilon).sqrt();
-    weight.copy_(dense.weight * scale.unsqueeze(1));
-    bias.copy_((dense.bias - dense.running_mean) * scale + dense.norm_bias);
-    return;
-  }
-  weight.copy_(dense.weight);
-  bias.copy_(dense.bias);
+  const FoldedDense folded = Fold(dense);
+  weight.copy_(folded.weight);
+  bias.copy_(folded.bias);
   if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
   if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
 }
@@ -97,9 +93,10 @@ StateDict ResNetFCCopy::State() const {
 }
 
 std::unique_ptr<NetworkCopy> MakeResNetFCCopy(const NetworkSpec& spec,
-                                              const InferenceConfig& config, c10::Device device) {
-  if (UsesFusedCopy(spec, config, device)) return MakeFusedCopy(spec, config.precision);
-  return std::make_unique<ResNetFCCopy>(spec, config, device);
+                                              const InferenceConfig& config, const Device& device) {
+  if (config.forward == InferenceForward::kTensors) return MakeTensorCopy(spec, config, device);
+  if (UsesFusedCopy(spec, config, device.torch())) return MakeFusedCopy(spec, config.precision);
+  return std::make_unique<ResNetFCCopy>(spec, config, device.torch());
 }
 
 }  // namespace tandem

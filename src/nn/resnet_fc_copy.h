@@ -50,6 +50,6 @@ class ResNetFCCopy final : public NetworkCopy {
 
 /// Makes the copy that `config.forward` selects, for the table of kinds.
 std::unique_ptr<NetworkCopy> MakeResNetFCCopy(const NetworkSpec& spec,
-                                              const InferenceConfig& config, c10::Device device);
+                                              const InferenceConfig& config, const Device& device);
 
 }  // namespace tandem

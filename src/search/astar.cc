@@ -236,7 +236,8 @@ AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
     : domain_(domain),
       config_(config.search),
       ball_(std::move(ball)),
-      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size), ball_) {
+      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
+                ball_) {
   if (!(config_.weight >= 0) || std::isinf(static_cast<float>(config_.weight))) {
     throw Error(
         fmt::format("A*: weight is {}; expected a finite number of at least 0", config_.weight));

@@ -39,7 +39,8 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       costs_differ_(std::ranges::adjacent_find(domain.spec().action_costs, std::not_equal_to()) !=
                     domain.spec().action_costs.end()),
       bound_(0),
-      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
+      expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
+}
 
 void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   for (std::size_t i = 0; i < starts.size(); ++i) {

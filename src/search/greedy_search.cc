@@ -38,7 +38,8 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
       q_net_(config.network.head == Head::kVp ? nullptr : q_net),
       is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
       ball_(std::move(ball)),
-      expander_(domain, network, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
+      expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
+}
 
 void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const Stopwatch watch;

@@ -68,7 +68,8 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& evaluator, const Config& confi
       weight_(static_cast<float>(config.search.weight)),
       least_step_(std::max(weight_, kLeastStep) * LeastCost(domain.spec())),
       ball_(std::move(ball)),
-      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.batch_size), ball_) {}
+      expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
+                ball_) {}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const Stopwatch watch;

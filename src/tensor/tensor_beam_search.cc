@@ -52,7 +52,7 @@ TensorBeamSearch::TensorBeamSearch(const Domain& domain, InferenceNet& network,
                                    std::shared_ptr<const GoalBall> ball)
     : domain_(domain),
       config_(config.search),
-      batch_size_(config.inference.batch_size),
+      batch_size_(config.inference.rows_at_once()),
       threads_(static_cast<int>(*config.inference.threads)),
       network_(network),
       ball_(std::move(ball)),

@@ -29,9 +29,9 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   }
   overrides.insert(overrides.end(), args.overrides.begin(), args.overrides.end());
   Config config = LoadConfig(run.config(), overrides);
-  // The machine of the run had the fused copy's products, but this one may not.
+  // The machine of the run had what its inference copy needs, but this one may not.
   const bool asks = std::ranges::count(args.overrides, "inference.forward", &Override::key) > 0;
-  if (!asks && config.inference.forward == InferenceForward::kFused) {
+  if (!asks && config.inference.forward != InferenceForward::kOperators) {
     config.inference.forward = InferenceForward::kAuto;
   }
   return config;

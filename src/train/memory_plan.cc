@@ -156,7 +156,7 @@ void Planner::PlanBatches() {
   plan_.batches = trained_ + validated_ + order_of_rows + children;
   plan_.inference_inputs = num_inference_nets() *
                            static_cast<std::int64_t>(InferenceNet::kNumSlots) *
-                           config_.inference.batch_size * spec_.input.positions;
+                           config_.inference.rows_at_once() * spec_.input.positions;
 }
 
 void Planner::PlanShards() {
@@ -186,15 +186,15 @@ void Planner::PlanNetworks() {
   const NetworkSpec spec = NetworkFor(config_.network, spec_);
   const NetworkCost network = CostOf(spec);
   plan_.parameters = network.parameters;
-  if (config_.train.step == TrainStep::kFused) {
-    plan_.network += plan_.parameters * 4;  // weights in the order of products (FusedStep)
+  if (config_.train.step != TrainStep::kAutograd) {
+    plan_.network += plan_.parameters * 4;  // copies of weights for products, in either precision
   }
   plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept) * 4 +
                                        (num_inference_nets() + copied_targets) *
                                            CopiedBytesPerParameter(spec, config_.inference));
   plan_.activations =
       network.activations * 4 * config_.batch_size_of(last_) / config_.train.accumulation_steps;
-  plan_.inference_activations = num_inference_nets() * config_.inference.batch_size *
+  plan_.inference_activations = num_inference_nets() * config_.inference.rows_at_once() *
                                 network.activations_at_once * bytes_per_number;
 }
 

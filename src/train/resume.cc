@@ -39,6 +39,15 @@ bool IsPath(const DomainConfig& domain) {
          domain.argument.find_first_of("./") != std::string::npos;
 }
 
+// Each of int8 and fp8 has one way to be computed.
+InferenceForward ForwardFor(const Config& config, const Device& device) {
+  const Precision precision = config.inference.precision;
+  if (precision == Precision::kFp8) return InferenceForward::kTensors;
+  const bool fused = precision == Precision::kInt8 ||
+                     WhyNotFused(config.network, precision, device.torch()).empty();
+  return fused ? InferenceForward::kFused : InferenceForward::kOperators;
+}
+
 }  // namespace
 
 Config WithAbsolutePaths(Config config) {
@@ -58,6 +67,8 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.generate.workers = config.generate.workers.value_or(cores);
   config.train.threads = config.train.threads.value_or(cores);
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
+  config.inference.batch_size = config.inference.batch_size.value_or(
+      device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
   config.train.precision = Resolved(config.train.precision, device);
   config.inference.precision = Resolved(config.inference.precision, device);
   if (config.train.step == TrainStep::kAuto) {
@@ -65,10 +76,7 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
     config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;
   }
   if (config.inference.forward == InferenceForward::kAuto) {
-    const Precision precision = config.inference.precision;
-    const bool fused = precision == Precision::kInt8 ||  // which no operator has
-                       WhyNotFused(config.network, precision, device.torch()).empty();
-    config.inference.forward = fused ? InferenceForward::kFused : InferenceForward::kOperators;
+    config.inference.forward = ForwardFor(config, device);
   }
   return config;
 }

@@ -269,7 +269,7 @@ std::string AdviceForGeneration(const TimeReport& report, const Config& c, std::
     return fmt::format(
         "evaluation takes most of it: raise inference.batch_size and generate.chunk_rows (now {} "
         "and {}), or lower network.width",
-        c.inference.batch_size, c.generate.chunk_rows);
+        c.inference.rows_at_once(), c.generate.chunk_rows);
   }
   if (*c.generate.workers < cores) {
     return fmt::format("raise generate.workers (now {}, of {} cores)", *c.generate.workers, cores);

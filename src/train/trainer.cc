@@ -66,22 +66,30 @@ at::Tensor LogCosh(const at::Tensor& outputs, const at::Tensor& targets) {
 }
 
 // Null for autograd. ResolveAutos has replaced `auto`.
-std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config,
-                                    c10::Device device) {
-  if (config.step != TrainStep::kFused) return nullptr;
-  const std::string why = WhyNotFused(net.spec().layers, config.precision, device);
-  if (why.empty()) return MakeFusedStep(dynamic_cast<ResNetFC&>(net), config);
-  throw InputError(fmt::format("`train.step: fused`: {}. Set train.step to autograd or auto", why));
+std::unique_ptr<FusedStep> MakeStep(Network& net, const TrainingConfig& config, Device& device) {
+  if (config.step == TrainStep::kAutograd) return nullptr;
+  const bool fused = config.step == TrainStep::kFused;
+  const std::string why = fused ? WhyNotFused(net.spec().layers, config.precision, device.torch())
+                                : WhyNoTensorStep(net.spec().layers, device);
+  if (!why.empty()) {
+    throw InputError(fmt::format("`train.step: {}`: {}. Set train.step to autograd or auto",
+                                 NameOf(kTrainSteps, config.step), why));
+  }
+  auto& resnet = dynamic_cast<ResNetFC&>(net);
+  if (fused) return MakeFusedStep(resnet, config);
+  return MakeTensorStep(resnet, config, device);
 }
 
 constexpr std::int64_t kSampleRows = 256;
 
-// Whether the rounding of inference copies is measured. A GPU would have to wait for it. The
-// average's copy, and one that takes actions, have other inputs or weights than the network in
-// training.
+// Whether the rounding of inference copies is measured. A GPU has to wait for it, which only fp8 is
+// worth. The average's copy, and one that takes actions, have other inputs or weights than the
+// network in training.
 bool MeasuresCopies(const Config& config, const Device& device) {
-  return device.torch().is_cpu() && config.inference.precision != Precision::kFp32 &&
-         !config.train.labels_with_average() && !TakesAction(config.network.head);
+  const Precision precision = config.inference.precision;
+  return (device.torch().is_cpu() || precision == Precision::kFp8) &&
+         precision != Precision::kFp32 && !config.train.labels_with_average() &&
+         !TakesAction(config.network.head);
 }
 
 }  // namespace
@@ -189,12 +197,16 @@ TorchTrainer::TorchTrainer(Network& net, InferenceNet* target, DataLoader& loade
       one_hot_(net.spec().input,
                config.train.precision == Precision::kBf16 ? at::kBFloat16 : at::kFloat,
                device.torch()),
-      fused_(MakeStep(net, config.train, device.torch())),
+      fused_(MakeStep(net, config.train, device)),
+      tensors_(dynamic_cast<TensorStep*>(fused_.get())),
       optimizer_(net.parameters(), config.optimizer),
       measures_copies_(MeasuresCopies(config, device)) {
   CheckProducts(device, static_cast<int>(*config.train.threads));
   if (GathersInTraining(config_, net_.spec().input, device_.torch())) {
     gathered_.emplace(net_.spec().input, device_.torch());
+  }
+  if (tensors_ != nullptr && optimizer_.repeats_steps()) {
+    optimizer_.UseCopies(tensors_->parameters(), tensors_->copies(), *device.passes());
   }
   if (config_.averages()) average_.emplace(net_, config_.ema_decay);
 }
@@ -237,6 +249,7 @@ at::Tensor TorchTrainer::Step(const Batch& batch, double learning_rate) {
   if (measures_copies_ && !sample_.defined()) {
     sample_ = batch.inputs.narrow(0, 0, std::min(kSampleRows, batch.inputs.size(0))).clone();
   }
+  if (TakesWholeSteps()) return TakeWholeStep(batch, learning_rate);
   const bool skips = config_.on_invalid == OnInvalid::kSkip;
   std::vector<at::Tensor> statistics;  // of batch normalisation, which the forward pass changes
   if (skips) {
@@ -264,6 +277,20 @@ void TorchTrainer::AverageStatistics() {
   const c10::NoGradGuard no_grad;
   reducer_->AverageBuffers(net_);
   if (average_) reducer_->AverageBuffers(average_->net());
+}
+
+// Whether nothing has to happen between the gradients and the optimizer.
+bool TorchTrainer::TakesWholeSteps() const {
+  return tensors_ != nullptr && reducer_ == nullptr && optimizer_.repeats_steps() &&
+         config_.on_invalid != OnInvalid::kSkip;
+}
+
+at::Tensor TorchTrainer::TakeWholeStep(const Batch& batch, double learning_rate) {
+  optimizer_.SetRate(learning_rate);
+  const at::Tensor loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
+                                         [this] { optimizer_.RepeatStep(); });
+  ++num_steps_;
+  return loss;
 }
 
 // Returns the mean loss of the batch.

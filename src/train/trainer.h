@@ -14,6 +14,7 @@
 #include "nn/inference_net.h"
 #include "nn/network.h"
 #include "nn/optimizer.h"
+#include "nn/tensor_step.h"
 #include "nn/weight_average.h"
 #include "ranks/gradient_reducer.h"
 #include "train/modes.h"
@@ -30,10 +31,10 @@ class TorchTrainer final : public Trainer {
   /// All references and `target` must outlive this object. `net` must be on `device`. `target` is
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
-  /// matrix products are wrong on this machine (CheckProducts), or if `train.step: fused` does not
-  /// support the network or the device. Moves the parameters of `net` (MakeFusedStep). With
-  /// `reducer`, which must outlive this object, all ranks train on the rows of all ranks, and
-  /// TrainStats counts all rows.
+  /// matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
+  /// the network or the device. Moves the parameters of `net` (MakeFusedStep). With `reducer`, which
+  /// must outlive this object, all ranks train on the rows of all ranks, and TrainStats counts all
+  /// rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config, GradientReducer* reducer = nullptr);
 
@@ -68,6 +69,8 @@ class TorchTrainer final : public Trainer {
   void AverageStatistics();
   double ErrorOfTarget();
   double LearningRateAt(std::int64_t iteration, std::int64_t update) const;
+  bool TakesWholeSteps() const;
+  at::Tensor TakeWholeStep(const Batch& batch, double learning_rate);
   at::Tensor SetGradientsByAutograd(const Batch& batch);
   bool GradientsAreFinite() const;
   at::Tensor LossOfPart(const Batch& batch, std::int64_t part);
@@ -89,6 +92,7 @@ class TorchTrainer final : public Trainer {
   OneHot one_hot_;
   std::optional<GatheredFeatures> gathered_;  // unset if the first layer is a product
   std::unique_ptr<FusedStep> fused_;  // null if autograd computes gradients; before optimizer_
+  TensorStep* const tensors_;         // fused_ if it is one, else null
   Optimizer optimizer_;
   std::optional<WeightAverage> average_;
   std::int64_t num_steps_ = 0;

@@ -149,7 +149,7 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       config_(config.validation),
       head_(network.layers.head),
       threads_(static_cast<int>(*config.inference.threads)),
-      evaluate_rows_(static_cast<std::size_t>(config.inference.batch_size)),
+      evaluate_rows_(static_cast<std::size_t>(config.inference.rows_at_once())),
       validation_set_(MakeValidationSet(domain, config)),
       rows_(ExampleSchema(domain.spec(), Head::kV), validation_set_.lengths.size()),
       net_(network, config.inference, device),

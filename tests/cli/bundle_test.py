@@ -59,7 +59,8 @@ class Bundle(CliTest):
                   not (name in of_cuda and step["outcome"].startswith("not started"))]
         self.assertEqual(failed, [], result.stderr)
         self.assertEqual(steps["quickstart"]["figures"]["summary"]["updates"], 3)
-        for name in ("solve", "solve-tensor", "solve-domain"):
+        for name in ("solve", "solve-tensor-tensors", "solve-tensor-operators",
+                     "solve-domain-operators"):
             self.assertEqual(len(steps[name]["figures"]["cubes"]), 1)
         self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
         self.assertEqual(set(steps["modes"]["figures"]["runs"]),
@@ -143,18 +144,22 @@ class Suite(CliTest):
         self.assertEqual(list(self.run_suite("overlap", "--device", "cpu", code=0)), ["overlap"])
         self.run_suite("overlap,nothing", code=2)
 
-    def test_four_calls_make_all_steps_within_eight_minutes_each(self):
+    def test_five_calls_make_all_steps_within_eight_minutes_each(self):
         self.program("tandem", "exit 0")
         self.program("gpu_bench", "exit 0")
         steps = []
-        for call in ("1", "2", "3", "4"):
+        for call in ("1", "2", "3", "4", "5"):
             subprocess.run([self.folder / "gpu_suite", "--call", call, "--device", "cpu", "--out",
                             self.folder / "suite.json"], check=True, capture_output=True)
             steps += self.steps()
         self.assertEqual(steps, ["tests", "kernel benchmark", "net benchmark", "deepcubea",
                                  "overlap", "generate", "shards", "shards-in-memory", "modes",
                                  "quickstart", "solve", "deepcubea-tensor", "quickstart-tensor",
-                                 "four-million", "solve-tensor", "solve-domain"])
+                                 "four-million", "solve-tensor-tensors", "solve-tensor-operators",
+                                 "solve-domain-operators", "deepcubea-autograd",
+                                 "deepcubea-tensors", "deepcubea-captured",
+                                 "deepxube_async-autograd", "deepxube_async-tensors",
+                                 "deepxube_async-captured"])
         loader = SourceFileLoader("suite", str(SOURCE / "scripts/gpu_suite"))
         suite = module_from_spec(spec_from_loader("suite", loader))
         loader.exec_module(suite)
@@ -163,6 +168,21 @@ class Suite(CliTest):
         self.assertEqual(options.seeds, "1,2")
         self.assertEqual(options.only, [step.__name__ for call in suite.CALLS.values()
                                         for step in call])
+
+    def test_shares_compare_a_step_with_its_own_products(self):
+        self.program("cuda_test", "exit 0")
+        self.program("gpu_bench", """for word; do out=${word#--benchmark_out=}; done
+            echo '{"benchmarks": [
+              {"name": "TrainingStep/net:1/rows:10000/way:3/real_time", "FLOP/s": 6e14},
+              {"name": "TrainingStep/net:1/rows:1000/way:3/real_time", "error_occurred": true},
+              {"name": "ProductsOfAStep/net:1/rows:10000/real_time", "FLOP/s": 8e14},
+              {"name": "ProductsOfAStep/net:0/rows:10000/real_time", "FLOP/s": 1e14},
+              {"name": "Evaluation/net:1/copy:2/real_time", "FLOP/s": 2e14},
+              {"name": "ProductsOfAnEvaluation/net:1/real_time", "FLOP/s": 8e14}]}' > "$out" """)
+        steps = self.run_suite("benchmarks")
+        self.assertEqual(steps["net benchmark"]["figures"]["shares"],
+                         {"TrainingStep/net:1/rows:10000/way:3": 0.75,
+                          "Evaluation/net:1/copy:2": 0.25})
 
     def test_skipped_tests_and_benchmarks_are_failures(self):
         self.program("cuda_test", """case $1 in *list*) exit 0;; esac

@@ -472,8 +472,9 @@ TEST(Validate, FusedStepNeedsResNetFc) {
   ExpectContradiction(With(board, {"train.step=fused"}), "train.step", "network.kind",
                       "resnet_fc only");
   EXPECT_EQ(ErrorOf(With(board, {"train.step=auto"})), "");
-  ExpectContradiction({"train.step=fused", "network.kind=mlp"}, "train.step", "network.kind",
-                      "resnet_fc only");
+  for (const char* step : {"train.step=fused", "train.step=tensors", "train.step=captured"}) {
+    ExpectContradiction({step, "network.kind=mlp"}, "train.step", "network.kind", "resnet_fc only");
+  }
   EXPECT_EQ(ErrorOf({"train.step=auto", "network.kind=mlp"}), "");
 }
 

@@ -181,6 +181,17 @@ TEST_F(Cuda, AsyncEqualsSequentialWithLagOne) {
   EXPECT_NE(async, Run({"pipeline.mode=sequential", "pipeline.policy_lag=0"}).weights_sha256);
 }
 
+TEST_F(Cuda, AsyncEqualsSequentialWithStepsByTensorPrograms) {
+  if (device_->passes() == nullptr) GTEST_SKIP() << "no kernels for this GPU";
+  for (const std::string step : {"train.step=tensors", "train.step=captured"}) {
+    const std::string forward = "inference.forward=tensors";
+    EXPECT_EQ(
+        Run({step, forward, "pipeline.mode=async"}).weights_sha256,
+        Run({step, forward, "pipeline.mode=sequential", "pipeline.policy_lag=1"}).weights_sha256)
+        << step;
+  }
+}
+
 TEST_F(Cuda, RejectsAGpuThatDoesNotExist) { EXPECT_THROW(OpenDevice("cuda:99"), InputError); }
 
 TEST_F(Cuda, BatchesFromShardsEqualThoseOfTheCpu) {

@@ -67,12 +67,33 @@ class RecordingSlot final : public TransferSlot {
   std::vector<at::Tensor> host_, device_;
 };
 
+// Delivers a result when it is awaited, and not before.
+class RecordingResultSlot final : public ResultSlot {
+ public:
+  RecordingResultSlot(SlotRecorder& recorder, int number) : recorder_(recorder), number_(number) {}
+
+  void EnqueueCopy(const at::Tensor& from) override {
+    recorder_.Add("enqueue result", number_);
+    pending_ = from.clone();
+  }
+  std::span<const std::byte> Await() override {
+    recorder_.Add("await result", number_);
+    result_ = pending_.clone();
+    return {static_cast<const std::byte*>(result_.const_data_ptr()), result_.nbytes()};
+  }
+
+ private:
+  SlotRecorder& recorder_;
+  int number_;
+  at::Tensor pending_, result_;
+};
+
 class RecordingStream final : public Stream {
  public:
   std::unique_ptr<StreamScope> Enter() override { return std::make_unique<StreamScope>(); }
 };
 
-class RecordingDevice final : public Device {
+class RecordingDevice : public Device {
  public:
   c10::Device torch() const override { return c10::kCPU; }
   std::string description() const override { return "recording"; }
@@ -88,10 +109,16 @@ class RecordingDevice final : public Device {
     }
     return slots;
   }
+  std::unique_ptr<ResultSlot> MakeResultSlot(std::size_t /*bytes*/) override {
+    return std::make_unique<RecordingResultSlot>(recorder, num_results_++);
+  }
   void Synchronize() override { ++synchronizations; }
 
   SlotRecorder recorder;
   int synchronizations = 0;
+
+ private:
+  int num_results_ = 0;
 };
 
 }  // namespace tandem

@@ -249,11 +249,14 @@ TEST(TorchTrainer, PartsOfAWeightedBatchGiveTheLossOfTheWholeBatch) {
 }
 
 // Compares the losses of five steps, which show the gradients too.
-class FusedTrainer : public testing::TestWithParam<std::int64_t> {
+class FusedTrainer : public testing::TestWithParam<std::tuple<std::int64_t, TrainStep>> {
  protected:
-  FusedTrainer() { config_.train.accumulation_steps = GetParam(); }
+  FusedTrainer() { config_.train.accumulation_steps = std::get<0>(GetParam()); }
+
+  static TrainStep step() { return std::get<1>(GetParam()); }
 
   void SetUp() override {
+    if (step() != TrainStep::kFused) return;
     const std::string why =
         WhyNotFused(config_.network, config_.train.precision, c10::Device(c10::kCPU));
     if (!why.empty()) GTEST_SKIP() << why;
@@ -270,7 +273,7 @@ class FusedTrainer : public testing::TestWithParam<std::int64_t> {
 
   void ExpectSameLosses(const Batch& batch, const std::string& what) const {
     const std::vector<float> autograd = Losses(TrainStep::kAutograd, batch);
-    const std::vector<float> fused = Losses(TrainStep::kFused, batch);
+    const std::vector<float> fused = Losses(step(), batch);
     for (std::size_t i = 0; i < autograd.size(); ++i) {
       EXPECT_NEAR(fused[i], autograd[i], 1e-4) << what << ", step " << i;
     }
@@ -291,7 +294,7 @@ TEST_P(FusedTrainer, LearnsCostsWithEveryLossAsAutogradDoes) {
 
 TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
   config_.network.head = Head::kQ;
-  config_.train.step = TrainStep::kFused;
+  config_.train.step = step();
   config_.train.on_invalid = OnInvalid::kSkip;
   Parts skipping(config_);
   Parts other(config_);
@@ -307,7 +310,7 @@ TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
 }
 
 TEST_P(FusedTrainer, LossOrWeightThatIsNotFiniteEndsTheUpdate) {
-  config_.train.step = TrainStep::kFused;
+  config_.train.step = step();
   Parts parts(config_);
   EXPECT_THROW(parts.Train(0, RingRows(parts, 20, std::numeric_limits<float>::infinity())), Error);
 }
@@ -325,7 +328,10 @@ TEST_P(FusedTrainer, LearnsAValueAndAPolicyAsAutogradDoes) {
   ExpectSameLosses(batch, "value and policy");
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, FusedTrainer, testing::Values(1, 2));
+INSTANTIATE_TEST_SUITE_P(Parts, FusedTrainer,
+                         testing::Combine(testing::Values(1, 2),
+                                          testing::Values(TrainStep::kFused, TrainStep::kTensors,
+                                                          TrainStep::kCaptured)));
 
 TEST(TorchTrainer, FusedStepNamesWhatItDoesNotSupport) {
   Config config = SmallConfig();

@@ -1,0 +1,227 @@
+#include "nn/tensor_copy.h"
+
+#include <ATen/ops/_addmm_activation.h>
+#include <ATen/ops/_scaled_mm.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nn/device.h"
+#include "nn/pass_runner.h"
+#include "nn/resnet_fc.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kAlignment = 8;  // of the first product's rows, in numbers
+constexpr double kLargestOfE4m3 = 448;
+
+// Numbers in e4m3, which `scale` (a scalar in fp32) multiplies.
+struct Quantised {
+  at::Tensor of, scale;
+};
+
+// The scale is at least 1e-12, so that zeros stay zeros. Infinity and NaN become NaN.
+Quantised Quantise(const at::Tensor& x) {
+  at::Tensor scale = x.abs().max().to(at::kFloat).div_(kLargestOfE4m3).clamp_min_(1e-12);
+  return {.of = (x / scale).to(at::kFloat8_e4m3fn), .scale = std::move(scale)};
+}
+
+class TensorCopy final : public NetworkCopy {
+ public:
+  TensorCopy(const NetworkSpec& spec, const InferenceConfig& config, const Device& device)
+      : config_(spec.layers),
+        type_(WeightType(config)),
+        fp8_(config.precision == Precision::kFp8),
+        passes_(*device.passes()),
+        padding_(-spec.features() & (kAlignment - 1)),
+        offsets_(at::arange(padding_, padding_ + spec.features(), spec.input.depth, at::kLong)
+                     .to(device.torch())) {
+    const std::vector<LayerShape> shapes = LayerShapes(spec);
+    const std::size_t first_of_blocks = config_.stem_width > 0 ? 2 : 1;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const bool is_output = i + 1 == shapes.size();
+      Layer& layer = layers_.emplace_back(shapes[i], is_output ? at::kFloat : type_, device.torch(),
+                                          i == 0 ? padding_ : 0);
+      layer.linear = is_output || (config_.input_layer == InputLayer::kLinear && i == 0);
+      layer.adds_skip = !is_output && i >= first_of_blocks && (i - first_of_blocks) % 2 == 1;
+      layer.fp8 = fp8_ && i > 0 && !is_output;
+      if (!layer.fp8) continue;
+      layer.quantised = at::empty_like(layer.weight, at::kFloat8_e4m3fn);
+      layer.scale = at::ones({}, layer.bias.options().dtype(at::kFloat));
+      layer.weight.reset();
+    }
+  }
+
+  void Load(const Network& net) override {
+    const auto* resnet = dynamic_cast<const ResNetFC*>(&net);
+    if (resnet == nullptr) {
+      throw Error("TensorCopy: the network is of another kind; this is a bug in Tandem");
+    }
+    for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*resnet->layers()[i]);
+  }
+
+  at::Tensor Forward(const at::Tensor& bytes) const override {
+    at::Tensor x = at::zeros({bytes.size(0), layers_.front().in()},
+                             at::TensorOptions().dtype(type_).device(bytes.device()));
+    x.scatter_(1, at::add(bytes, offsets_), 1);
+    at::Tensor skip;  // the input of the current block
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      const bool begins_block = layers_[i + 1].adds_skip;
+      if (begins_block) skip = x;
+      x = ApplyHidden(layers_[i], x, skip);
+    }
+    const Layer& output = layers_.back();
+    return at::addmm(output.bias, x.to(at::kFloat), output.weight.t());
+  }
+
+  StateDict State() const override {
+    StateDict state;
+    const auto add = [&](const std::string& name, const at::Tensor& tensor) {
+      if (tensor.defined()) state.emplace_back(name, tensor);
+    };
+    for (const Layer& layer : layers_) {
+      add(layer.name + ".weight", layer.weight);
+      add(layer.name + ".quantised", layer.quantised);
+      add(layer.name + ".scale", layer.scale);
+      add(layer.name + ".bias", layer.bias);
+      add(layer.name + ".norm_weight", layer.norm_weight);
+      add(layer.name + ".norm_bias", layer.norm_bias);
+    }
+    return state;
+  }
+
+ private:
+  struct Layer {
+    // The weights of `padding` inputs that are always 0 come first.
+    Layer(const LayerShape& shape, at::ScalarType type, c10::Device device, std::int64_t padding)
+        : name(shape.name),
+          norm(shape.norm == Norm::kBatch ? Norm::kNone : shape.norm),
+          padding(padding) {
+      const auto options = at::TensorOptions().dtype(type).device(device);
+      weight = at::zeros({shape.out, padding + shape.in}, options);
+      bias = at::empty({shape.out}, options);
+      if (norm == Norm::kNone) return;
+      norm_weight = at::empty({shape.out}, options.dtype(at::kFloat));
+      if (norm == Norm::kLayer) norm_bias = at::empty_like(norm_weight);
+    }
+
+    void Load(const Dense& dense) {
+      const FoldedDense folded = Fold(dense);
+      if (fp8) {
+        const Quantised numbers = Quantise(folded.weight);
+        quantised.copy_(numbers.of);
+        scale.copy_(numbers.scale);
+      } else {
+        weight.narrow(1, padding, folded.weight.size(1)).copy_(folded.weight);
+      }
+      bias.copy_(folded.bias);
+      if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
+      if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
+    }
+
+    std::int64_t in() const { return weight.size(1); }
+
+    std::string name;
+    Norm norm;  // that is not folded
+    std::int64_t padding;
+    bool linear = false, adds_skip = false, fp8 = false;
+    at::Tensor weight, bias;            // (out, in); undefined in fp8
+    at::Tensor quantised, scale;        // in fp8
+    at::Tensor norm_weight, norm_bias;  // in fp32; undefined without
+  };
+
+  at::Tensor Product(const Layer& layer, const at::Tensor& x) const {
+    if (!layer.fp8) return at::addmm(layer.bias, x, layer.weight.t());
+    const Quantised inputs = Quantise(x);
+    return at::_scaled_mm(inputs.of, layer.quantised.t(), inputs.scale, layer.scale, layer.bias,
+                          /*scale_result=*/{}, type_, /*use_fast_accum=*/true);
+  }
+
+  at::Tensor ApplyHidden(const Layer& layer, const at::Tensor& x, const at::Tensor& skip) const {
+    const bool is_plain = layer.norm == Norm::kNone && !layer.adds_skip && !layer.fp8;
+    if (is_plain && !layer.linear && config_.activation == Activation::kRelu) {
+      return at::_addmm_activation(layer.bias, x, layer.weight.t());
+    }
+    at::Tensor y = Product(layer, x);
+    if (layer.norm == Norm::kNone && layer.linear) return y;
+    const at::Tensor& of_block = layer.adds_skip ? skip : at::Tensor();
+    if (type_ == at::kFloat) {
+      RunPass<float>(layer, of_block, y);
+    } else {
+      RunPass<Bf16>(layer, of_block, y);
+    }
+    return y;
+  }
+
+  // In place.
+  template <class T>
+  void RunPass(const Layer& layer, const at::Tensor& skip, const at::Tensor& y) const {
+    const auto floats = [](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;
+    };
+    auto* numbers = static_cast<T*>(y.data_ptr());
+    const at::Tensor statistics = layer.norm == Norm::kNone
+                                      ? at::Tensor()
+                                      : at::empty({2, y.size(0)}, y.options().dtype(at::kFloat));
+    float* mean = floats(statistics);
+    float* inverse = mean != nullptr ? mean + y.size(0) : nullptr;
+    passes_.Run(ForwardPass<T>{
+        .of = {.rows = y.size(0),
+               .width = y.size(1),
+               .norm = layer.norm,
+               .activation = config_.activation,
+               .z = numbers,
+               .skip = skip.defined() ? static_cast<const T*>(skip.const_data_ptr()) : nullptr,
+               .scale = floats(layer.norm_weight),
+               .shift = floats(layer.norm_bias),
+               .mean = mean,
+               .inverse = inverse,
+               .epsilon = static_cast<float>(Dense::kEpsilon)},
+        .row_mean = mean,
+        .row_inverse = inverse,
+        .y = numbers});
+  }
+
+  const NetworkConfig config_;
+  const at::ScalarType type_;  // of the activations of hidden layers
+  const bool fp8_;
+  const PassRunner& passes_;
+  const std::int64_t padding_;
+  const at::Tensor offsets_;  // (positions): the feature of value 0
+  std::vector<Layer> layers_;
+};
+
+std::string WhyNoTensorCopy(const InferenceConfig& config, const Device& device) {
+  if (device.passes() == nullptr) {
+    return "on a GPU it needs compute capability 8.0 or more, and a build of Tandem with nvcc; "
+           "otherwise set inference.forward to operators";
+  }
+  if (config.precision != Precision::kFp8 || device.has_fp8()) return "";
+  return fmt::format(
+      "products in fp8 need a GPU of compute capability 8.9 or more, and this run "
+      "uses {}; set inference.precision to bf16",
+      device.description());
+}
+
+}  // namespace
+
+std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,
+                                            const Device& device) {
+  const std::string why = WhyNoTensorCopy(config, device);
+  if (why.empty()) return std::make_unique<TensorCopy>(spec, config, device);
+  throw InputError(fmt::format("`inference.forward: tensors` with `inference.precision: {}`: {}",
+                               NameOf(kInferencePrecisions, config.precision), why));
+}
+
+}  // namespace tandem

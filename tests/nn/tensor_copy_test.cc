@@ -1,0 +1,144 @@
+// Compares TensorCopy with the inference copy by operators.
+#include "nn/tensor_copy.h"
+
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randint.h>
+#include <c10/core/InferenceMode.h>
+#include <gtest/gtest.h>
+
+#include "nn/inference_net.h"
+#include "nn/pass_runner.h"
+#include "nn/resnet_fc.h"
+#include "support/recording_device.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+constexpr InputLayout kInput{.positions = 7, .depth = 5};  // 35 features, so 5 more are added
+constexpr std::int64_t kRows = 50;
+
+// A network whose batch normalisation has statistics, and whose normalisation is not the identity.
+ResNetFC NetworkOf(const NetworkSpec& spec, at::Generator& generator) {
+  ResNetFC net(spec, /*seed=*/1);
+  const c10::NoGradGuard no_grad;
+  for (const auto& layer : net.layers()) {
+    for (at::Tensor* tensor :
+         {&layer->norm_weight, &layer->norm_bias, &layer->running_mean, &layer->running_var}) {
+      if (tensor->defined()) tensor->copy_(at::rand(tensor->sizes(), generator) + 0.5);
+    }
+  }
+  return net;
+}
+
+at::Tensor Evaluated(NetworkCopy& copy, const Network& net, const at::Tensor& bytes) {
+  const c10::InferenceMode inference;
+  copy.Load(net);
+  return copy.Forward(bytes);
+}
+
+double ErrorOf(const at::Tensor& actual, const at::Tensor& expected) {
+  return ((actual - expected).norm() / expected.norm()).item<double>();
+}
+
+class TensorCopies : public testing::TestWithParam<std::tuple<Norm, Activation, int, InputLayer>> {
+ protected:
+  NetworkSpec spec_{.input = kInput,
+                    .layers = {.stem_width = std::get<2>(GetParam()),
+                               .width = 32,
+                               .blocks = 2,
+                               .norm = std::get<0>(GetParam()),
+                               .activation = std::get<1>(GetParam()),
+                               .input_layer = std::get<3>(GetParam())},
+                    .outputs = 3};
+  at::Generator generator_ = InitialWeights(/*seed=*/1);
+  const at::Tensor bytes_ =
+      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator_, at::kByte);
+  const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
+};
+
+TEST_P(TensorCopies, EvaluateAsOperatorsDo) {
+  if (std::get<2>(GetParam()) > 0 && std::get<3>(GetParam()) == InputLayer::kLinear) return;
+  const ResNetFC net = NetworkOf(spec_, generator_);
+  const auto operators = MakeNetworkCopy(spec_, {.precision = Precision::kFp32}, *cpu_);
+  const at::Tensor expected = Evaluated(*operators, net, bytes_);
+  for (const auto& [precision, error] :
+       {std::pair(Precision::kFp32, 1e-5), {Precision::kBf16, 2e-2}}) {
+    const auto tensors = MakeNetworkCopy(
+        spec_, {.precision = precision, .forward = InferenceForward::kTensors}, *cpu_);
+    EXPECT_LT(ErrorOf(Evaluated(*tensors, net, bytes_), expected), error);
+  }
+}
+
+// LibTorch's CPU has products in fp8, so the program can be run there, if slowly.
+class Fp8Device final : public RecordingDevice {
+ public:
+  bool has_fp8() const override { return true; }
+  const PassRunner* passes() const override { return &passes_; }
+
+ private:
+  HostPassRunner passes_;
+};
+
+TEST_P(TensorCopies, EvaluateInFp8) {
+  if (std::get<2>(GetParam()) > 0 && std::get<3>(GetParam()) == InputLayer::kLinear) return;
+  const ResNetFC net = NetworkOf(spec_, generator_);
+  const auto operators = MakeNetworkCopy(spec_, {.precision = Precision::kFp32}, *cpu_);
+  const Fp8Device device;
+  const auto fp8 = MakeNetworkCopy(
+      spec_, {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, device);
+  const double error = ErrorOf(Evaluated(*fp8, net, bytes_), Evaluated(*operators, net, bytes_));
+  EXPECT_LT(error, 0.2);   // e4m3 has three binary digits after the first
+  EXPECT_GT(error, 1e-4);  // it was not computed in more digits
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, TensorCopies,
+    testing::Combine(testing::Values(Norm::kNone, Norm::kBatch, Norm::kLayer, Norm::kRms),
+                     testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
+                     testing::Values(0, 48),
+                     testing::Values(InputLayer::kHidden, InputLayer::kLinear)));
+
+TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
+  const auto cpu = OpenDevice("cpu");
+  try {
+    MakeNetworkCopy({.input = kInput},
+                    {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, *cpu);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("compute capability 8.9"), std::string::npos);
+  }
+}
+
+// While the GPU evaluates a batch, the host takes the results of the batch before it.
+TEST(InferenceNet, TakesAResultAfterTheNextBatchHasStarted) {
+  RecordingDevice device;
+  const NetworkSpec spec{.input = kInput, .layers = {.width = 8, .blocks = 1}};
+  InferenceNet net(spec, {.batch_size = 10, .threads = 1, .precision = Precision::kFp32}, device);
+  const ResNetFC weights(spec, /*seed=*/1);
+  net.Load(weights);
+  const at::Tensor bytes = at::randint(0, kInput.depth, {25, kInput.positions}, at::kByte);
+  const auto rows_from = [&](std::size_t first, std::size_t count) {
+    return ConstRows(bytes.const_data_ptr<std::uint8_t>() + first * kInput.positions, count,
+                     kInput.positions);
+  };
+  std::vector<float> values(25);
+  net.Evaluate(rows_from(0, 25), values);
+  std::vector<std::string> order;
+  for (const SlotEvent& event : device.recorder.events()) {
+    if (event.what.ends_with("result")) {
+      order.push_back(event.what + " " + std::to_string(event.slot));
+    }
+  }
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"enqueue result 0", "enqueue result 1", "await result 0",
+                                      "enqueue result 0", "await result 1", "await result 0"}));
+  for (const auto& [first, count] : {std::pair(0, 10), {10, 10}, {20, 5}}) {
+    std::vector<float> alone(static_cast<std::size_t>(count));
+    net.Evaluate(rows_from(first, alone.size()), alone);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), values.begin() + first)) << first;
+  }
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,171 @@
+// Runs the passes of a hidden layer on tensors of any device.
+#pragma once
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+#include <vector>
+
+#include "nn/pass_runner.h"
+
+namespace tandem {
+
+template <class T>
+T* DataOf(const at::Tensor& tensor) {
+  return static_cast<T*>(tensor.data_ptr());
+}
+
+// A layer with ReLU and a residual connection.
+struct TestLayer {
+  static constexpr std::int64_t kRows = 141;  // in two blocks of a pass over columns
+  static constexpr float kEpsilon = 1e-5F;
+
+  TestLayer(std::int64_t width, at::ScalarType type, at::Generator& generator)
+      : z(at::randn({kRows, width}, generator).add_(3).to(type)),
+        skip(at::randn({kRows, width}, generator).to(type)),
+        y_gradient(at::randn({kRows, width}, generator).to(type)),
+        scale(at::rand({width}, generator) + 0.5),
+        shift(at::rand({width}, generator)),
+        bias(at::rand({width}, generator)),
+        running_mean(at::zeros({width})),
+        running_var(at::ones({width})) {}
+
+  // A copy on another device.
+  TestLayer To(c10::Device device) const {
+    TestLayer copy = *this;
+    for (at::Tensor* tensor : {&copy.z, &copy.skip, &copy.y_gradient, &copy.scale, &copy.shift,
+                               &copy.bias, &copy.running_mean, &copy.running_var}) {
+      *tensor = tensor->to(device, tensor->scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+    }
+    return copy;
+  }
+
+  at::Tensor z, skip, y_gradient;        // (kRows, width)
+  at::Tensor scale, shift, bias;         // (width)
+  at::Tensor running_mean, running_var;  // (width), changed by batch normalisation
+};
+
+struct TestLayerResult {
+  at::Tensor y, z_gradient, skip_gradient, scale_gradient, shift_gradient, inverse;
+};
+
+// Runs the forward and the backward pass.
+template <class T>
+TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLayer& layer) {
+  constexpr std::int64_t kRows = TestLayer::kRows;
+  const std::int64_t width = layer.z.size(1);
+  const auto floats = layer.scale.options();
+  const at::Tensor statistics = at::zeros({2, norm == Norm::kBatch ? width : kRows}, floats);
+  const at::Tensor partial = at::empty({2 * 3 * width}, floats),
+                   means = at::zeros({2, width}, floats);
+  auto* mean = DataOf<float>(statistics);
+  auto* inverse = mean + statistics.size(1);
+  TestLayerResult r{.y = at::empty_like(layer.z),
+                    .z_gradient = at::empty_like(layer.z),
+                    .skip_gradient = at::empty_like(layer.z),
+                    .scale_gradient = at::zeros({width}, floats),
+                    .shift_gradient = at::zeros({width}, floats),
+                    .inverse = statistics[1]};
+  const bool is_rms = norm == Norm::kRms;
+  const LayerRows<T> rows{.rows = kRows,
+                          .width = width,
+                          .norm = norm,
+                          .activation = Activation::kRelu,
+                          .z = DataOf<T>(layer.z),
+                          .skip = DataOf<T>(layer.skip),
+                          .scale = DataOf<float>(layer.scale),
+                          .shift = is_rms ? nullptr : DataOf<float>(layer.shift),
+                          .mean = is_rms ? nullptr : mean,
+                          .inverse = inverse,
+                          .epsilon = TestLayer::kEpsilon};
+  if (norm == Norm::kBatch) {
+    runner.Run(BatchMoments<T>{
+        .rows = kRows, .width = width, .z = rows.z, .partial = DataOf<float>(partial)});
+    runner.Run(FinishBatchMoments<T>{.rows = kRows,
+                                     .width = width,
+                                     .z = rows.z,
+                                     .partial = DataOf<float>(partial),
+                                     .bias = DataOf<float>(layer.bias),
+                                     .epsilon = TestLayer::kEpsilon,
+                                     .momentum = 0.1F,
+                                     .mean = mean,
+                                     .inverse = inverse,
+                                     .running_mean = DataOf<float>(layer.running_mean),
+                                     .running_var = DataOf<float>(layer.running_var)});
+  }
+  runner.Run(
+      ForwardPass<T>{.of = rows, .row_mean = mean, .row_inverse = inverse, .y = DataOf<T>(r.y)});
+  runner.Run(ColumnSums<T>{.of = rows,
+                           .y = DataOf<T>(r.y),
+                           .y_gradient = DataOf<T>(layer.y_gradient),
+                           .z_gradient = nullptr,
+                           .partial = DataOf<float>(partial)});
+  runner.Run(FinishSums{.rows = kRows,
+                        .width = width,
+                        .partial = DataOf<float>(partial),
+                        .add = false,
+                        .shift = DataOf<float>(r.shift_gradient),
+                        .scale = DataOf<float>(r.scale_gradient),
+                        .bias = nullptr,
+                        .mean_gradient = DataOf<float>(means),
+                        .mean_product = DataOf<float>(means) + width});
+  runner.Run(BackwardPass<T>{.of = rows,
+                             .y = DataOf<T>(r.y),
+                             .y_gradient = DataOf<T>(layer.y_gradient),
+                             .mean_gradient = DataOf<float>(means),
+                             .mean_product = DataOf<float>(means) + width,
+                             .z_gradient = DataOf<T>(r.z_gradient),
+                             .skip_gradient = DataOf<T>(r.skip_gradient)});
+  return r;
+}
+
+inline TestLayerResult RunTestLayer(const PassRunner& runner, Norm norm, const TestLayer& layer) {
+  return layer.z.scalar_type() == at::kFloat ? RunTestLayer<float>(runner, norm, layer)
+                                             : RunTestLayer<Bf16>(runner, norm, layer);
+}
+
+// The parameters of Adam before its first step.
+struct TestAdam {
+  TestAdam(std::int64_t count, at::Generator& generator)
+      : x(at::randn({count}, generator)),
+        mean(at::zeros({count})),
+        mean_square(at::zeros({count})),
+        steps(at::zeros({})),
+        rate(at::zeros({}).fill_(0.01)),
+        copies(at::zeros({count}, at::kBFloat16)) {}
+
+  TestAdam To(c10::Device device) const {
+    TestAdam copy = *this;
+    for (at::Tensor* tensor :
+         {&copy.x, &copy.mean, &copy.mean_square, &copy.steps, &copy.rate, &copy.copies}) {
+      *tensor = tensor->to(device, tensor->scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+    }
+    return copy;
+  }
+
+  void Step(const PassRunner& runner, const at::Tensor& gradients, bool decoupled) const {
+    steps.add_(1);
+    runner.Run(AdamPass{.count = x.numel(),
+                        .parameters = DataOf<float>(x),
+                        .gradients = DataOf<float>(gradients),
+                        .mean = DataOf<float>(mean),
+                        .mean_square = DataOf<float>(mean_square),
+                        .copies = DataOf<Bf16>(copies),
+                        .steps = DataOf<float>(steps),
+                        .rate = DataOf<float>(rate),
+                        .beta1 = 0.9,
+                        .beta2 = 0.999,
+                        .weight_decay = 0.1F,
+                        .epsilon = 1e-8F,
+                        .decoupled = decoupled});
+  }
+
+  at::Tensor x, mean, mean_square, steps, rate, copies;
+};
+
+}  // namespace tandem
