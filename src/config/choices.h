@@ -290,12 +290,13 @@ inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
     {Precision::kAuto, "auto", "bf16 where it is fast, otherwise fp32"},
     {Precision::kFp32, "fp32"},
     {Precision::kBf16, "bf16"},
+    {Precision::kFp8, "fp8",
+     "8-bit floats (e4m3) in the products between the first and the output layer, for widths of "
+     "1000 and more on a GPU of compute "
+     "capability 8.9 or more, only with inference.forward tensors"},
     {Precision::kInt8, "int8",
      "whole numbers in the products between the first and the output layer, which stay in bf16 and "
      "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},
-    {Precision::kFp8, "fp8",
-     "8-bit floats (e4m3) in the same products, for widths of 1000 and more on a GPU of compute "
-     "capability 8.9 or more, only with inference.forward tensors"},
 });
 
 /// inference.forward
