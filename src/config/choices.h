@@ -289,12 +289,13 @@ inline constexpr auto kInferencePrecisions = std::to_array<Choice<Precision>>({
     kPrecisions[0],
     kPrecisions[1],
     kPrecisions[2],
+    {Precision::kFp8, "fp8",
+     "8-bit floats (e4m3) in the products between the first and the output layer, for widths of "
+     "1000 and more on a GPU of compute capability 8.9 or more, only with inference.forward "
+     "tensors"},
     {Precision::kInt8, "int8",
      "whole numbers in the products between the first and the output layer, which stay in bf16 and "
      "fp32: twice as fast as bf16, less exact, only with inference.forward fused"},
-    {Precision::kFp8, "fp8",
-     "8-bit floats (e4m3) in the same products, for widths of 1000 and more on a GPU of compute "
-     "capability 8.9 or more, only with inference.forward tensors"},
 });
 
 /// inference.forward
@@ -371,9 +372,9 @@ inline constexpr auto kUseInverse = std::to_array<Choice<UseInverse>>({
 enum class DataSource { kLive, kShards, kStream };
 inline constexpr auto kDataSources = std::to_array<Choice<DataSource>>({
     {DataSource::kLive, "live", "generate examples during the run"},
-    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
     {DataSource::kStream, "stream",
      "read examples that `tandem generate --follow` writes during the run"},
+    {DataSource::kShards, "shards", "read examples from files that `tandem generate` wrote"},
 });
 
 /// data.on_damage

@@ -386,7 +386,8 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
              c.inference.forward != InferenceForward::kFused &&
              c.inference.forward != InferenceForward::kAuto,
          "inference.precision", "inference.forward",
-         "only the fused copy computes in int8. Set inference.forward to fused, or "
+         "only the fused copy computes in int8, and operators in fp32 or bf16. Set "
+         "inference.forward to fused, or "
          "inference.precision to auto.");
   reject(c.inference.precision == Precision::kFp8 &&
              c.inference.forward != InferenceForward::kTensors &&

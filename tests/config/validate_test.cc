@@ -452,7 +452,7 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
 
 TEST(Validate, Int8NeedsTheFusedCopy) {
   ExpectContradiction({"inference.precision=int8"}, "inference.precision", "inference.forward",
-                      "fp32 or bf16");
+                      "only the fused copy computes in int8");
   EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=fused"}), "");
   EXPECT_EQ(ErrorOf({"inference.precision=int8", "inference.forward=auto"}), "");
 }
@@ -464,6 +464,23 @@ TEST(Validate, FusedCopyNeedsResNetFc) {
   ExpectContradiction(With(board, {"inference.forward=auto", "inference.precision=int8"}),
                       "inference.precision", "network.kind", "resnet_fc");
   EXPECT_EQ(ErrorOf(With(board, {"inference.forward=auto"})), "");
+}
+
+TEST(Validate, Fp8NeedsTensorsAndAlignedWidths) {
+  const std::string fp8 = "inference.precision=fp8";
+  const std::string tensors = "inference.forward=tensors";
+  EXPECT_EQ(ErrorOf({fp8, tensors}), "");
+  EXPECT_EQ(ErrorOf({fp8, "inference.forward=auto"}), "");
+  for (const char* forward : {"inference.forward=fused", "inference.forward=operators"}) {
+    ExpectContradiction({fp8, forward}, "inference.precision", "inference.forward",
+                        "Set inference.forward to tensors");
+  }
+  ExpectContradiction({fp8, tensors, "network.width=1001"}, "inference.precision", "network.width",
+                      "multiples of 16");
+  ExpectContradiction({fp8, tensors, "network.stem_width=500"}, "inference.precision",
+                      "network.stem_width", "multiples of 16");
+  ExpectContradiction({tensors, "network.kind=mlp"}, "inference.forward", "network.kind",
+                      "resnet_fc only");
 }
 
 TEST(Validate, FusedStepNeedsResNetFc) {
