@@ -60,7 +60,7 @@ enum class Phase : std::uint8_t {
   kWaitForDevice,
   kReduce,        ///< preparing the exchange of gradients with other ranks, and their mean
   kWaitForRanks,  ///< waiting for the other ranks and for the exchange
-  kPublish,  ///< copying the weights to the target network
+  kPublish,       ///< copying the weights to the target network
 
   // Between updates.
   kKeepState,  ///< copying the state that is saved if the next update fails

@@ -164,7 +164,8 @@ void InferenceNet::EvaluateAll(ConstRows inputs, std::span<float> values, Reduce
   StartCopy(batch_at(0), *slots_[slot]);
   for (std::size_t first = 0; first < inputs.size(); first += batch_size) {
     const std::size_t count = batch_at(first).size();
-    results_[slot]->EnqueueCopy(ForwardSlot(*slots_[slot], count, reduce).narrow(0, 0, count));
+    results_[slot]->EnqueueCopy(
+        ForwardSlot(*slots_[slot], count, reduce).narrow(0, 0, static_cast<std::int64_t>(count)));
     slot = 1 - slot;
     // On a GPU, both run in parallel with the forward pass that has just been enqueued.
     if (first + count < inputs.size()) StartCopy(batch_at(first + count), *slots_[slot]);

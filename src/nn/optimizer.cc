@@ -217,8 +217,9 @@ void Optimizer::RepeatStep() {
 bool Optimizer::StepAtOnce(const std::vector<at::Tensor>& gradients) const {
   if (adam_.size() > 1) return false;
   const Group& group = adam_.front();
-  const std::vector<at::Tensor> of_parameters = Joined(gradients), mean = Joined(group.mean),
-                                mean_square = Joined(group.mean_square);
+  const std::vector<at::Tensor> of_parameters = Joined(gradients);
+  const std::vector<at::Tensor> mean = Joined(group.mean);
+  const std::vector<at::Tensor> mean_square = Joined(group.mean_square);
   if (of_parameters.size() > 1 || mean.size() > 1 || mean_square.size() > 1) return false;
   if (of_parameters.front().numel() != flat_.numel()) return false;
   const at::Tensor rate = RateOf(rate_, group.factors.learning_rate);

@@ -9,7 +9,7 @@ namespace {
 
 template <int V, class Pass>
 void RunBlock(const Pass& pass, std::int64_t x, std::int64_t y) {
-  std::array<float, kPassSharedFloats> shared;
+  std::array<float, kPassSharedFloats> shared{};
   for (int phase = 0; phase < Pass::kPhases; ++phase) {
     for (int row = 0; row < kThreadRows; ++row) {
       for (int lane = 0; lane < kThreadLanes; ++lane) {

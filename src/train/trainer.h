@@ -32,9 +32,9 @@ class TorchTrainer final : public Trainer {
   /// the target network, or null if no rows are labelled by one. `config` must have no `auto` left.
   /// The learning-rate schedule covers the whole run until UsePlan is called. Throws if LibTorch's
   /// matrix products are wrong on this machine (CheckProducts), or if `train.step` does not support
-  /// the network or the device. Moves the parameters of `net` (MakeFusedStep). With `reducer`, which
-  /// must outlive this object, all ranks train on the rows of all ranks, and TrainStats counts all
-  /// rows.
+  /// the network or the device. Moves the parameters of `net` (MakeFusedStep). With `reducer`,
+  /// which must outlive this object, all ranks train on the rows of all ranks, and TrainStats
+  /// counts all rows.
   TorchTrainer(Network& net, InferenceNet* target, DataLoader& loader, Device& device,
                const Config& config, GradientReducer* reducer = nullptr);
 
