@@ -516,7 +516,7 @@ class ResNetTensorStep final : public TensorStep {
   at::Tensor GradientOfProduct(std::size_t i, bool add) {
     const Layer& l = layers_[i];
     const at::Tensor of_output = RowsOf(*gradient_, l.width);
-    const at::Tensor of_product = l.is_product() ? of_output : RowsOf(memory_[2], l.width);
+    at::Tensor of_product = l.is_product() ? of_output : RowsOf(memory_[2], l.width);
     BackwardPass<T> pass{.of = RowsOfLayer(i),
                          .y = Data(l.y),
                          .y_gradient = Data(of_output),

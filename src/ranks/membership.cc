@@ -59,6 +59,7 @@ c10::intrusive_ptr<c10d::Store> Connect(const RankEnvironment& environment) {
 // The counters of the ranks in `of`. Each rank set its counter when it joined.
 std::vector<std::int64_t> Counters(c10d::Store& store, const std::vector<int>& of) {
   std::vector<std::int64_t> counters;
+  counters.reserve(of.size());
   for (const int rank : of) counters.push_back(store.add(AliveKey(rank), 0));
   return counters;
 }

@@ -77,8 +77,9 @@ void Ranks::Await(const c10::intrusive_ptr<c10d::Work>& work) {
   });
   stuck_ = !membership_.WaitFor([&] { return done->load(); });
   if (stuck_) FailBecause("no answer");
-  if (future->hasError())
+  if (future->hasError()) {
     FailBecause(MessageFor(std::string_view(future->tryRetrieveErrorMessage())));
+  }
   work->wait();  // on a GPU, makes the current stream wait; on a CPU, returns at once
 }
 

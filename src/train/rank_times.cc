@@ -107,6 +107,7 @@ nlohmann::ordered_json ToJson(const RankReport& report) {
   for (const Time& time : kTimes) {
     const std::vector<double>& seconds = report.*time.seconds;
     std::vector<double> rounded;
+    rounded.reserve(seconds.size());
     for (const double value : seconds) rounded.push_back(RoundedSeconds(value));
     json[fmt::format("{}_s", time.key)] = rounded;
     json[fmt::format("slowest_{}", time.key)] =
