@@ -73,7 +73,7 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
   const auto load = [&](const std::filesystem::path& checkpoint) {
     Checkpoint(checkpoint).LoadModel(*net, domain->spec().identity());
-    const std::string loaded = WeightsSha256(StateDictOf(*net));
+    std::string loaded = WeightsSha256(StateDictOf(*net));
     inference_net.Load(*net);
     return loaded;
   };

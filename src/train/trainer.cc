@@ -287,8 +287,8 @@ bool TorchTrainer::TakesWholeSteps() const {
 
 at::Tensor TorchTrainer::TakeWholeStep(const Batch& batch, double learning_rate) {
   optimizer_.SetRate(learning_rate);
-  const at::Tensor loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
-                                         [this] { optimizer_.RepeatStep(); });
+  at::Tensor loss = tensors_->Step(batch.inputs, batch.targets, batch.weights,
+                                   [this] { optimizer_.RepeatStep(); });
   ++num_steps_;
   return loss;
 }
