@@ -19,6 +19,12 @@
 
 namespace tandem {
 
+// In a kernel, the members of std::array are functions of the host. Products of a block's numbers
+// are far below the limit of int.
+
+// NOLINTBEGIN(modernize-avoid-c-arrays)
+// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
+
 /// A block is kThreadRows x kThreadLanes threads. A thread's number is row * kThreadLanes + lane.
 inline constexpr int kThreadLanes = 32;
 inline constexpr int kThreadRows = 8;
@@ -609,5 +615,8 @@ struct AdamPass {
     }
   }
 };
+
+// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
+// NOLINTEND(modernize-avoid-c-arrays)
 
 }  // namespace tandem

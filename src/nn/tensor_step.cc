@@ -202,16 +202,16 @@ class ResNetTensorStep final : public TensorStep {
   static constexpr at::ScalarType kType = kIsBf16 ? at::kBFloat16 : at::kFloat;
 
   struct Layer {
-    Norm norm;
-    Activation activation;
-    bool linear;     // no activation
-    bool adds_skip;  // the second layer of a block adds the block's input
-    std::int64_t in, width;
+    Norm norm = Norm::kNone;
+    Activation activation = Activation::kRelu;
+    bool linear = false;     // no activation
+    bool adds_skip = false;  // the second layer of a block adds the block's input
+    std::int64_t in = 0, width = 0;
     at::Tensor weight;           // of products: (in, width) of the first layer, (width, in)
     at::Tensor bias;             // of products
     at::Tensor weight_gradient;  // like weight, in fp32
-    const float *exact_bias, *scale = nullptr, *shift = nullptr;
-    float *bias_gradient, *scale_gradient = nullptr, *shift_gradient = nullptr;
+    const float *exact_bias = nullptr, *scale = nullptr, *shift = nullptr;
+    float *bias_gradient = nullptr, *scale_gradient = nullptr, *shift_gradient = nullptr;
     at::Tensor running_mean, running_var;  // defined with batch normalisation
     // Of the current rows. z is undefined if the backward pass does not need it.
     at::Tensor z, y, mean, inverse;
@@ -479,7 +479,7 @@ class ResNetTensorStep final : public TensorStep {
     } else {
       at::sum_out(output_bias_gradient_, output_gradient_, 0);
     }
-    gradient_ = &memory_[0];
+    gradient_ = memory_.data();
     skip_gradient_ = &memory_[1];
     at::Tensor of_last = RowsOf(*gradient_, last.width);
     if (kIsBf16) {
