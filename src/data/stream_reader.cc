@@ -30,7 +30,8 @@ StreamReader::StreamReader(const StreamFolder& folder, StreamLedger& ledger, Str
       first_(ledger.position().current),
       thread_(kStreamThread) {
   if (interrupter != nullptr) {
-    interrupts_.emplace(*interrupter, [this](std::exception_ptr reason) { Close(reason); });
+    interrupts_.emplace(*interrupter,
+                        [this](std::exception_ptr reason) { Close(std::move(reason)); });
   }
   thread_.Post([this] {
     try {

@@ -61,10 +61,10 @@ std::string FormatStreamShardName(const StreamShardName& name) {
 }
 
 std::optional<StreamShardName> ParseStreamShardName(std::string_view file) {
-  static const std::regex kForm(
+  static const std::regex form(
       R"(rows-(\d{19})-([1-9]\d{0,8})-v(0|[1-9]\d{0,17})-([A-Za-z0-9._-]{1,60})\.tandem)");
   std::match_results<std::string_view::const_iterator> match;
-  if (!std::regex_match(file.begin(), file.end(), match, kForm)) return std::nullopt;
+  if (!std::regex_match(file.begin(), file.end(), match, form)) return std::nullopt;
   const auto number = [&](std::size_t group) {
     return ParseNumber<std::int64_t>(std::string_view(match[group].first, match[group].second));
   };
