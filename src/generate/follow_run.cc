@@ -28,9 +28,9 @@ void Pause(const StopSignal& stop) {
 class OwnRows {
  public:
   // Shards hold whole searches, so that no search is cut in two and made twice.
-  OwnRows(const StreamFolder& folder, const std::string& name, const Config& config)
+  OwnRows(const StreamFolder& folder, std::string name, const Config& config)
       : folder_(folder),
-        name_(name),
+        name_(std::move(name)),
         step_(config.generate.rows_per_search()),
         rows_(config.data.stream_rows / step_ * step_) {
     Claim();

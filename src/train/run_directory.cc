@@ -168,7 +168,7 @@ void RunDirectory::RemovePartialFiles() const {
 }
 
 // Keeps the lines of a file of JSON lines whose `update` is below `updates`.
-void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) const {
+void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
   if (!fs::exists(file)) return;
   std::istringstream old(ReadFile(file));
   std::string kept;
@@ -206,7 +206,7 @@ void RunDirectory::SyncMetrics() const {
 }
 
 // Does nothing if there is no such file.
-void RunDirectory::Sync(const fs::path& file) const {
+void RunDirectory::Sync(const fs::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT) return;
   const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
@@ -355,7 +355,7 @@ void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
 
 void RunDirectory::AppendShards(const std::string& lines) const { Append(shards(), lines); }
 
-void RunDirectory::Append(const fs::path& file, const std::string& lines) const {
+void RunDirectory::Append(const fs::path& file, const std::string& lines) {
   std::ofstream out(file, std::ios::app);
   out << lines << std::flush;
   if (!out) {

@@ -119,9 +119,9 @@ class RunDirectory {
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
   std::set<std::int64_t> Previous() const;
-  void Append(const std::filesystem::path& file, const std::string& lines) const;
-  void Sync(const std::filesystem::path& file) const;
-  void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates) const;
+  static void Append(const std::filesystem::path& file, const std::string& lines);
+  static void Sync(const std::filesystem::path& file);
+  static void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates);
   void RemoveKeptAfter(std::int64_t updates) const;
   void KeepBestOf(std::optional<std::int64_t> update, std::int64_t newest) const;
   bool IsAbandonedClaim() const;
