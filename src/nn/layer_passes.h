@@ -19,11 +19,8 @@
 
 namespace tandem {
 
-// In a kernel, the members of std::array are functions of the host. Products of a block's numbers
-// are far below the limit of int.
-
-// NOLINTBEGIN(modernize-avoid-c-arrays)
-// NOLINTBEGIN(bugprone-implicit-widening-of-multiplication-result)
+// Arrays are plain, because the members of std::array are functions of the host. Products of a
+// block's numbers are far below the limit of int.
 
 /// A block is kThreadRows x kThreadLanes threads. A thread's number is row * kThreadLanes + lane.
 inline constexpr int kThreadLanes = 32;
@@ -615,8 +612,5 @@ struct AdamPass {
     }
   }
 };
-
-// NOLINTEND(bugprone-implicit-widening-of-multiplication-result)
-// NOLINTEND(modernize-avoid-c-arrays)
 
 }  // namespace tandem
