@@ -15,7 +15,7 @@ namespace tandem {
 /// StreamPosition says which rows of a stream a run has used, so that a resumed run uses no row
 /// twice.
 struct StreamPosition {
-  std::string current;            ///< file that was used in part; "" if there is none
+  std::string current;            ///< file that was used in part; empty: no file
   std::int64_t current_rows = 0;  ///< how many of its rows were used
   std::vector<std::string> done;  ///< files in used/, sorted by the time of their use
   // Totals of the run. Those of rows include the rows of `current`.

@@ -84,7 +84,7 @@ class StreamReader {
   StreamLedger& ledger_;
   const StreamOptions options_;
   const StopSignal& stop_;
-  const std::string first_;  // file to read first; "" if there is none
+  const std::string first_;  // file to read first; empty: no file
   std::int64_t published_ = 0;
 
   std::set<std::string> seen_;  // used by the thread: files that wait and were read

@@ -363,7 +363,7 @@ struct BackwardPass {
   }
 };
 
-// Adds up `count` columns of shared memory, of which each row of threads has a part.
+// Adds up `count` columns of shared memory. Each row of threads has a part of the sum.
 template <int V, int kSums>
 TANDEM_PASS_INLINE void AddThreadRows(PassThread thread, const float* shared, std::int64_t width,
                                       std::int64_t column, float* partial) {

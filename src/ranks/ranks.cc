@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// To connect to the other ranks, all of which have come.
+// To connect to the other ranks, which have all joined.
 constexpr milliseconds kConnectTimeout = std::chrono::seconds(60);
 
 // Membership notices a lost rank, so an exchange may wait as long as another rank works: for

@@ -179,7 +179,7 @@ class Expander {
 
   // Of EstimateNeeded. A needed child is evaluated, unless it is a repeat.
   std::vector<std::uint8_t> is_needed_;
-  std::vector<std::uint32_t> evaluated_;  // children, of which each is the first of its kind
+  std::vector<std::uint32_t> evaluated_;  // children, without repeats
   std::vector<std::uint32_t> place_;      // where in evaluated_ the estimate of a needed child is
   std::vector<std::uint32_t> slots_;      // a hash table of places in evaluated_
   std::vector<std::uint8_t> evaluated_inputs_;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns nothing if there is none, or if it is damaged: it is then replaced.
+// Returns nothing if the file is missing or damaged. The caller then writes a new one.
 std::optional<StreamManifest> LastManifest(const fs::path& run) {
   try {
     return ReadManifest(run);
