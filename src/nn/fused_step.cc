@@ -36,21 +36,6 @@ constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
 template <class T>
 constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
-// The parameters of a network, or their gradients, in one block of memory. The weights of the first
-// layer are stored by feature, so that they can be gathered.
-std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters) {
-  std::vector<at::Tensor> views;
-  std::int64_t begin = 0;
-  for (const at::Tensor& parameter : parameters) {
-    const at::Tensor part = flat.narrow(0, begin, parameter.numel());
-    const bool by_feature = views.empty();
-    views.push_back(by_feature ? part.view({parameter.size(1), parameter.size(0)}).t()
-                               : part.view(parameter.sizes()));
-    begin += parameter.numel();
-  }
-  return views;
-}
-
 // The gradients of the parameters of a layer that are sums over rows, added up by one tile.
 struct LayerSums {
   std::int64_t bias = 0, scale = 0, shift = 0;  // where they begin
@@ -790,6 +775,19 @@ void ResNetStep<T>::SetSums(const Part& part, std::size_t number) const {
 }
 
 }  // namespace
+
+std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters) {
+  std::vector<at::Tensor> views;
+  std::int64_t begin = 0;
+  for (const at::Tensor& parameter : parameters) {
+    const at::Tensor part = flat.narrow(0, begin, parameter.numel());
+    const bool by_feature = views.empty();
+    views.push_back(by_feature ? part.view({parameter.size(1), parameter.size(0)}).t()
+                               : part.view(parameter.sizes()));
+    begin += parameter.numel();
+  }
+  return views;
+}
 
 namespace {
 

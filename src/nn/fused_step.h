@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "nn/resnet_fc.h"
@@ -39,6 +40,11 @@ class FusedStep {
   virtual at::Tensor SetGradients(const at::Tensor& inputs, const at::Tensor& targets,
                                   const at::Tensor& weights) = 0;
 };
+
+/// Returns views of `flat`, one block of memory, shaped like `parameters` and in their order. Those
+/// of the first parameter, the weights of the first layer, are stored by feature, so that they can
+/// be gathered.
+std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters);
 
 /// Says why FusedStep cannot train a network on `device` in `precision`; empty if it can.
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device);

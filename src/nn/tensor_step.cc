@@ -31,20 +31,6 @@ namespace {
 // Rows of the first product begin at addresses that are multiples of this many numbers.
 constexpr std::int64_t kAlignment = 8;
 
-// The parameters of a network in a block of memory. Those of the first layer are stored by feature.
-std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters) {
-  std::vector<at::Tensor> views;
-  std::int64_t begin = 0;
-  for (const at::Tensor& parameter : parameters) {
-    const at::Tensor part = flat.narrow(0, begin, parameter.numel());
-    const bool by_feature = views.empty();
-    views.push_back(by_feature ? part.view({parameter.size(1), parameter.size(0)}).t()
-                               : part.view(parameter.sizes()));
-    begin += parameter.numel();
-  }
-  return views;
-}
-
 // The loss of outputs, and its gradient, by LibTorch's operators. The losses are those of
 // TorchTrainer.
 class TensorLoss {
