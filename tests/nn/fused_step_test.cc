@@ -2,18 +2,14 @@
 #include "nn/fused_step.h"
 
 #include <ATen/ops/mse_loss.h>
-#include <ATen/ops/randint.h>
-#include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
-#include "nn/threads.h"
 #include "support/temp_folder.h"
-#include "tandem/error.h"
+#include "support/training_step.h"
 
 namespace tandem {
 namespace {
@@ -22,31 +18,11 @@ namespace {
 // multiple of 3, the number of parts.
 constexpr std::int64_t kRows = 735;
 constexpr InputLayout kInput{.positions = 6, .depth = 4};
-constexpr std::int64_t kOutputs = 3;
 
-struct Gradients {
-  double loss;
-  StateDict of;
-};
-
-// The distance of all gradients from others, relative to the norm of the others.
-double Distance(const Gradients& gradients, const Gradients& from) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < from.of.size(); ++i) {
-    EXPECT_EQ(gradients.of[i].first, from.of[i].first);
-    EXPECT_EQ(gradients.of[i].second.sizes(), from.of[i].second.sizes());
-    const at::Tensor error = gradients.of[i].second - from.of[i].second;
-    difference += error.square().sum().item<double>();
-    size += from.of[i].second.square().sum().item<double>();
-  }
-  return std::sqrt(difference / size);
-}
-
-class FusedGradients : public testing::Test {
+class FusedGradients : public TrainingStepTest {
  protected:
-  explicit FusedGradients(NetworkConfig network = {.width = 32, .blocks = 2})
-      : spec_{.input = kInput, .layers = std::move(network), .outputs = kOutputs} {}
+  explicit FusedGradients(NetworkConfig network = SmallNetwork())
+      : TrainingStepTest(kRows, kInput, std::move(network)) {}
 
   void SetUp() override {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
@@ -55,46 +31,22 @@ class FusedGradients : public testing::Test {
     }
   }
 
-  Gradients Fused(Precision precision, int threads = 1, std::int64_t parts = 1) const {
-    const ScopedThreads scoped(threads);
-    ResNetFC net(spec_, /*seed=*/1);
-    TrainingConfig config;
-    config.precision = precision;
-    config.accumulation_steps = parts;
-    const auto step = MakeFusedStep(net, config);
-    step->SetGradients(inputs_, targets_ + 1, {});  // must leave no trace in the next gradients
-    const at::Tensor loss = step->SetGradients(inputs_, targets_, {});
-    return {loss.item<double>(), GradientsOf(net)};
+  std::unique_ptr<FusedStep> MakeStep(ResNetFC& net, const TrainingConfig& config) const override {
+    return MakeFusedStep(net, config);
   }
 
-  Gradients Autograd(Precision precision) const {
-    const ScopedThreads scoped(1);
-    ResNetFC net(spec_, /*seed=*/1);
-    const bool bf16 = precision == Precision::kBf16;
-    const OneHot one_hot(kInput, bf16 ? at::kBFloat16 : at::kFloat, c10::kCPU);
-    at::Tensor outputs;
-    {
-      const ScopedAutocast autocast(c10::kCPU, bf16);
-      outputs = net.Forward(one_hot(inputs_));
+  void ExpectSameGradientsOnAnyNumberOfThreads(Precision precision) const {
+    const auto on = [&](int threads) {
+      const ScopedThreads scoped(threads);
+      return ByStep(precision);
+    };
+    const Gradients on_one = on(1);
+    for (const int threads : {2, 3, 8}) {
+      const Gradients on_several = on(threads);
+      EXPECT_EQ(on_several.loss, on_one.loss);
+      EXPECT_EQ(Distance(on_several.of, on_one.of), 0) << threads;
     }
-    const at::Tensor loss = at::mse_loss(outputs, targets_);
-    loss.backward();
-    return {loss.item<double>(), GradientsOf(net)};
   }
-
-  static StateDict GradientsOf(const ResNetFC& net) {
-    StateDict gradients;
-    for (const auto& item : net.named_parameters()) {
-      gradients.emplace_back(item.key(), item.value().grad().clone());
-    }
-    return gradients;
-  }
-
-  const NetworkSpec spec_;
-  at::Generator generator_ = InitialWeights(/*seed=*/1);  // the same numbers in every test
-  const at::Tensor inputs_ =
-      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator_, at::kByte);
-  const at::Tensor targets_ = at::randn({kRows, kOutputs}, generator_) * 3 + 5;
 };
 
 class FusedNetwork : public FusedGradients,
@@ -108,19 +60,10 @@ class FusedNetwork : public FusedGradients,
                         .activation = std::get<1>(GetParam())}) {}
 };
 
-TEST_P(FusedNetwork, Fp32GradientsAreThoseOfAutograd) {
-  const Gradients expected = Autograd(Precision::kFp32);
-  const Gradients fused = Fused(Precision::kFp32);
-  EXPECT_NEAR(fused.loss, expected.loss, 1e-5 * expected.loss);
-  EXPECT_LT(Distance(fused, expected), 1e-5);
-}
+TEST_P(FusedNetwork, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
-// Autograd in bf16 rounds more often, so its error is the measure.
 TEST_P(FusedNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
-  const Gradients exact = Autograd(Precision::kFp32);
-  const Gradients fused = Fused(Precision::kBf16);
-  EXPECT_NEAR(fused.loss, exact.loss, 0.01 * exact.loss);
-  EXPECT_LT(Distance(fused, exact), 1.25 * Distance(Autograd(Precision::kBf16), exact));
+  ExpectBf16GradientsNearFp32(/*most=*/1.25);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -130,63 +73,31 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(0, 40)));
 
 TEST_F(FusedGradients, AreTheSameOnAnyNumberOfThreads) {
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const Gradients on_one = Fused(precision, /*threads=*/1);
-    for (const int threads : {2, 3, 8}) {
-      const Gradients on_several = Fused(precision, threads);
-      EXPECT_EQ(on_several.loss, on_one.loss);
-      EXPECT_EQ(Distance(on_several, on_one), 0) << threads;
-    }
-  }
+  ExpectSameGradientsOnAnyNumberOfThreads(Precision::kFp32);
+  ExpectSameGradientsOnAnyNumberOfThreads(Precision::kBf16);
 }
 
-// The network of DeepXube's resnet_fc.
 class FusedDeepXubeNetwork : public FusedGradients {
  protected:
-  FusedDeepXubeNetwork()
-      : FusedGradients(
-            {.width = 32, .blocks = 2, .norm = Norm::kBatch, .input_layer = InputLayer::kLinear}) {}
+  FusedDeepXubeNetwork() : FusedGradients(SmallDeepXubeNetwork()) {}
 };
 
-TEST_F(FusedDeepXubeNetwork, GradientsAreThoseOfAutograd) {
-  const Gradients expected = Autograd(Precision::kFp32);
-  const Gradients fused = Fused(Precision::kFp32);
-  EXPECT_NEAR(fused.loss, expected.loss, 1e-5 * expected.loss);
-  EXPECT_LT(Distance(fused, expected), 1e-5);
-}
+TEST_F(FusedDeepXubeNetwork, GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
 TEST_F(FusedDeepXubeNetwork, GradientsAreTheSameOnAnyNumberOfThreads) {
-  const Gradients on_one = Fused(Precision::kBf16, /*threads=*/1);
-  for (const int threads : {2, 3, 8}) {
-    const Gradients on_several = Fused(Precision::kBf16, threads);
-    EXPECT_EQ(on_several.loss, on_one.loss);
-    EXPECT_EQ(Distance(on_several, on_one), 0) << threads;
-  }
+  ExpectSameGradientsOnAnyNumberOfThreads(Precision::kBf16);
 }
 
 TEST_F(FusedDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
-  ResNetFC by_autograd(spec_, /*seed=*/1);
-  ResNetFC by_fused(spec_, /*seed=*/1);
-  const auto step = MakeFusedStep(by_fused, {});
-  const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
-  for (int i = 0; i < 3; ++i) {
-    by_autograd.Forward(one_hot(inputs_));
-    step->SetGradients(inputs_, targets_, {});
-  }
-  const std::vector<at::Tensor> expected = by_autograd.buffers();
-  const std::vector<at::Tensor> actual = by_fused.buffers();
-  ASSERT_EQ(expected.size(), 8U);  // a mean and a variance of each of four layers
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_TRUE(actual[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-5)) << i;
-  }
+  ExpectRunningStatisticsOfAutograd();
 }
 
 TEST_F(FusedGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const Gradients whole = Fused(precision);
-    const Gradients parts = Fused(precision, /*threads=*/2, /*parts=*/3);
+    const Gradients whole = ByStep(precision);
+    const Gradients parts = ByStep(precision, /*parts=*/3);
     EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
-    EXPECT_LT(Distance(parts, whole), 1e-5);
+    EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
   }
 }
 
@@ -229,29 +140,18 @@ TEST_F(FusedGradients, EveryOptimizerTakesTheStepOfAutograd) {
     const auto step = MakeFusedStep(by_fused, {});
     Optimizer first(by_autograd.parameters(), config);
     Optimizer second(by_fused.parameters(), config);
-    const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
     for (int i = 0; i < 3; ++i) {
-      at::mse_loss(by_autograd.Forward(one_hot(inputs_)), targets_).backward();
+      LossByAutograd(by_autograd, Precision::kFp32);
       first.Step(0.01);
       step->SetGradients(inputs_, targets_, {});
       second.Step(0.01);
     }
-    const StateDict expected = StateDictOf(by_autograd);
-    const StateDict actual = StateDictOf(by_fused);
-    for (std::size_t j = 0; j < expected.size(); ++j) {
-      EXPECT_TRUE(actual[j].second.allclose(expected[j].second, /*rtol=*/0, /*atol=*/1e-4))
-          << optimizer.name << ": " << expected[j].first;
-    }
+    SCOPED_TRACE(optimizer.name);
+    ExpectSameWeights(StateDictOf(by_fused), StateDictOf(by_autograd), /*tolerance=*/1e-4);
   }
 }
 
-TEST_F(FusedGradients, ThrowIfAByteOfTheInputIsNoValue) {
-  ResNetFC net(spec_, /*seed=*/1);
-  const auto step = MakeFusedStep(net, {});
-  const at::Tensor inputs = inputs_.clone();
-  inputs[kRows - 1][2] = kInput.depth;
-  EXPECT_THROW(step->SetGradients(inputs, targets_, {}), Error);
-}
+TEST_F(FusedGradients, ThrowIfAByteOfTheInputIsNoValue) { ExpectErrorIfAByteIsNoValue(); }
 
 TEST(WhyNotFused, NamesWhatIsNotSupported) {
   const auto why = [](const NetworkConfig& network, Precision precision = Precision::kFp32) {

@@ -5,9 +5,7 @@
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/layer_norm.h>
-#include <ATen/ops/mse_loss.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/zeros.h>
@@ -18,10 +16,9 @@
 
 #include "nn/optimizer.h"
 #include "nn/tensor_file.h"
-#include "nn/threads.h"
 #include "support/layer_passes.h"
 #include "support/temp_folder.h"
-#include "tandem/error.h"
+#include "support/training_step.h"
 
 namespace tandem {
 namespace {
@@ -29,77 +26,18 @@ namespace {
 // More rows than a block of a pass over columns, and not a multiple of its rows of threads. A
 // multiple of 3, the number of parts.
 constexpr std::int64_t kRows = 297;
-constexpr std::int64_t kOutputs = 3;
 constexpr InputLayout kInput{.positions = 7, .depth = 5};  // 35 features, so 5 more are added
 
-// The distance of tensors from others, relative to the norm of the others.
-double Distance(const StateDict& tensors, const StateDict& from) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    EXPECT_EQ(tensors[i].first, from[i].first);
-    EXPECT_EQ(tensors[i].second.sizes(), from[i].second.sizes());
-    difference += (tensors[i].second - from[i].second).square().sum().item<double>();
-    size += from[i].second.square().sum().item<double>();
-  }
-  return std::sqrt(difference / size);
-}
-
-struct Gradients {
-  double loss;
-  StateDict of;
-};
-
-class TensorGradients : public testing::Test {
+class TensorGradients : public TrainingStepTest {
  protected:
-  explicit TensorGradients(NetworkConfig network = {.width = 32, .blocks = 2})
-      : spec_{.input = kInput, .layers = std::move(network), .outputs = kOutputs} {}
+  explicit TensorGradients(NetworkConfig network = SmallNetwork())
+      : TrainingStepTest(kRows, kInput, std::move(network)) {}
 
-  Gradients ByTensors(Precision precision, std::int64_t parts = 1) const {
-    ResNetFC net(spec_, /*seed=*/1);
-    TrainingConfig config;
-    config.precision = precision;
-    config.accumulation_steps = parts;
-    const auto step = MakeTensorStep(net, config, *cpu_);
-    step->SetGradients(inputs_, targets_ + 1, {});  // must leave no trace in the next gradients
-    const at::Tensor loss = step->SetGradients(inputs_, targets_, {});
-    return {loss.item<double>(), GradientsOf(net)};
+  std::unique_ptr<FusedStep> MakeStep(ResNetFC& net, const TrainingConfig& config) const override {
+    return MakeTensorStep(net, config, *cpu_);
   }
 
-  at::Tensor LossByAutograd(ResNetFC& net, Precision precision) const {
-    const bool bf16 = precision == Precision::kBf16;
-    const OneHot one_hot(kInput, bf16 ? at::kBFloat16 : at::kFloat, c10::kCPU);
-    at::Tensor outputs;
-    {
-      const ScopedAutocast autocast(c10::kCPU, bf16);
-      outputs = net.Forward(one_hot(inputs_));
-    }
-    at::Tensor loss = at::mse_loss(outputs, targets_);
-    loss.backward();
-    return loss;
-  }
-
-  Gradients ByAutograd(Precision precision) const {
-    ResNetFC net(spec_, /*seed=*/1);
-    const at::Tensor loss = LossByAutograd(net, precision);
-    return {loss.item<double>(), GradientsOf(net)};
-  }
-
-  static StateDict GradientsOf(const ResNetFC& net) {
-    StateDict gradients;
-    for (const auto& item : net.named_parameters()) {
-      gradients.emplace_back(item.key(), item.value().grad().clone());
-    }
-    return gradients;
-  }
-
-  const ScopedThreads threads_{2};
   const std::unique_ptr<Device> cpu_ = OpenDevice("cpu");
-  const NetworkSpec spec_;
-  at::Generator generator_ = InitialWeights(/*seed=*/1);  // the same numbers in every test
-  const at::Tensor inputs_ =
-      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator_, at::kByte);
-  const at::Tensor targets_ = at::randn({kRows, kOutputs}, generator_) * 3 + 5;
 };
 
 // Width 33 has no aligned rows, so a thread takes one column at a time.
@@ -114,20 +52,11 @@ class TensorNetwork : public TensorGradients,
                          .activation = std::get<1>(GetParam())}) {}
 };
 
-TEST_P(TensorNetwork, Fp32GradientsAreThoseOfAutograd) {
-  const Gradients expected = ByAutograd(Precision::kFp32);
-  const Gradients actual = ByTensors(Precision::kFp32);
-  EXPECT_NEAR(actual.loss, expected.loss, 1e-5 * expected.loss);
-  EXPECT_LT(Distance(actual.of, expected.of), 1e-5);
-}
+TEST_P(TensorNetwork, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
-// Autograd in bf16 rounds too, so its error is the measure. Both errors vary by a third.
+// Both errors vary by a third.
 TEST_P(TensorNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
-  const Gradients exact = ByAutograd(Precision::kFp32);
-  const Gradients actual = ByTensors(Precision::kBf16);
-  EXPECT_NEAR(actual.loss, exact.loss, 0.01 * exact.loss);
-  EXPECT_LT(Distance(actual.of, exact.of),
-            1.5 * Distance(ByAutograd(Precision::kBf16).of, exact.of));
+  ExpectBf16GradientsNearFp32(/*most=*/1.5);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -136,41 +65,21 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
                      testing::Values(0, 40), testing::Values(32, 33)));
 
-// The network of DeepXube's resnet_fc.
 class TensorDeepXubeNetwork : public TensorGradients {
  protected:
-  TensorDeepXubeNetwork()
-      : TensorGradients(
-            {.width = 32, .blocks = 2, .norm = Norm::kBatch, .input_layer = InputLayer::kLinear}) {}
+  TensorDeepXubeNetwork() : TensorGradients(SmallDeepXubeNetwork()) {}
 };
 
-TEST_F(TensorDeepXubeNetwork, GradientsAreThoseOfAutograd) {
-  const Gradients expected = ByAutograd(Precision::kFp32);
-  const Gradients actual = ByTensors(Precision::kFp32);
-  EXPECT_NEAR(actual.loss, expected.loss, 1e-5 * expected.loss);
-  EXPECT_LT(Distance(actual.of, expected.of), 1e-5);
-}
+TEST_F(TensorDeepXubeNetwork, GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
 TEST_F(TensorDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
-  ResNetFC by_autograd(spec_, /*seed=*/1);
-  ResNetFC by_tensors(spec_, /*seed=*/1);
-  const auto step = MakeTensorStep(by_tensors, {}, *cpu_);
-  for (int i = 0; i < 3; ++i) {
-    LossByAutograd(by_autograd, Precision::kFp32);
-    step->SetGradients(inputs_, targets_, {});
-  }
-  const std::vector<at::Tensor> expected = by_autograd.buffers();
-  const std::vector<at::Tensor> actual = by_tensors.buffers();
-  ASSERT_EQ(expected.size(), 8U);  // a mean and a variance of each of four layers
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_TRUE(actual[i].allclose(expected[i], /*rtol=*/1e-4, /*atol=*/1e-5)) << i;
-  }
+  ExpectRunningStatisticsOfAutograd();
 }
 
 TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const Gradients whole = ByTensors(precision);
-    const Gradients parts = ByTensors(precision, /*parts=*/3);
+    const Gradients whole = ByStep(precision);
+    const Gradients parts = ByStep(precision, /*parts=*/3);
     EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
     // On a CPU, the gradients of weights of each part are rounded to bf16.
     EXPECT_LT(Distance(parts.of, whole.of), precision == Precision::kFp32 ? 1e-5 : 5e-3);
@@ -189,13 +98,7 @@ TEST_F(TensorGradients, MovedParametersAreSavedAsBefore) {
             WeightsSha256(StateDictOf(ResNetFC(spec_, /*seed=*/1))));
 }
 
-TEST_F(TensorGradients, ThrowIfAByteOfTheInputIsNoValue) {
-  ResNetFC net(spec_, /*seed=*/1);
-  const auto step = MakeTensorStep(net, {}, *cpu_);
-  const at::Tensor inputs = inputs_.clone();
-  inputs[kRows - 1][2] = kInput.depth;
-  EXPECT_THROW(step->SetGradients(inputs, targets_, {}), Error);
-}
+TEST_F(TensorGradients, ThrowIfAByteOfTheInputIsNoValue) { ExpectErrorIfAByteIsNoValue(); }
 
 class TensorSteps : public TensorGradients,
                     public testing::WithParamInterface<std::tuple<OptimizerConfig, TrainStep>> {
@@ -222,12 +125,7 @@ TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
   const auto step = MakeTensorStep(by_tensors, {.step = step_kind}, *cpu_);
   Optimizer second(by_tensors.parameters(), config);
   Train(*step, second, 6);
-  const StateDict expected = StateDictOf(by_autograd);
-  const StateDict actual = StateDictOf(by_tensors);
-  for (std::size_t j = 0; j < expected.size(); ++j) {
-    EXPECT_TRUE(actual[j].second.allclose(expected[j].second, /*rtol=*/0, /*atol=*/1e-4))
-        << expected[j].first;
-  }
+  ExpectSameWeights(StateDictOf(by_tensors), StateDictOf(by_autograd), /*tolerance=*/1e-4);
 }
 
 TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {

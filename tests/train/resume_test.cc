@@ -59,7 +59,8 @@ constexpr const char* kSmall =
     "network: {width: 32, blocks: 1, norm: batch}\n"
     "generate: {max_scramble: 8, chunk_rows: 150}\n"
     "optimizer: {schedule: cosine, warmup_iterations: 4}\n"
-    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 7, threads: 2}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 7, threads: 1}\n"
+    "inference: {threads: 1}\n"
     "validation: {every_updates: 2, states: 16}\n"
     "checkpoint: {every_updates: 3}\n";
 
@@ -218,7 +219,11 @@ INSTANTIATE_TEST_SUITE_P(
                                  "domain.size=3", "network.kind=resnet_2d", "network.channels=4",
                                  "train.ema_decay=0.9"},
         std::vector<std::string>{"generate.target=value_iteration", "network.kind=mlp",
-                                 "network.norm=layer", "train.step=auto", "train.ema_decay=0.9"}));
+                                 "network.norm=layer", "train.step=auto", "train.ema_decay=0.9"},
+        std::vector<std::string>{"train.step=captured", "train.precision=bf16",
+                                 "train.ema_decay=0.9"},
+        std::vector<std::string>{"generate.target=value_iteration", "network.norm=layer",
+                                 "train.step=tensors", "inference.forward=tensors"}));
 
 class InFolder : public Resume {};
 
