@@ -17,7 +17,8 @@ TANDEM = pathlib.Path(os.environ["TANDEM"])
 SMALL = """\
 network: {width: 32, blocks: 1}
 generate: {max_scramble: 8}
-train: {batch_size: 100, iterations_per_update: 5, max_updates: 4}
+train: {batch_size: 100, iterations_per_update: 5, max_updates: 4, threads: 1}
+inference: {threads: 1}
 search: {beam_width: 8192}
 """
 

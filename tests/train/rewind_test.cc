@@ -26,7 +26,8 @@ constexpr const char* kSmall =
     "domain: {name: npuzzle, size: 3}\n"
     "generate: {target: value_iteration, max_scramble: 8, chunk_rows: 70}\n"
     "network: {width: 32, blocks: 1, norm: batch}\n"
-    "train: {batch_size: 40, iterations_per_update: 5, max_updates: 7, threads: 2}\n"
+    "train: {batch_size: 40, iterations_per_update: 5, max_updates: 7, threads: 1}\n"
+    "inference: {threads: 1}\n"
     "validation: {every_updates: 0}\n"
     "checkpoint: {every_updates: 1}\n";
 

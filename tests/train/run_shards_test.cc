@@ -28,7 +28,8 @@ using testing::HasSubstr;
 constexpr const char* kSmall =
     "domain: {name: npuzzle, size: 3}\n"
     "network: {width: 32, blocks: 1}\n"
-    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 8, threads: 2}\n"
+    "train: {batch_size: 60, iterations_per_update: 5, max_updates: 8, threads: 1}\n"
+    "inference: {threads: 1}\n"
     "validation: {every_updates: 0}\n";
 
 class FromShards : public testing::Test {
