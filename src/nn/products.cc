@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "nn/openmp_team.h"
 #include "nn/threads.h"
 #include "tandem/error.h"
 
@@ -97,6 +98,13 @@ void CheckProducts(const Device& device, int threads) {
   const auto check = [&](c10::Device place) {
     if (checked.contains({place.str(), threads})) return;
     const ScopedThreads scope(threads);
+    if (const int started = OpenMpTeamSize(); started != threads) {
+      throw Error(fmt::format(
+          "OpenMP starts {} of {} threads, with which LibTorch's products are wrong or differ in "
+          "their last bits. Unset every OMP_* variable, or set train.threads and inference.threads "
+          "to {}",
+          started, threads, started));
+    }
     CompareWithReference([](const at::Tensor& x, const at::Tensor& w) { return at::linear(x, w); },
                          place, threads);
     checked.insert({place.str(), threads});

@@ -17,9 +17,9 @@ using LinearFunction = std::function<at::Tensor(const at::Tensor&, const at::Ten
 void CompareWithReference(const LinearFunction& linear, c10::Device device, int threads);
 
 /// Checks LibTorch's products on `device`, and on the CPU with `threads` threads. If OpenMP starts
-/// fewer threads than LibTorch requested, products are wrong and nothing else reports it. Each
-/// device and number of threads is checked once per process. Throws Error as CompareWithReference
-/// does.
+/// fewer threads than LibTorch requested, products can be wrong, or differ in their last bits from
+/// those of other runs, and nothing else reports it. Each device and number of threads is checked
+/// once per process. Throws Error if OpenMP starts fewer threads, and as CompareWithReference does.
 void CheckProducts(const Device& device, int threads);
 
 /// Measures the rate of a product of large square matrices on `device`, in floating-point
