@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -23,13 +24,16 @@ using std::chrono::seconds;
 
 constexpr seconds kJoinTimeout{300};
 constexpr milliseconds kBeat{500};
-constexpr double kLostAfter = 20;  // seconds
-constexpr double kProofTime = 5;   // seconds
+constexpr double kLostAfter = 20;              // seconds
+constexpr double kProofTime = 5;               // seconds
+constexpr double kLastReads = kProofTime + 2;  // seconds, until others noticed a report and read it
 constexpr milliseconds kLookAgain{100};
 
 std::string AliveKey(int rank) { return fmt::format("alive/{}", rank); }
 std::string NameKey(int rank) { return fmt::format("name/{}", rank); }
 std::string FailureKey(int rank) { return fmt::format("failure/{}", rank); }
+std::string LeftKey(int rank) { return fmt::format("left/{}", rank); }
+constexpr const char* kAnyFailure = "any_failure";
 
 std::vector<std::uint8_t> BytesOf(std::string_view text) { return {text.begin(), text.end()}; }
 std::string TextOf(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -83,6 +87,25 @@ Membership::~Membership() {
   }
   alarm_->changed.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (reported_) Leave();
+}
+
+// The store ends with the rank that holds it, so that rank waits until the others, which are ending
+// too, have read why. A rank that was killed does not say that it leaves.
+void Membership::Leave() noexcept {
+  try {
+    store_->set(LeftKey(environment_.rank), BytesOf(""));
+    if (environment_.rank != 0 || environment_.launcher_holds_store) return;
+    std::vector<int> reading = Others();
+    std::erase_if(reading, [&](int rank) { return std::ranges::count(silent_, rank) > 0; });
+    const Stopwatch watch;
+    while (!reading.empty() && watch.Seconds() < kLastReads) {
+      std::this_thread::sleep_for(kLookAgain);
+      std::erase_if(reading, [&](int rank) { return store_->check({LeftKey(rank)}); });
+    }
+  } catch (...) {
+    return;  // there is no store left to wait for
+  }
 }
 
 void Membership::AwaitAll() {
@@ -128,6 +151,7 @@ void Membership::Beat() {
         last[i] = now[i];
         lost = lost || since[i].Seconds() > kLostAfter;
       }
+      lost = lost || beats_->check({kAnyFailure});
     } catch (...) {
       lost = true;  // the store
     }
@@ -160,6 +184,7 @@ void Membership::ReportFailure(std::string_view why) noexcept {
   if (std::exchange(reported_, true)) return;
   try {
     store_->set(FailureKey(environment_.rank), BytesOf(why));
+    store_->set(kAnyFailure, BytesOf(""));
   } catch (...) {
     return;  // the others will find that this rank has ended
   }
@@ -179,13 +204,13 @@ std::string Membership::DescribeSilent() {
   // A report without a text comes from a rank that ends because it lost another one.
   ReportFailure("");
   std::vector<std::string> failed;
-  std::vector<int> silent = Others();
-  const std::vector<int> others = silent;
+  const std::vector<int> others = Others();
+  silent_ = others;
   const std::vector<std::int64_t> before = Counters(*store_, others);
   const Stopwatch watch;
-  while (!silent.empty() && watch.Seconds() < kProofTime) {
+  while (!silent_.empty() && watch.Seconds() < kProofTime) {
     std::this_thread::sleep_for(kLookAgain);
-    std::erase_if(silent, [&](int rank) {
+    std::erase_if(silent_, [&](int rank) {
       if (store_->check({FailureKey(rank)})) {
         const std::string why = TextOf(store_->get(FailureKey(rank)));
         if (!why.empty()) failed.push_back(fmt::format("{} failed: {}", NameOf(rank), why));
@@ -195,7 +220,7 @@ std::string Membership::DescribeSilent() {
       return store_->add(AliveKey(rank), 0) != before[i];
     });
   }
-  for (const int rank : silent) failed.push_back(NameOf(rank) + " ended without a message");
+  for (const int rank : silent_) failed.push_back(NameOf(rank) + " ended without a message");
   if (failed.empty()) return "all ranks are alive";
   return fmt::format("{}", fmt::join(failed, "; "));
 }

@@ -22,12 +22,13 @@ namespace tandem {
 
 /// `Membership` knows the ranks of a run. A thread of its own raises this rank's counter in the
 /// store every half second, and watches the counters of the others. A rank whose counter stands
-/// still for 20 s, or a store that cannot be reached, counts as lost.
+/// still for 20 s, one that reports a failure, and a store that cannot be reached count as lost.
 class Membership {
  public:
   /// Joins the group and waits for all ranks. Throws Error that names the missing ranks if they do
   /// not come within 5 minutes, or the store if it cannot be reached.
   explicit Membership(const RankEnvironment& environment);
+  /// After a failure, the rank that holds the store waits up to 7 s until the others have read why.
   ~Membership();
   Membership(const Membership&) = delete;
   Membership& operator=(const Membership&) = delete;
@@ -67,6 +68,7 @@ class Membership {
 
   void AwaitAll();
   void Beat();
+  void Leave() noexcept;
   std::vector<int> Others() const;
   std::string DescribeSilent();
 
@@ -75,6 +77,7 @@ class Membership {
   c10::intrusive_ptr<c10d::Store> beats_;  // a connection of its own, for the thread
   std::vector<std::string> names_;
   bool reported_ = false;
+  std::vector<int> silent_;  // ranks that gave no sign of life when DescribeLost asked for one
   const std::shared_ptr<Alarm> alarm_ = std::make_shared<Alarm>();
   std::thread thread_;  // last, because it uses everything above
 };
