@@ -112,7 +112,7 @@ class Train(CliTest):
         config = self.write("phased.yaml", SMALL + "phases:\n  - from: 0.5\n"
                             "    network: {width: 64}\n")
         _, error = self.run_tandem("train", config, "--out", "run", code=2)
-        self.assertIn("phased.yaml:7: a phase cannot change `network.width`", error)
+        self.assertIn("phased.yaml:8: a phase cannot change `network.width`", error)
         self.assertFalse((self.folder / "run").exists())
 
     def test_a_network_name_becomes_plain_keys(self):
@@ -250,7 +250,7 @@ class Auto(CliTest):
             self.skipTest("there is a single core")
         config = self.write("small.yaml", SMALL)
         _, log = self.run_tandem("train", config, "--out", "run", "--device", "cpu", "--set",
-                                 "train.max_updates=1000")
+                                 "train.max_updates=1000", "--set", "train.threads=auto")
         chosen = re.search(r"train.threads is (\d+); measured iterations/s: .* with 1$", log, re.MULTILINE)
         self.assertIsNotNone(chosen, log)
         self.assertEqual(self.saved("threads"), chosen.group(1))

@@ -120,7 +120,7 @@ class Config(CliTest):
         config = self.write("small.yaml", SMALL)
         shown, _ = self.run_tandem("config", config, "--set", "seed=9")
         self.assertIn("  max_scramble: 8\n", shown)
-        self.assertIn("  threads: auto\n", shown)
+        self.assertIn("  workers: auto\n", shown)
         self.assertIn("seed: 9\n", shown)
         again = self.run_tandem("config", self.write("again.yaml", shown))[0]
         self.assertEqual(again, shown)
@@ -136,7 +136,7 @@ class Config(CliTest):
         self.assertEqual(shown["optimizer"]["learning_rate"], 0.001)
         self.assertIs(shown["prefetch"]["enabled"], True)
         self.assertIs(shown["pipeline"]["loss_thresh"], None)
-        self.assertEqual(shown["train"]["threads"], "auto")
+        self.assertEqual(shown["generate"]["workers"], "auto")
         self.assertEqual(shown["phases"], [])
         with_phase = self.write("phases.yaml", SMALL + "phases: [{from: 0.5, generate: "
                                                        "{target: capped_value_iteration}}]\n")
