@@ -135,14 +135,17 @@ std::vector<int> Membership::Others() const {
   return others;
 }
 
+// Goes on after a rank was lost, since this rank may work for a while before it notices, and the
+// others would take it for lost too.
 void Membership::Beat() {
   const std::vector<int> others = Others();
   std::vector<std::int64_t> last(others.size());
   std::vector<Stopwatch> since(others.size());
-  bool lost = false;
+  bool has_store = true;
   std::unique_lock lock(alarm_->mutex);
-  while (!lost && !alarm_->changed.wait_for(lock, kBeat, [this] { return alarm_->ends; })) {
+  while (has_store && !alarm_->changed.wait_for(lock, kBeat, [this] { return alarm_->ends; })) {
     lock.unlock();
+    bool lost = false;
     try {
       beats_->add(AliveKey(environment_.rank), 1);
       const std::vector<std::int64_t> now = Counters(*beats_, others);
@@ -153,13 +156,14 @@ void Membership::Beat() {
       }
       lost = lost || beats_->check({kAnyFailure});
     } catch (...) {
-      lost = true;  // the store
+      has_store = false;
     }
     lock.lock();
+    if ((lost || !has_store) && !std::exchange(alarm_->lost, true)) {
+      alarm_->changed.notify_all();
+      if (alarm_->on_lost) alarm_->on_lost();
+    }
   }
-  alarm_->lost = lost;
-  alarm_->changed.notify_all();
-  if (lost && alarm_->on_lost) alarm_->on_lost();
 }
 
 void Membership::OnLost(std::function<void()> action) {
