@@ -22,8 +22,12 @@ bool UsesFusedCopy(const NetworkSpec& spec, const InferenceConfig& config, c10::
 /// activation. Threads take tiles one after another, so a thread whose core is busy takes fewer.
 ///
 /// Precision: weights of products in fp32, in bf16, or in int8 with one scale for each unit. In
-/// int8, each row of activations is rounded to 256 steps between its least and its greatest value;
-/// the first layer is in bf16. Sums and the output layer are in fp32.
+/// int8, each row of activations is rounded to 256 steps between its least and its greatest value.
+/// Other sums and the output layer are in fp32. In bf16 and int8, the first layer's weights are
+/// 16-bit whole numbers with one scale for each unit, as in efficiently updatable networks (NNUE;
+/// Nasu, 2018), and the sums of a row are made from those of the row before where the two have most
+/// of their input in common, as the children of a state often do. Whole numbers give the same sums
+/// either way.
 ///
 /// A row's outputs have the same bits in any batch, on any number of threads.
 std::unique_ptr<NetworkCopy> MakeFusedCopy(const NetworkSpec& spec, Precision precision);

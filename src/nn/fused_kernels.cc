@@ -1,5 +1,6 @@
 #include "nn/fused_kernels.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +15,7 @@ namespace {
 constexpr float kEpsilon = 1e-5F;  // Dense::kEpsilon
 
 TANDEM_INLINE float Widen(float x) { return x; }
+TANDEM_INLINE std::int16_t Widen(std::int16_t x) { return x; }
 TANDEM_INLINE float Widen(Bf16 x) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
 }
@@ -179,6 +181,39 @@ TANDEM_INLINE void Run(const ActivateRowsBackward<T>& p) {
                     : Backward<T, PiecewiseLinear, false>(p, linear);
 }
 
+template <class Function>
+TANDEM_INLINE void Forward(const ActivateSums& p, const Function function) {
+  const std::int64_t width = p.layer.width;
+  const float* __restrict unit_scale = p.unit_scale;
+  const float* __restrict bias = p.layer.bias;
+  const float* __restrict scale = p.layer.scale;
+  const float* __restrict shift = p.layer.shift;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const std::int16_t* __restrict sums = p.sums + r * width;
+    Bf16* __restrict out = p.out + r * width;
+    float inverse = 1;
+    if (p.layer.norm != Norm::kNone) {
+      float squares = 0;
+#pragma omp simd reduction(+ : squares)
+      for (std::int64_t c = 0; c < width; ++c) {
+        const float z = static_cast<float>(sums[c]) * unit_scale[c] + bias[c];
+        squares += z * z;
+      }
+      inverse = 1 / std::sqrt(squares / static_cast<float>(width) + kEpsilon);
+    }
+#pragma omp simd
+    for (std::int64_t c = 0; c < width; ++c) {
+      const float z = static_cast<float>(sums[c]) * unit_scale[c] + bias[c];
+      Narrow(function(z * inverse * scale[c] + shift[c]), out[c]);
+    }
+  }
+}
+
+TANDEM_INLINE void Run(const ActivateSums& p) {
+  if (p.layer.activation == Activation::kSilu && !p.layer.linear) return Forward(p, Silu{});
+  Forward(p, PiecewiseLinear{SlopeOf(p.layer)});
+}
+
 TANDEM_INLINE void Run(const ColumnMoments& p) {
   const auto n = static_cast<float>(p.rows);
   float* __restrict mean = p.mean;
@@ -224,29 +259,83 @@ TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
   }
 }
 
-// Adds four rows at a time, so that sums are read and written a quarter as often.
+// Row r of the sums, from the rows of the matrix. Adds four rows at a time, so that sums are read
+// and written a quarter as often.
+template <class T>
+TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
+  using Sum = GatherRows<T>::Sum;
+  const std::uint8_t* bytes = p.bytes + r * p.positions;
+  Sum* __restrict to = p.sums + r * p.width;
+  for (std::int64_t c = 0; c < p.width; ++c) to[c] = 0;
+  std::int64_t i = 0;
+  for (; i + 4 <= p.positions; i += 4) {
+    const T* __restrict a = p.matrix + (i * p.depth + bytes[i]) * p.width;
+    const T* __restrict b = p.matrix + ((i + 1) * p.depth + bytes[i + 1]) * p.width;
+    const T* __restrict c = p.matrix + ((i + 2) * p.depth + bytes[i + 2]) * p.width;
+    const T* __restrict d = p.matrix + ((i + 3) * p.depth + bytes[i + 3]) * p.width;
+#pragma omp simd
+    for (std::int64_t k = 0; k < p.width; ++k) {
+      to[k] = static_cast<Sum>(to[k] + ((Widen(a[k]) + Widen(b[k])) + (Widen(c[k]) + Widen(d[k]))));
+    }
+  }
+  for (; i < p.positions; ++i) {
+    const T* __restrict row = p.matrix + (i * p.depth + bytes[i]) * p.width;
+#pragma omp simd
+    for (std::int64_t k = 0; k < p.width; ++k) to[k] = static_cast<Sum>(to[k] + Widen(row[k]));
+  }
+}
+
+// Row r > 0 of the sums, from the row before and the bytes in which the two differ, two at a time.
+template <class T>
+TANDEM_INLINE void GatherDifference(const GatherRows<T>& p, std::int64_t r) {
+  const std::uint8_t* bytes = p.bytes + r * p.positions;
+  const std::uint8_t* before = bytes - p.positions;
+  T* to = p.sums + r * p.width;
+  const T* from = to - p.width;
+  const T* added[2];
+  const T* removed[2];
+  int pending = 0;
+  for (std::int64_t i = 0; i < p.positions; ++i) {
+    if (bytes[i] == before[i]) continue;
+    added[pending] = p.matrix + (i * p.depth + bytes[i]) * p.width;
+    removed[pending] = p.matrix + (i * p.depth + before[i]) * p.width;
+    if (++pending < 2) continue;
+    pending = 0;
+#pragma omp simd
+    for (std::int64_t k = 0; k < p.width; ++k) {
+      to[k] = static_cast<T>(from[k] + added[0][k] - removed[0][k] + added[1][k] - removed[1][k]);
+    }
+    from = to;
+  }
+  if (pending == 0) {
+    if (from != to) std::copy_n(from, p.width, to);
+    return;
+  }
+#pragma omp simd
+  for (std::int64_t k = 0; k < p.width; ++k) {
+    to[k] = static_cast<T>(from[k] + added[0][k] - removed[0][k]);
+  }
+}
+
+// The number of bytes in which row r > 0 differs from the row before.
+template <class T>
+TANDEM_INLINE std::int64_t NumDifferent(const GatherRows<T>& p, std::int64_t r) {
+  const std::uint8_t* bytes = p.bytes + r * p.positions;
+  std::int64_t different = 0;
+  for (std::int64_t i = 0; i < p.positions; ++i) different += bytes[i] != bytes[i - p.positions];
+  return different;
+}
+
 template <class T>
 TANDEM_INLINE void Run(const GatherRows<T>& p) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
-    const std::uint8_t* bytes = p.bytes + r * p.positions;
-    float* __restrict to = p.sums + r * p.width;
-    for (std::int64_t c = 0; c < p.width; ++c) to[c] = 0;
-    std::int64_t i = 0;
-    for (; i + 4 <= p.positions; i += 4) {
-      const T* __restrict a = p.matrix + (i * p.depth + bytes[i]) * p.width;
-      const T* __restrict b = p.matrix + ((i + 1) * p.depth + bytes[i + 1]) * p.width;
-      const T* __restrict c = p.matrix + ((i + 2) * p.depth + bytes[i + 2]) * p.width;
-      const T* __restrict d = p.matrix + ((i + 3) * p.depth + bytes[i + 3]) * p.width;
-#pragma omp simd
-      for (std::int64_t k = 0; k < p.width; ++k) {
-        to[k] += (Widen(a[k]) + Widen(b[k])) + (Widen(c[k]) + Widen(d[k]));
+    if constexpr (std::is_integral_v<T>) {
+      if (r > 0 && 2 * NumDifferent(p, r) < p.positions) {
+        GatherDifference(p, r);
+        continue;
       }
     }
-    for (; i < p.positions; ++i) {
-      const T* __restrict row = p.matrix + (i * p.depth + bytes[i]) * p.width;
-#pragma omp simd
-      for (std::int64_t k = 0; k < p.width; ++k) to[k] += Widen(row[k]);
-    }
+    GatherRow(p, r);
   }
 }
 
@@ -336,6 +425,17 @@ TANDEM_INLINE void Run(const TransposeWords& p) {
         TransposeBlock(p, from, to, rows, columns);
       }
     }
+  }
+}
+
+TANDEM_INLINE void Run(const RoundToIntegers& p) {
+  const float* __restrict from = p.from;
+  const float* __restrict factor = p.factor;
+  std::int16_t* __restrict to = p.to;
+#pragma omp simd
+  for (std::int64_t i = 0; i < p.count; ++i) {
+    const float x = factor[i] == 0 ? 0 : from[i] * factor[i];
+    to[i] = static_cast<std::int16_t>(static_cast<std::int32_t>(x + (x < 0 ? -0.5F : 0.5F)));
   }
 }
 
@@ -443,6 +543,9 @@ void RunPass(const Pass& pass) {
   template void RunPass(const NormaliseColumnsBackward<T>&)
 TANDEM_PASSES_OF(float);
 TANDEM_PASSES_OF(Bf16);
+template void RunPass(const GatherRows<std::int16_t>&);
+template void RunPass(const RoundToIntegers&);
+template void RunPass(const ActivateSums&);
 template void RunPass(const PairRows&);
 template void RunPass(const TransposeWords&);
 template void RunPass(const RoundToBf16&);

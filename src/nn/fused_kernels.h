@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "config/choices.h"
 
@@ -22,13 +23,26 @@ struct HiddenLayer {
 };
 
 /// Sums the rows of `matrix` (positions * depth, width) that belong to the features that are 1.
-/// Feature depth * p + v is 1 if byte p of the row is v.
+/// Feature depth * p + v is 1 if byte p of the row is v. T may also be a 16-bit whole number, whose
+/// sums must not overflow. Where a row has most bytes in common with the row before, its sums are
+/// then made from those of the row before: whole numbers give the same sums in any order.
 template <class T>
 struct GatherRows {
+  using Sum = std::conditional_t<std::is_integral_v<T>, T, float>;
   std::int64_t rows, positions, depth, width;
   const std::uint8_t* bytes;  ///< (rows, positions)
   const T* matrix;
-  float* sums;  ///< (rows, width)
+  Sum* sums;  ///< (rows, width)
+};
+
+/// ActivateRows without a residual connection, for a layer whose product is whole numbers times a
+/// scale for each unit. A layer normalisation must be given as RMSNorm: the product's mean is 0.
+struct ActivateSums {
+  HiddenLayer layer;
+  std::int64_t rows;
+  const std::int16_t* sums;  ///< (rows, width)
+  const float* unit_scale;   ///< (width)
+  Bf16* out;                 ///< (rows, width)
 };
 
 /// Adds each row of `gradient` (rows, width) to the row of `into` (depth, width) that byte
@@ -124,6 +138,14 @@ struct TransposeWords {
   std::int64_t rows, columns, to_stride;
   const std::uint32_t* from;
   std::uint32_t* to;
+};
+
+/// Rounds from[i] * factor[i], which must lie in the range of the result, to whole numbers. The
+/// result is 0 where the factor is 0.
+struct RoundToIntegers {
+  std::int64_t count;
+  const float *from, *factor;
+  std::int16_t* to;
 };
 
 /// Rounds `count` floats to bf16.

@@ -809,13 +809,17 @@ bool HasProducts(Precision precision) {
 
 }  // namespace
 
+bool HasHiddenProducts(const NetworkConfig& network) {
+  return network.stem_width > 0 || network.blocks > 0;
+}
+
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device) {
   if (network.kind != kResNetFc) return "it computes networks of kind resnet_fc only";
   if (!device.is_cpu()) return "it runs on CPUs only";
   if (precision == Precision::kBf16 && (network.width % 2 != 0 || network.stem_width % 2 != 0)) {
     return "in bf16 it needs even network.width and network.stem_width";
   }
-  if (!HasProducts(precision)) {
+  if (HasHiddenProducts(network) && !HasProducts(precision)) {
     return fmt::format("LibTorch has no {} products of small blocks for this CPU",
                        NameOf(kInferencePrecisions, precision));
   }

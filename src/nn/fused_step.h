@@ -46,6 +46,10 @@ class FusedStep {
 /// be gathered.
 std::vector<at::Tensor> ViewsOf(const at::Tensor& flat, const std::vector<at::Tensor>& parameters);
 
+/// Whether a network of kind resnet_fc multiplies the activations of a hidden layer by a matrix of
+/// another. A single hidden layer is gathered from the input.
+bool HasHiddenProducts(const NetworkConfig& network);
+
 /// Says why FusedStep cannot train a network on `device` in `precision`; empty if it can.
 std::string WhyNotFused(const NetworkConfig& network, Precision precision, c10::Device device);
 

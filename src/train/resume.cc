@@ -27,6 +27,17 @@ Precision Resolved(Precision precision, const Device& device) {
   return device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
 }
 
+// Without a product of hidden layers, all that the fused copy does in bf16 is fast on any
+// processor.
+Precision InferencePrecision(const Config& config, const Device& device) {
+  const bool may_be_fused = config.inference.forward == InferenceForward::kAuto ||
+                            config.inference.forward == InferenceForward::kFused;
+  const bool is_fast = may_be_fused && !HasHiddenProducts(config.network) &&
+                       WhyNotFused(config.network, Precision::kBf16, device.torch()).empty();
+  if (config.inference.precision == Precision::kAuto && is_fast) return Precision::kBf16;
+  return Resolved(config.inference.precision, device);
+}
+
 void MakeAbsolute(std::string& path) {
   if (!path.empty()) path = std::filesystem::absolute(path).lexically_normal().string();
 }
@@ -70,7 +81,7 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.inference.batch_size = config.inference.batch_size.value_or(
       device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
   config.train.precision = Resolved(config.train.precision, device);
-  config.inference.precision = Resolved(config.inference.precision, device);
+  config.inference.precision = InferencePrecision(config, device);
   if (config.train.step == TrainStep::kAuto) {
     const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();
     config.train.step = fused ? TrainStep::kFused : TrainStep::kAutograd;

@@ -2,9 +2,12 @@
 #include "nn/fused_copy.h"
 
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
@@ -169,6 +172,61 @@ TEST_P(FusedCopyOf, AByteThatIsNoValueThrows) {
 
 INSTANTIATE_TEST_SUITE_P(Each, FusedCopyOf,
                          testing::Values(Precision::kFp32, Precision::kBf16, Precision::kInt8));
+
+// Rows of a puzzle with 25 tiles; each swaps a few tiles of the row before.
+at::Tensor BytesOfSiblings(InputLayout input) {
+  at::Tensor bytes = at::empty({kRows, input.positions}, at::kByte);
+  at::Tensor row = at::arange(input.positions, at::kByte);
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t swap = 0; swap < r % 5; ++swap) {  // none in every fifth row
+      const std::int64_t i = (7 * r + 3 * swap) % input.positions;
+      const at::Tensor first = row[i].clone();
+      row[i].copy_(row[(i + 1) % input.positions]);
+      row[(i + 1) % input.positions].copy_(first);
+    }
+    bytes[r].copy_(row);
+  }
+  return bytes;
+}
+
+TEST(FusedCopy, SumsWhatDiffersFromTheRowBefore) {
+  const InputLayout input{.positions = 25, .depth = 25};
+  const NetworkSpec spec{
+      .input = input, .layers = {.width = 70, .blocks = 0, .norm = Norm::kLayer}, .outputs = 2};
+  ResNetFC net(spec, /*seed=*/1);
+  const auto copy = MakeFusedCopy(spec, Precision::kBf16);
+  copy->Load(net);
+  const at::Tensor bytes = BytesOfSiblings(input);
+  const at::Tensor all = copy->Forward(bytes).clone();
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    EXPECT_TRUE(copy->Forward(bytes.narrow(0, r, 1)).equal(all.narrow(0, r, 1))) << r;
+  }
+  const c10::NoGradGuard no_grad;
+  const at::Tensor exact = net.Forward(OneHot(input, at::kFloat, c10::kCPU)(bytes));
+  EXPECT_LT(ErrorOf(all, exact), 0.02);  // activations are rounded to 8 bits
+}
+
+TEST(FusedCopy, OfAFirstLayerWithAWeightThatIsNoNumberGivesNoNumber) {
+  const NetworkSpec spec = SpecOf({.width = 34, .blocks = 0});
+  for (const float value : {NAN, INFINITY}) {
+    ResNetFC net(spec, /*seed=*/1);
+    {
+      const c10::NoGradGuard no_grad;
+      net.layers()[0]->weight[1][1] = value;
+    }
+    const auto copy = MakeFusedCopy(spec, Precision::kBf16);
+    copy->Load(net);
+    EXPECT_TRUE(copy->Forward(RandomBytes()).isnan().all().item<bool>()) << value;
+  }
+}
+
+TEST(FusedCopy, OfMorePositionsThan16BitsCanAddThrows) {
+  const InputLayout input{.positions = 40000, .depth = 17};
+  const NetworkSpec spec{.input = input, .layers = {.width = 2, .blocks = 0}, .outputs = 1};
+  const auto copy = MakeFusedCopy(spec, Precision::kBf16);
+  copy->Load(ResNetFC(spec, /*seed=*/1));
+  EXPECT_THROW(copy->Forward(at::zeros({1, input.positions}, at::kByte)), InputError);
+}
 
 TEST(UsesFusedCopy, FollowsTheConfigAndTheNetwork) {
   const NetworkSpec odd = SpecOf({.width = 33});

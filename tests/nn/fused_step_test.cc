@@ -163,5 +163,11 @@ TEST(WhyNotFused, NamesWhatIsNotSupported) {
   EXPECT_NE(WhyNotFused({}, Precision::kFp32, c10::kCUDA).find("CPU"), std::string::npos);
 }
 
+TEST(WhyNotFused, IsEmptyOnEveryCpuForAnyPrecisionOfOneHiddenLayer) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16, Precision::kInt8}) {
+    EXPECT_EQ(WhyNotFused({.width = 64, .blocks = 0}, precision, c10::kCPU), "");
+  }
+}
+
 }  // namespace
 }  // namespace tandem
