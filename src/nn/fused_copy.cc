@@ -427,6 +427,7 @@ void FusedCopy<T, Weight>::RunFirstLayer(std::int64_t rows, const std::uint8_t* 
 }
 
 template <class T, class Weight>
+// NOLINTNEXTLINE(readability-non-const-parameter): ActivateRows writes to `z` and `out`
 void FusedCopy<T, Weight>::Activate(const Layer& layer, std::int64_t rows, float* z, const T* skip,
                                     Tile& tile, T* out) const {
   RunPass(ActivateRows<T>{.layer = layer.shape,
