@@ -1,6 +1,7 @@
 #include "nn/fused_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -292,18 +293,22 @@ TANDEM_INLINE void GatherDifference(const GatherRows<T>& p, std::int64_t r) {
   const std::uint8_t* before = bytes - p.positions;
   T* to = p.sums + r * p.width;
   const T* from = to - p.width;
-  const T* added[2];
-  const T* removed[2];
-  int pending = 0;
+  std::array<const T*, 2> added = {};
+  std::array<const T*, 2> removed = {};
+  std::size_t pending = 0;
   for (std::int64_t i = 0; i < p.positions; ++i) {
     if (bytes[i] == before[i]) continue;
     added[pending] = p.matrix + (i * p.depth + bytes[i]) * p.width;
     removed[pending] = p.matrix + (i * p.depth + before[i]) * p.width;
     if (++pending < 2) continue;
     pending = 0;
+    const T* a = added[0];
+    const T* b = added[1];
+    const T* c = removed[0];
+    const T* d = removed[1];
 #pragma omp simd
     for (std::int64_t k = 0; k < p.width; ++k) {
-      to[k] = static_cast<T>(from[k] + added[0][k] - removed[0][k] + added[1][k] - removed[1][k]);
+      to[k] = static_cast<T>(from[k] + a[k] - c[k] + b[k] - d[k]);
     }
     from = to;
   }
@@ -311,10 +316,10 @@ TANDEM_INLINE void GatherDifference(const GatherRows<T>& p, std::int64_t r) {
     if (from != to) std::copy_n(from, p.width, to);
     return;
   }
+  const T* a = added[0];
+  const T* c = removed[0];
 #pragma omp simd
-  for (std::int64_t k = 0; k < p.width; ++k) {
-    to[k] = static_cast<T>(from[k] + added[0][k] - removed[0][k]);
-  }
+  for (std::int64_t k = 0; k < p.width; ++k) to[k] = static_cast<T>(from[k] + a[k] - c[k]);
 }
 
 // The number of bytes in which row r > 0 differs from the row before.
