@@ -125,9 +125,8 @@ class FusedCopy final : public NetworkCopy {
  private:
   static constexpr bool kIsInt8 = std::is_same_v<Weight, std::int8_t>;
 
-  // The first layer adds up whole numbers unless the copy is exact: they take half the memory of
-  // floats, one instruction adds 32 of them, and their sums are nearer to the exact ones than sums
-  // of bf16.
+  // The first layer adds up whole numbers unless the copy is in fp32: they take half the memory of
+  // floats, and one instruction adds up to 32 of them.
   static constexpr bool kAddsIntegers = std::is_same_v<T, Bf16>;
   using Entry = std::conditional_t<kAddsIntegers, std::int16_t, float>;
 
@@ -183,8 +182,7 @@ class FusedCopy final : public NetworkCopy {
   // The first layer has `num_tables_` tables, of `values_` rows each, for `together_` positions
   // each.
   std::int64_t together_ = 1, num_tables_ = 0, values_ = 0;
-  bool centred_ = false;  // whether the first layer's product has mean 0 (Centre)
-  const float* first_bias_ = nullptr;
+  const float* first_bias_ = nullptr;  // if the first layer is centred (Centre), otherwise null
 
   // Evaluations are const, but pack new weights and use the memory. One evaluation at a time.
   mutable std::vector<Layer> layers_;  // the hidden layers
@@ -228,7 +226,6 @@ void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
                        .weight = weight});
   }
   if (HiddenLayer& first = layers_.front().shape; kAddsIntegers && first.norm == Norm::kLayer) {
-    centred_ = true;
     first_bias_ = first.bias;
     centred_bias_.resize(Size(first.width));
     first.bias = centred_bias_.data();
@@ -301,7 +298,7 @@ void FusedCopy<T, Weight>::PackTables(const float* weight) const {
     }
   }
   if constexpr (kAddsIntegers) {
-    if (centred_) Centre(entries);
+    if (first_bias_ != nullptr) Centre(entries);
     RoundTables(entries);
   } else {
     tables_ = std::move(entries);
