@@ -1,0 +1,63 @@
+"""Tests that scripts/check_long keeps the results of the parts that it does not run."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def load_script():
+    path = str(SOURCE / "scripts/check_long")
+    loader = importlib.machinery.SourceFileLoader("check_long", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_long", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+class CheckLong(unittest.TestCase):
+    def setUp(self):
+        self.script = load_script()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.script.PAGE = pathlib.Path(folder.name) / "page.md"
+        self.script.LOGS = pathlib.Path(folder.name) / "logs"
+        step = self.script.Step
+        self.script.PARTS = {
+            "first": lambda: [step("says", "echo 3 runs passed", "runs passed"), step("quiet", "true")],
+            "second": lambda: [step("breaks", "sh -c 'echo 1 | cat; exit 3'"), step("goes on", "true")]}
+
+    def run_parts(self, *parts):
+        with mock.patch.object(sys, "argv", ["check_long", *parts]):
+            return self.script.main()
+
+    def rows(self):
+        return {tuple(cells[1:3]): cells[-2] for cells in
+                ([cell.strip() for cell in line.replace("\\|", "/").split("|")]
+                 for line in self.script.PAGE.read_text().splitlines() if line.startswith("| "))}
+
+    def test_a_part_replaces_its_own_rows_only(self):
+        self.assertEqual(self.run_parts("second"), 1)
+        self.assertIn("Not run yet: first.", self.script.PAGE.read_text())
+        failed = self.rows()
+        self.assertEqual(failed["second", "breaks"], "**failed**")
+        self.assertEqual(failed["second", "goes on"], "passed")
+        self.assertEqual(self.run_parts("first"), 0)
+        self.assertEqual(self.rows(), failed | {("first", "says"): "passed: 3 runs passed",
+                                                ("first", "quiet"): "passed"})
+        self.assertNotIn("Not run yet", self.script.PAGE.read_text())
+        self.assertLess(self.script.PAGE.read_text().index("| first |"),
+                        self.script.PAGE.read_text().index("| second |"))
+
+    def test_runs_everything_without_arguments(self):
+        self.assertEqual(self.run_parts(), 1)
+        self.assertEqual(len(self.rows()), 5)  # with the heading
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
