@@ -62,7 +62,7 @@ ResNetFC& NetOnGpu(const Device& device, std::int64_t net) {
   ResNetFC*& made = nets[net];
   if (made == nullptr) {
     made = new ResNetFC(SpecOf(net), 1);
-    made->to(device.torch());
+    made->To(device.torch());
   }
   return *made;
 }

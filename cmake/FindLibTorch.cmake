@@ -49,6 +49,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE
     ${PROJECT_BINARY_DIR}/fmt ${LIBTORCH}/include ${LIBTORCH}/include/torch/csrc/api/include)
   target_link_libraries(LibTorch::cpu INTERFACE ${LIBTORCH_CPU} ${LIBTORCH_C10})
+  # Makes LibTorch's headers include only the operators that they use, instead of all of them.
+  target_compile_definitions(LibTorch::cpu INTERFACE AT_PER_OPERATOR_HEADERS)
   if(NOT SKBUILD)  # pip removes that folder after the build
     target_link_options(LibTorch::cpu INTERFACE -Wl,-rpath,${LIBTORCH}/lib)
   endif()

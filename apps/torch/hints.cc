@@ -68,12 +68,12 @@ int Label(const Config& asked, const std::function<int(const Labelling&)>& work)
   const Config config = ResolveAutos(asked, *device);
   const auto domain = MakeDomain(config.domain.full_name());
   const std::unique_ptr<Network> net = MakeInitialNet(config, domain->spec());
-  const std::string sha256 = WeightsSha256(StateDictOf(*net));
-  net->to(device->torch());
+  const std::string sha256 = WeightsSha256(net->State());
+  net->To(device->torch());
   InferenceNet inference_net(NetworkFor(config.network, domain->spec()), config.inference, *device);
   const auto load = [&](const std::filesystem::path& checkpoint) {
     Checkpoint(checkpoint).LoadModel(*net, domain->spec().identity());
-    std::string loaded = WeightsSha256(StateDictOf(*net));
+    std::string loaded = WeightsSha256(net->State());
     inference_net.Load(*net);
     return loaded;
   };

@@ -83,7 +83,7 @@ int Export(const ExportArgs& args) {
   const std::unique_ptr<Network> net = MakeNetwork(spec, /*seed=*/0);
   const Checkpoint file(checkpoint);
   file.LoadModel(*net, domain->spec().identity());
-  const StateDict state = CloneOf(StateDictOf(*net));
+  const StateDict state = CloneOf(net->State());
   {
     std::optional<AtomicFile> attempt;  // fails if the name is wrong; removed without Commit
     OpenOutput(attempt, out);
@@ -129,7 +129,7 @@ int Import(const ImportArgs& args) {
   ParseConfig(ToYaml(config), args.out + "/config.yaml");  // checks it with the file's network
   const std::unique_ptr<Network> net =
       MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
-  const StateDict state = StateDictOf(*net);
+  const StateDict state = net->State();
   LoadStateDict(ToTensorDict(read.state), state, args.file);
 
   const RunDirectory run = RunDirectory::Create(args.out);

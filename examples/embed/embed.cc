@@ -35,8 +35,8 @@ class Perceptron final : public tandem::Network {
 
   Layer AddLayer(const std::string& name, std::int64_t inputs, std::int64_t outputs,
                  at::Generator& random) {
-    Layer layer{.weight = register_parameter(name + "_weight", at::empty({outputs, inputs})),
-                .bias = register_parameter(name + "_bias", at::empty({outputs}))};
+    Layer layer{.weight = RegisterParameter(name + "_weight", at::empty({outputs, inputs})),
+                .bias = RegisterParameter(name + "_bias", at::empty({outputs}))};
     tandem::DrawWeights(layer.weight, layer.bias, inputs, random);
     return layer;
   }

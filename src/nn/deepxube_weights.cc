@@ -1,5 +1,6 @@
 #include "nn/deepxube_weights.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>

@@ -28,7 +28,7 @@ std::vector<LayerShape> ShapesOf(const NetworkSpec& spec) {
 MLP::MLP(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) {
   at::Generator generator = InitialWeights(seed);
   for (const LayerShape& shape : ShapesOf(spec)) {
-    const auto dense = register_module(shape.name, std::make_shared<Dense>(shape));
+    const auto dense = RegisterModule(shape.name, std::make_shared<Dense>(shape));
     DrawWeights(dense->weight, dense->bias, shape.in, generator);
     layers_.push_back(dense);
   }

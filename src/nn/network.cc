@@ -46,13 +46,13 @@ class ModuleCopy final : public NetworkCopy {
         bf16_(config.precision == Precision::kBf16),
         one_hot_(spec.input, WeightType(config), device),
         net_(MakeNetwork(spec, /*seed=*/0)) {
-    net_->to(device);
-    net_->eval();
+    net_->To(device);
+    net_->SetTraining(false);
     for (at::Tensor& parameter : net_->parameters()) parameter.set_requires_grad(false);
   }
 
   void Load(const Network& net) override {
-    const StateDict from = StateDictOf(net);
+    const StateDict from = net.State();
     const StateDict into = State();
     for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
   }
@@ -62,7 +62,7 @@ class ModuleCopy final : public NetworkCopy {
     return net_->Forward(one_hot_(bytes));
   }
 
-  StateDict State() const override { return StateDictOf(*net_); }
+  StateDict State() const override { return net_->State(); }
 
  private:
   const c10::Device device_;
@@ -137,22 +137,6 @@ std::int64_t Network::NumParameters() const {
   std::int64_t count = 0;
   for (const at::Tensor& parameter : parameters()) count += parameter.numel();
   return count;
-}
-
-StateDict StateDictOf(const torch::nn::Module& module) {
-  StateDict state;
-  for (const auto& item : module.named_parameters(/*recurse=*/false)) {
-    state.emplace_back(item.key(), item.value());
-  }
-  for (const auto& item : module.named_buffers(/*recurse=*/false)) {
-    state.emplace_back(item.key(), item.value());
-  }
-  for (const auto& child : module.named_children()) {
-    for (auto& [name, tensor] : StateDictOf(*child.value())) {
-      state.emplace_back(child.key() + "." + name, tensor);
-    }
-  }
-  return state;
 }
 
 void RegisterNetwork(std::string name, NetworkKind kind) {

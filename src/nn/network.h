@@ -8,7 +8,6 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
-#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "nn/module.h"
 #include "tandem/domain.h"
 
 namespace tandem {
@@ -101,10 +101,10 @@ struct NetworkCost {
   double first_layer_flop = 0;
 };
 
-/// Network is a network in training: a module of LibTorch that maps one-hot input to one number per
-/// output. Its parameters must be registered in the order in which a forward pass uses them, and
-/// the outputs must depend on all of them.
-class Network : public torch::nn::Module {
+/// Network is a network in training: a module that maps one-hot input to one number per output. Its
+/// parameters must be registered in the order in which a forward pass uses them, and the outputs
+/// must depend on all of them.
+class Network : public Module {
  public:
   explicit Network(NetworkSpec spec) : spec_(std::move(spec)) {}
 
@@ -124,11 +124,6 @@ class Network : public torch::nn::Module {
  private:
   NetworkSpec spec_;
 };
-
-/// StateDict is a list of names and tensors in the order of Python's state_dict: parameters, then
-/// buffers, then children.
-using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
-StateDict StateDictOf(const torch::nn::Module& module);
 
 /// NetworkCopy is a copy of a network's weights for inference, which InferenceNet evaluates. Its
 /// tensors stay at the same address.

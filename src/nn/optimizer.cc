@@ -1,5 +1,6 @@
 #include "nn/optimizer.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_norm.h>
 #include <ATen/ops/_fused_adam.h>

@@ -53,13 +53,13 @@ std::shared_ptr<Dense> MakeDense(const LayerShape& shape, at::Generator& generat
 }  // namespace
 
 Convolution::Convolution(const ConvolutionShape& shape) {
-  weight = register_parameter("weight", at::empty({shape.out, shape.in, kSide, kSide}));
-  bias = register_parameter("bias", at::empty({shape.out}));
+  weight = RegisterParameter("weight", at::empty({shape.out, shape.in, kSide, kSide}));
+  bias = RegisterParameter("bias", at::empty({shape.out}));
   if (shape.norm == Norm::kNone) return;
-  norm_weight = register_parameter("norm_weight", at::ones({shape.out}));
-  norm_bias = register_parameter("norm_bias", at::zeros({shape.out}));
-  running_mean = register_buffer("running_mean", at::zeros({shape.out}));
-  running_var = register_buffer("running_var", at::ones({shape.out}));
+  norm_weight = RegisterParameter("norm_weight", at::ones({shape.out}));
+  norm_bias = RegisterParameter("norm_bias", at::zeros({shape.out}));
+  running_mean = RegisterBuffer("running_mean", at::zeros({shape.out}));
+  running_var = RegisterBuffer("running_var", at::ones({shape.out}));
 }
 
 at::Tensor Convolution::operator()(const at::Tensor& x) {
@@ -75,11 +75,11 @@ ResNet2D::ResNet2D(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) 
   at::Generator generator = InitialWeights(seed);
   for (const ConvolutionShape& shape : ConvolutionShapes(spec)) {
     Convolution& convolution = *convolutions_.emplace_back(
-        register_module(shape.name, std::make_shared<Convolution>(shape)));
+        RegisterModule(shape.name, std::make_shared<Convolution>(shape)));
     DrawWeights(convolution.weight, convolution.bias, kWeightsPerChannel * shape.in, generator);
   }
-  hidden_ = register_module("hidden", MakeDense(HiddenShape(spec), generator));
-  output_ = register_module("output", MakeDense(OutputShape(spec), generator));
+  hidden_ = RegisterModule("hidden", MakeDense(HiddenShape(spec), generator));
+  output_ = RegisterModule("output", MakeDense(OutputShape(spec), generator));
 }
 
 at::Tensor ResNet2D::Forward(const at::Tensor& features) {

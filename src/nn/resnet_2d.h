@@ -2,13 +2,13 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "nn/module.h"
 #include "nn/network.h"
 #include "nn/resnet_fc.h"
 
@@ -23,7 +23,7 @@ struct ConvolutionShape {
 
 /// Convolution is a 3x3 convolution that keeps the size of the board, and its normalisation,
 /// without an activation. Cells outside the board are 0.
-class Convolution final : public torch::nn::Module {
+class Convolution final : public Module {
  public:
   explicit Convolution(const ConvolutionShape& shape);
 

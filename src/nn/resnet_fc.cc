@@ -74,15 +74,15 @@ NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> la
 }
 
 Dense::Dense(const LayerShape& shape) : norm(shape.norm) {
-  weight = register_parameter("weight", at::empty({shape.out, shape.in}));
-  bias = register_parameter("bias", at::empty({shape.out}));
+  weight = RegisterParameter("weight", at::empty({shape.out, shape.in}));
+  bias = RegisterParameter("bias", at::empty({shape.out}));
   if (norm == Norm::kNone) return;
-  norm_weight = register_parameter("norm_weight", at::ones({shape.out}));
+  norm_weight = RegisterParameter("norm_weight", at::ones({shape.out}));
   if (norm == Norm::kRms) return;
-  norm_bias = register_parameter("norm_bias", at::zeros({shape.out}));
+  norm_bias = RegisterParameter("norm_bias", at::zeros({shape.out}));
   if (norm == Norm::kBatch) {
-    running_mean = register_buffer("running_mean", at::zeros({shape.out}));
-    running_var = register_buffer("running_var", at::ones({shape.out}));
+    running_mean = RegisterBuffer("running_mean", at::zeros({shape.out}));
+    running_var = RegisterBuffer("running_var", at::ones({shape.out}));
   }
 }
 
@@ -132,7 +132,7 @@ ResNetFC::ResNetFC(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) 
   at::Generator generator = InitialWeights(seed);
   for (const LayerShape& shape : LayerShapes(spec)) {
     Dense& dense =
-        *layers_.emplace_back(register_module(shape.name, std::make_shared<Dense>(shape)));
+        *layers_.emplace_back(RegisterModule(shape.name, std::make_shared<Dense>(shape)));
     DrawWeights(dense.weight, dense.bias, shape.in, generator);
   }
 }

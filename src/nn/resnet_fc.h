@@ -2,7 +2,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/nn/module.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "nn/module.h"
 #include "nn/network.h"
 
 namespace tandem {
@@ -39,7 +39,7 @@ std::vector<LayerShape> LayerShapes(const NetworkSpec& spec);
 NetworkCost CostOfLayers(const NetworkSpec& spec, std::span<const LayerShape> layers);
 
 /// Dense is a linear layer and its normalisation, without an activation.
-class Dense final : public torch::nn::Module {
+class Dense final : public Module {
  public:
   explicit Dense(const LayerShape& shape);
 
@@ -124,7 +124,7 @@ at::Tensor ResNetHidden(const NetworkConfig& config, at::Tensor x, const Layer& 
   }
   for (std::int64_t block = 0; block < config.blocks; ++block, next += 2) {
     const at::Tensor inner = Activate(config.activation, layer(next, x));
-    x = Activate(config.activation, layer(next + 1, inner) + x);
+    x = Activate(config.activation, layer(next + 1, inner).add(x));
   }
   return x;
 }

@@ -1,5 +1,6 @@
 #include "nn/tensor_copy.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_addmm_activation.h>
 #include <ATen/ops/_scaled_mm.h>
 #include <ATen/ops/add.h>

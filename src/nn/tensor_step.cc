@@ -1,5 +1,6 @@
 #include "nn/tensor_step.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_addmm_activation.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>

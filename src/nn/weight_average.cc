@@ -11,7 +11,7 @@ namespace {
 
 std::vector<at::Tensor> TensorsOf(const Network& net) {
   std::vector<at::Tensor> tensors;
-  for (const auto& [name, tensor] : StateDictOf(net)) tensors.push_back(tensor.detach());
+  for (const auto& [name, tensor] : net.State()) tensors.push_back(tensor.detach());
   return tensors;
 }
 
@@ -20,7 +20,7 @@ std::vector<at::Tensor> TensorsOf(const Network& net) {
 WeightAverage::WeightAverage(const Network& net, double decay)
     : net_(MakeNetwork(net.spec(), /*seed=*/0)), decay_(decay) {
   const c10::NoGradGuard no_grad;
-  net_->to(net.parameters().front().device());
+  net_->To(net.parameters().front().device());
   const std::vector<at::Tensor> from = TensorsOf(net);
   const std::vector<at::Tensor> into = TensorsOf(*net_);
   for (std::size_t i = 0; i < from.size(); ++i) into[i].copy_(from[i]);

@@ -1,5 +1,6 @@
 #include "tensor/state_hasher.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 

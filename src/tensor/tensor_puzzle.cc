@@ -1,5 +1,6 @@
 #include "tensor/tensor_puzzle.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>

@@ -267,8 +267,8 @@ void Checkpoint::LoadModel(Network& net, const std::string& domain) const {
   check("network", "network.kind", std::string(kResNetFc), net.spec().layers.kind);
   check("activation", "network.activation", NameOf(Activation::kRelu),
         NameOf(net.spec().layers.activation));
-  LoadStateDict(entries.Dict("model").dict(), StateDictOf(net), file_);
-  if (WeightsSha256(StateDictOf(net)) != entries.Text("weights_sha256")) {
+  LoadStateDict(entries.Dict("model").dict(), net.State(), file_);
+  if (WeightsSha256(net.State()) != entries.Text("weights_sha256")) {
     throw InputError(fmt::format(
         "{}: the SHA-256 of the weights does not match; the file is damaged. Use another "
         "checkpoint, or train again.",

@@ -31,7 +31,7 @@ std::unique_ptr<Generator> GeneratorFor(const Domain& domain, const Config& conf
 
 std::vector<std::string> ParameterNames(const Network& net) {
   std::vector<std::string> names;
-  for (const auto& item : net.named_parameters()) names.push_back(item.key());
+  for (const auto& [name, parameter] : net.named_parameters()) names.push_back(name);
   return names;
 }
 
@@ -157,8 +157,8 @@ std::unique_ptr<Network> Components::MakeNet(const Checkpoint* from, const RunSt
   if (from != nullptr) from->CheckDomain(domain->spec().identity());
   auto made = from == nullptr && ended == nullptr ? MakeInitialNet(config, domain->spec())
                                                   : MakeNetwork(network, SeedOf(config));
-  made->to(device->torch());
-  made->train();
+  made->To(device->torch());
+  made->SetTraining(true);
   return made;
 }
 
@@ -205,8 +205,8 @@ void Components::KeepWeightsOf(const RunState& ended) {
   const auto copy = [](const StateDict& from, const StateDict& into) {
     for (std::size_t i = 0; i < into.size(); ++i) into[i].second.copy_(from.at(i).second);
   };
-  copy(ended.model, StateDictOf(*net));
-  if (trainer.average() != nullptr) copy(ended.average, StateDictOf(trainer.average()->net()));
+  copy(ended.model, net->State());
+  if (trainer.average() != nullptr) copy(ended.average, trainer.average()->net().State());
 }
 
 // In sync_main the generator queries the network being trained, and its rows are labelled later.
@@ -270,11 +270,10 @@ RunState Components::State(const RunCounters& counters) const {
           .position = shards != nullptr ? std::optional(shards->position()) : std::nullopt,
           .stream = stream != nullptr ? std::optional(stream->position()) : std::nullopt,
           .pipeline = pipeline != nullptr ? pipeline->state() : PipelineState{},
-          .model = StateDictOf(*net),
+          .model = net->State(),
           .optimizer = trainer.optimizer().State(ParameterNames(*net)),
           .target_network = target != nullptr ? target->State() : StateDict{},
-          .average =
-              trainer.average() != nullptr ? StateDictOf(trainer.average()->net()) : StateDict{}};
+          .average = trainer.average() != nullptr ? trainer.average()->net().State() : StateDict{}};
 }
 
 }  // namespace tandem

@@ -59,7 +59,7 @@ void StreamPublisher::Publish(std::int64_t updates) {
   if (published_ == updates) return;
   const std::int64_t before = std::exchange(published_, updates);
   stream_.Published(updates);
-  const auto copy = std::make_shared<const StateDict>(CloneOf(StateDictOf(net_)));
+  const auto copy = std::make_shared<const StateDict>(CloneOf(net_.State()));
   writer_.Post([this, copy, updates, before] {
     const Span writing(Phase::kPublish);
     const ScopedThreads one(1);  // the cores belong to training

@@ -386,7 +386,7 @@ void TrainRun::ReportStream(std::int64_t update, nlohmann::ordered_json& line) {
 std::optional<RankReport> TrainRun::CompareWithRanks(const UpdateRecord& record) {
   if (ranks_ == nullptr) return std::nullopt;
   const double waited_s = ranks_->wait_s() - waited_before_s_;
-  RankReport report = CompareRanks(*ranks_, StateDictOf(*components_->net), record, waited_s);
+  RankReport report = CompareRanks(*ranks_, components_->net->State(), record, waited_s);
   waited_before_s_ = ranks_->wait_s();
   rank_times_.Add(report);
   return report;
@@ -440,7 +440,7 @@ void TrainRun::Validate() {
     if (directory_) {
       if (so_far_.best) directory_->SetBestAside(so_far_.best_update);
       WriteCheckpoint(directory_->best(), domain_identity(), config_.network, Counters(),
-                      StateDictOf(components_->trainer.saved_net()), /*resume=*/nullptr);
+                      components_->trainer.saved_net().State(), /*resume=*/nullptr);
     }
     so_far_.best = report;
     so_far_.best_update = so_far_.updates;
@@ -512,7 +512,7 @@ bool TrainRun::CheckpointIsDue(double update_s) const {
 void TrainRun::StartToKeepNetwork() {
   const Span span(Phase::kCheckpoint);
   const auto copy =
-      std::make_shared<const StateDict>(CloneOf(StateDictOf(components_->trainer.saved_net())));
+      std::make_shared<const StateDict>(CloneOf(components_->trainer.saved_net().State()));
   Post([this, copy, counters = Counters()] {
     WriteCheckpoint(directory_->kept(counters.updates), domain_identity(), config_.network,
                     counters, *copy, /*resume=*/nullptr);
@@ -684,7 +684,7 @@ RunSummary TrainRun::Finish() {
     ValidateAtEnd();
     if (breakdown_) breakdown_->Finish();
     const Span span(Phase::kCheckpoint);
-    summary.weights_sha256 = WeightsSha256(StateDictOf(components_->trainer.saved_net()));
+    summary.weights_sha256 = WeightsSha256(components_->trainer.saved_net().State());
     if (directory_) SaveCheckpoint();
   });
   const Span span(Phase::kCheckpoint);

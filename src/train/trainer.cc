@@ -154,7 +154,7 @@ class TorchTrainer::Pass final : public TrainPass {
            "the loss");
     }
     // A gradient that is not finite spoils the weights, and after the next iteration also the loss.
-    if (!AllFinite(StateDictOf(trainer_.net_))) Fail(iterations_of_run() - 1, "a weight");
+    if (!AllFinite(trainer_.net_.State())) Fail(iterations_of_run() - 1, "a weight");
     return stats_;
   }
 
@@ -231,9 +231,9 @@ double TorchTrainer::ErrorOfTarget() {
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   const c10::NoGradGuard no_grad;
   const OneHot one_hot(net_.spec().input, at::kFloat, device_.torch());
-  net_.eval();
+  net_.SetTraining(false);
   const at::Tensor exact = net_.Forward(one_hot(sample_));
-  net_.train();
+  net_.SetTraining(true);
   return (target_->Forward(sample_) - exact).square().mean().sqrt().item<double>();
 }
 

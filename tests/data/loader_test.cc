@@ -1,6 +1,7 @@
 // Tests the rules of the ring of batches on a device that records its calls.
 #include "data/loader.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

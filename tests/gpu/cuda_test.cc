@@ -1,9 +1,11 @@
 // Tests the CUDA device on a real GPU. Without a GPU the tests are skipped, with the reason.
+#include <ATen/TensorOperators.h>
 #include <ATen/cuda/CUDAEvent.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/GradMode.h>
 #include <c10/cuda/CUDAStream.h>
 #include <gtest/gtest.h>
 
@@ -159,7 +161,7 @@ TEST_F(Cuda, AnEvaluationWaitsForTheLastLoad) {
   const NetworkSpec spec{.input = {.positions = 54, .depth = 6},
                          .layers = {.width = 64, .blocks = 1, .norm = Norm::kBatch}};
   ResNetFC net(spec, 1);
-  net.to(device_->torch());
+  net.To(device_->torch());
   InferenceNet copy(spec, {.batch_size = 100, .threads = 1}, *device_);
   const at::Tensor rows = at::randint(0, 6, {100, 54}, at::kByte);
   const ConstRows inputs(rows.const_data_ptr<std::uint8_t>(), 100, 54);
@@ -235,7 +237,7 @@ TEST_F(Cuda, BeamSearchByTensorOperationsFindsShallowSolutions) {
   const NetworkSpec spec = NetworkFor(config.network, cube->spec());
   InferenceNet net(spec, config.inference, *device_);
   const std::unique_ptr<Network> network = MakeNetwork(spec, 1);
-  network->to(device_->torch());
+  network->To(device_->torch());
   net.Load(*network);
   TensorBeamSearch search(*cube, net, config, *device_);
   for (std::uint64_t number = 0; number < 5; ++number) {

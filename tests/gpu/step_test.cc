@@ -92,7 +92,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   // Gradients of one step.
   std::vector<at::Tensor> Gradients(Device& device) const {
     ResNetFC net(spec_, /*seed=*/1);
-    net.to(device.torch());
+    net.To(device.torch());
     const auto step = MakeTensorStep(net, ConfigOf(TrainStep::kTensors), device);
     step->SetGradients(inputs_.to(device.torch()), targets_.to(device.torch()), {});
     std::vector<at::Tensor> gradients;
@@ -113,7 +113,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
   // The weights and losses after steps on batches of several sizes and with several rates.
   std::vector<at::Tensor> Train(TrainStep kind) const {
     ResNetFC net(spec_, /*seed=*/1);
-    net.to(device_->torch());
+    net.To(device_->torch());
     const auto step = MakeTensorStep(net, ConfigOf(kind), *device_);
     Optimizer optimizer(net.parameters(), {.name = OptimizerKind::kAdamW, .weight_decay = 0.1});
     optimizer.UseCopies(step->parameters(), step->copies(), *device_->passes());
@@ -128,7 +128,7 @@ class CudaTensorStep : public CudaStep, public testing::WithParamInterface<StepC
             step->Step(batch(inputs_), batch(targets_), {}, [&] { optimizer.RepeatStep(); }).cpu());
       }
     }
-    for (const auto& [name, tensor] : StateDictOf(net)) results.push_back(tensor.detach().cpu());
+    for (const auto& [name, tensor] : net.State()) results.push_back(tensor.detach().cpu());
     return results;
   }
 

@@ -1,6 +1,7 @@
 // Networks in DeepXube's form. Its forward pass is written again here, from its resnet_fc.
 #include "nn/deepxube_weights.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/group_norm.h>
@@ -56,13 +57,13 @@ NetworkSpec SpecOf(Norm norm, InputLayer input_layer, Head head) {
 std::unique_ptr<ResNetFC> RandomNet(const NetworkSpec& spec) {
   const c10::NoGradGuard no_grad;
   auto net = std::make_unique<ResNetFC>(spec, 5);
-  for (const auto& [name, tensor] : StateDictOf(*net)) {
+  for (const auto& [name, tensor] : net->State()) {
     if (name.find("norm") != std::string::npos || name.ends_with("mean")) {
       tensor.add_(at::randn_like(tensor), 0.3);
     }
     if (name.ends_with("var")) tensor.add_(at::rand_like(tensor));
   }
-  net->eval();
+  net->SetTraining(false);
   return net;
 }
 
@@ -119,8 +120,8 @@ std::unique_ptr<ResNetFC> Load(const NetworkWeights& read, const NetworkSpec& li
   NetworkSpec spec = like;
   spec.layers = read.layers;
   auto net = std::make_unique<ResNetFC>(spec, 0);
-  LoadStateDict(ToTensorDict(read.state), StateDictOf(*net), "file");
-  net->eval();
+  LoadStateDict(ToTensorDict(read.state), net->State(), "file");
+  net->SetTraining(false);
   return net;
 }
 
@@ -139,7 +140,7 @@ TEST(ToDeepXube, ItsForwardPassGivesTheSameOutputs) {
       const NetworkSpec spec = SpecOf(norm, input_layer, head);
       const std::unique_ptr<ResNetFC> net = RandomNet(spec);
       const at::Tensor features = OneHotOf(spec, RandomBytes(spec));
-      const DeepXubeNetwork theirs = ToDeepXube(StateDictOf(*net), spec, puzzle);
+      const DeepXubeNetwork theirs = ToDeepXube(net->State(), spec, puzzle);
       const c10::NoGradGuard no_grad;
       const at::Tensor expected = net->Forward(features);
       ExpectEqual(TheirForward(theirs.state, Columns(features, puzzle.features)),
@@ -151,7 +152,7 @@ TEST(ToDeepXube, ItsForwardPassGivesTheSameOutputs) {
 TEST(ToDeepXube, NamesTheNetworkWithTheBlockThatAppliesTheActivation) {
   const auto name = [](Norm norm, InputLayer input_layer) {
     const NetworkSpec spec = SpecOf(norm, input_layer, Head::kV);
-    return ToDeepXube(StateDictOf(*RandomNet(spec)), spec, ShuffledPuzzle()).name;
+    return ToDeepXube(RandomNet(spec)->State(), spec, ShuffledPuzzle()).name;
   };
   EXPECT_EQ(name(Norm::kBatch, InputLayer::kHidden), "resnet_fc.8H_3B_bn");
   EXPECT_EQ(name(Norm::kBatch, InputLayer::kLinear), "resnet_fc.8H_2B_bn");
@@ -165,7 +166,7 @@ TEST(ToDeepXube, RawInputOfTwoValuesTakesHalfTheColumns) {
   const DeepXubePuzzle puzzle{.domain = "raw", .features = {}, .actions = {0, 1, 2, 3}};
   const std::unique_ptr<ResNetFC> net = RandomNet(spec);
   const at::Tensor bytes = RandomBytes(spec);
-  const DeepXubeNetwork theirs = ToDeepXube(StateDictOf(*net), spec, puzzle);
+  const DeepXubeNetwork theirs = ToDeepXube(net->State(), spec, puzzle);
   const c10::NoGradGuard no_grad;
   const at::Tensor expected = net->Forward(OneHotOf(spec, bytes));
   ExpectEqual(TheirForward(theirs.state, bytes.to(at::kFloat)), expected);
@@ -178,7 +179,7 @@ TEST(ToDeepXube, RefusesWhatDeepXubeLacks) {
     NetworkSpec spec = SpecOf(Norm::kBatch, InputLayer::kHidden, Head::kV);
     change(spec.layers);
     try {
-      ToDeepXube(StateDictOf(*RandomNet(spec)), spec, ShuffledPuzzle());
+      ToDeepXube(RandomNet(spec)->State(), spec, ShuffledPuzzle());
     } catch (const InputError& refusal) {
       const std::string what = refusal.what();
       return what.substr(0, what.find(':', what.find(':') + 1));
@@ -200,7 +201,7 @@ TEST(FromDeepXube, NetworkComesBackWithItsKeysAndOutputs) {
     for (const Head head : {Head::kV, Head::kQ}) {
       const NetworkSpec spec = SpecOf(norm, input_layer, head);
       const std::unique_ptr<ResNetFC> net = RandomNet(spec);
-      const DeepXubeNetwork theirs = ToDeepXube(StateDictOf(*net), spec, puzzle);
+      const DeepXubeNetwork theirs = ToDeepXube(net->State(), spec, puzzle);
       const NetworkWeights read = FromDeepXube(ToTensorDict(theirs.state), puzzle, spec.input);
       EXPECT_EQ(read.layers.norm, norm);
       EXPECT_EQ(read.layers.head, head);
@@ -218,7 +219,7 @@ TEST(FromDeepXube, WeightNormalisationBecomesPlainWeights) {
   const NetworkSpec spec = SpecOf(Norm::kNone, InputLayer::kLinear, Head::kV);
   const std::unique_ptr<ResNetFC> net = RandomNet(spec);
   TensorDict file = MakeTensorDict();
-  for (const auto& [name, tensor] : ToDeepXube(StateDictOf(*net), spec, ShuffledPuzzle()).state) {
+  for (const auto& [name, tensor] : ToDeepXube(net->State(), spec, ShuffledPuzzle()).state) {
     const bool in_block = name.find("layers") != std::string::npos;
     if (in_block && name.ends_with(".weight")) {
       const std::string parts =
@@ -237,7 +238,7 @@ TEST(FromDeepXube, WeightNormalisationBecomesPlainWeights) {
 
 TEST(FromDeepXube, ErrorsNameTheTensorThatDoesNotFit) {
   const NetworkSpec spec = SpecOf(Norm::kBatch, InputLayer::kLinear, Head::kQ);
-  const StateDict theirs = ToDeepXube(StateDictOf(*RandomNet(spec)), spec, ShuffledPuzzle()).state;
+  const StateDict theirs = ToDeepXube(RandomNet(spec)->State(), spec, ShuffledPuzzle()).state;
   const auto error = [&](const std::string& name, const at::Tensor& replacement) -> std::string {
     TensorDict file = ToTensorDict(theirs);
     if (replacement.defined()) {
@@ -267,7 +268,7 @@ TEST(FromDeepXube, PrefixOfDataParallelIsIgnored) {
   const NetworkSpec spec = SpecOf(Norm::kNone, InputLayer::kLinear, Head::kV);
   TensorDict file = MakeTensorDict();
   for (const auto& [name, tensor] :
-       ToDeepXube(StateDictOf(*RandomNet(spec)), spec, ShuffledPuzzle()).state) {
+       ToDeepXube(RandomNet(spec)->State(), spec, ShuffledPuzzle()).state) {
     file.insert("module." + name, tensor);
   }
   EXPECT_TRUE(IsDeepXube(file));
@@ -281,7 +282,7 @@ TEST(FromTandem, ReadsTheKeysThatTheWeightsShow) {
         NetworkSpec spec = SpecOf(norm, stem < 0 ? InputLayer::kLinear : InputLayer::kHidden, head);
         spec.layers.stem_width = std::max<std::int64_t>(stem, 0);
         const std::unique_ptr<ResNetFC> net = RandomNet(spec);
-        const TensorDict file = ToTensorDict(StateDictOf(*net));
+        const TensorDict file = ToTensorDict(net->State());
         EXPECT_FALSE(IsDeepXube(file));
         const NetworkConfig asked{.head = head == Head::kPolicy ? head : Head::kV};
         const NetworkWeights read = FromTandem(file, asked);
@@ -297,7 +298,7 @@ TEST(FromTandem, ReadsTheKeysThatTheWeightsShow) {
 
 TEST(FromTandem, LongBiasDoesNotMakeALargeNetwork) {
   const NetworkSpec spec = SpecOf(Norm::kNone, InputLayer::kHidden, Head::kV);
-  TensorDict file = ToTensorDict(StateDictOf(*RandomNet(spec)));
+  TensorDict file = ToTensorDict(RandomNet(spec)->State());
   file.insert_or_assign("hidden0.bias", at::zeros({1 << 20}));
   try {
     FromTandem(file, {});
@@ -326,8 +327,7 @@ TEST(InputLayer, WeightsOfOneKindDoNotLoadIntoTheOther) {
   ResNetFC linear(SpecOf(Norm::kNone, InputLayer::kLinear, Head::kV), 1);
   ResNetFC hidden(SpecOf(Norm::kNone, InputLayer::kHidden, Head::kV), 1);
   EXPECT_EQ(linear.NumParameters(), hidden.NumParameters());
-  EXPECT_THROW(LoadStateDict(ToTensorDict(StateDictOf(linear)), StateDictOf(hidden), "file"),
-               InputError);
+  EXPECT_THROW(LoadStateDict(ToTensorDict(linear.State()), hidden.State(), "file"), InputError);
 }
 
 TEST(DeepXubePuzzle, FeaturesOfCube3AreThoseOfTandemConvert) {
@@ -380,11 +380,11 @@ TEST(Safetensors, FileOfANetworkIsReadBackAndDamageIsNamed) {
   const TempFolder folder;
   const std::filesystem::path path = folder.path() / "net.safetensors";
   const NetworkSpec spec = SpecOf(Norm::kBatch, InputLayer::kHidden, Head::kQ);
-  const StateDict state = StateDictOf(*RandomNet(spec));
+  const StateDict state = RandomNet(spec)->State();
   WriteSafetensors(path, state, {{"tandem.domain", "cube3"}});
   ResNetFC again(spec, 0);
-  LoadStateDict(ReadWeights(path), StateDictOf(again), path.string());
-  EXPECT_EQ(WeightsSha256(StateDictOf(again)), WeightsSha256(state));
+  LoadStateDict(ReadWeights(path), again.State(), path.string());
+  EXPECT_EQ(WeightsSha256(again.State()), WeightsSha256(state));
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 4);
   try {
     ReadWeights(path);

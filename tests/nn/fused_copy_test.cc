@@ -52,7 +52,7 @@ std::unique_ptr<ResNetFC> Trained(const NetworkSpec& spec) {
       parameter.mutable_grad().zero_();
     }
   }
-  net->eval();
+  net->SetTraining(false);
   return net;
 }
 

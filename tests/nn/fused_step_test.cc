@@ -105,8 +105,8 @@ TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
   ResNetFC before(spec_, /*seed=*/1);
   ResNetFC net(spec_, /*seed=*/1);
   MakeFusedStep(net, {});
-  const StateDict expected = StateDictOf(before);
-  const StateDict moved = StateDictOf(net);
+  const StateDict expected = before.State();
+  const StateDict moved = net.State();
   ASSERT_EQ(moved.size(), expected.size());
   for (std::size_t i = 0; i < moved.size(); ++i) {
     EXPECT_EQ(moved[i].first, expected[i].first);
@@ -117,7 +117,7 @@ TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
 TEST_F(FusedGradients, MovedParametersAreSavedAsBefore) {
   const TempFolder folder;
   const auto save = [&](const std::string& name, const ResNetFC& net) {
-    WriteTensorFile(folder.path() / name, ToTensorDict(StateDictOf(net)));
+    WriteTensorFile(folder.path() / name, ToTensorDict(net.State()));
     return std::filesystem::file_size(folder.path() / name);
   };
   ResNetFC net(spec_, /*seed=*/1);
@@ -126,8 +126,8 @@ TEST_F(FusedGradients, MovedParametersAreSavedAsBefore) {
   EXPECT_EQ(save("moved", net), size);
   ResNetFC read(spec_, /*seed=*/2);
   MakeFusedStep(read, {});
-  LoadStateDict(ReadTensorFile(folder.path() / "moved"), StateDictOf(read), "moved");
-  EXPECT_EQ(WeightsSha256(StateDictOf(read)), WeightsSha256(StateDictOf(net)));
+  LoadStateDict(ReadTensorFile(folder.path() / "moved"), read.State(), "moved");
+  EXPECT_EQ(WeightsSha256(read.State()), WeightsSha256(net.State()));
 }
 
 TEST_F(FusedGradients, EveryOptimizerTakesTheStepOfAutograd) {
@@ -147,7 +147,7 @@ TEST_F(FusedGradients, EveryOptimizerTakesTheStepOfAutograd) {
       second.Step(0.01);
     }
     SCOPED_TRACE(optimizer.name);
-    ExpectSameWeights(StateDictOf(by_fused), StateDictOf(by_autograd), /*tolerance=*/1e-4);
+    ExpectSameWeights(by_fused.State(), by_autograd.State(), /*tolerance=*/1e-4);
   }
 }
 

@@ -5,8 +5,10 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +61,7 @@ DomainSpec Puzzle(std::optional<BoardShape> board) {
 class Linear final : public Network {
  public:
   Linear(const NetworkSpec& spec, std::uint64_t seed) : Network(spec) {
-    layer_ = register_module(
+    layer_ = RegisterModule(
         "layer",
         std::make_shared<Dense>(LayerShape{
             .name = "layer", .in = spec.features(), .out = spec.outputs, .norm = Norm::kNone}));
@@ -75,6 +77,62 @@ class Linear final : public Network {
  private:
   std::shared_ptr<Dense> layer_;
 };
+
+// A module with a tensor of each kind, and a part.
+class WithPart final : public Module {
+ public:
+  WithPart() {
+    part = RegisterModule("part", std::make_shared<Dense>(LayerShape{
+                                      .name = "part", .in = 2, .out = 3, .norm = Norm::kBatch}));
+    count = RegisterBuffer("count", at::zeros({1}));
+    scale = RegisterParameter("scale", at::ones({1}));
+  }
+
+  void RegisterAgain(const std::string& name) { RegisterParameter(name, at::ones({1})); }
+
+  std::shared_ptr<Dense> part;
+  at::Tensor count, scale;
+};
+
+TEST(Module, ListsItsTensorsInTheOrderOfPython) {
+  const WithPart module;
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : module.State()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"scale", "count", "part.weight", "part.bias",
+                                             "part.norm_weight", "part.norm_bias",
+                                             "part.running_mean", "part.running_var"}));
+  EXPECT_EQ(module.parameters().size(), 5U);
+  EXPECT_EQ(module.buffers().size(), 3U);
+  for (const auto& [name, tensor] : module.named_parameters()) {
+    EXPECT_TRUE(tensor.requires_grad()) << name;
+  }
+  for (const at::Tensor& buffer : module.buffers()) EXPECT_FALSE(buffer.requires_grad());
+}
+
+TEST(Module, SharesItsTensorsWithItsMembersWhenItMoves) {
+  WithPart module;
+  module.To(c10::kMeta);
+  EXPECT_EQ(module.scale.device(), c10::kMeta);
+  EXPECT_EQ(module.part->running_var.device(), c10::kMeta);
+  for (const auto& [name, tensor] : module.State()) {
+    EXPECT_EQ(tensor.device(), c10::kMeta) << name;
+  }
+}
+
+TEST(Module, TellsItsPartsToTrain) {
+  WithPart module;
+  EXPECT_TRUE(module.part->is_training());
+  module.SetTraining(false);
+  EXPECT_FALSE(module.is_training());
+  EXPECT_FALSE(module.part->is_training());
+}
+
+TEST(Module, RefusesANameThatIsTaken) {
+  WithPart module;
+  for (const char* name : {"scale", "count", "part"}) {
+    EXPECT_THROW(module.RegisterAgain(name), Error) << name;
+  }
+}
 
 const NetworkKind kLinear{
     .make = [](const NetworkSpec& spec,
@@ -147,7 +205,7 @@ float OutputOfOneWeight(std::int64_t row, std::int64_t column, const at::Tensor&
   ResNet2D net(spec, 1);
   const c10::NoGradGuard no_grad;
   for (at::Tensor& parameter : net.parameters()) parameter.zero_();
-  for (auto& [name, tensor] : StateDictOf(net)) {
+  for (auto& [name, tensor] : net.State()) {
     if (name == "conv0.weight") tensor[0][1][row][column] = 1;
     if (name == "hidden.weight") tensor.copy_(at::eye(6));
     if (name == "output.weight") tensor.copy_(at::tensor({1, 10, 100, 1000, 10000, 100000}));
@@ -199,7 +257,7 @@ TEST(ResNet2D, CostsAreThoseCountedByHandAndThoseOfTheOperators) {
 
 TEST(ResNet2D, InitialWeightsDependOnTheSeedOnly) {
   const auto sha = [](std::uint64_t seed) {
-    return WeightsSha256(StateDictOf(*MakeNetwork(BoardSpec(), seed)));
+    return WeightsSha256(MakeNetwork(BoardSpec(), seed)->State());
   };
   EXPECT_EQ(sha(1), sha(1));
   EXPECT_NE(sha(1), sha(2));
@@ -209,7 +267,7 @@ TEST(MLP, OutputsAreThoseOfPlainLayers) {
   NetworkSpec spec = MlpSpec(Norm::kNone);
   spec.layers.activation = Activation::kSilu;
   const auto net = MakeNetwork(spec, 1);
-  const StateDict state = StateDictOf(*net);
+  const StateDict state = net->State();
   ASSERT_EQ(state.size(), 8);
   at::Tensor x = OneHot(kInput, at::kFloat, c10::kCPU)(RandomRows(9));
   const at::Tensor outputs = net->Forward(x);
@@ -278,7 +336,7 @@ TEST(ResNet2D, InferenceCopyEqualsTheNetworkInEvalMode) {
                       *device);
     copy.Load(*net);
     bf16.Load(*net);
-    net->eval();
+    net->SetTraining(false);
     const at::Tensor expected = net->Forward(features).detach();
     EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
     EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.05, 0.05));
@@ -304,7 +362,7 @@ TEST(MLP, InferenceCopyEqualsTheNetworkInEvalMode) {
                       *device);
     copy.Load(*net);
     bf16.Load(*net);
-    net->eval();
+    net->SetTraining(false);
     const at::Tensor expected = net->Forward(OneHot(kInput, at::kFloat, c10::kCPU)(rows)).detach();
     EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5)) << NameOf(kNorms, norm);
     EXPECT_TRUE(at::allclose(bf16.Forward(rows), expected, 0.1, 0.1)) << NameOf(kNorms, norm);
@@ -317,7 +375,7 @@ TEST(ResNet2D, LearnsAConstantInBf16) {
   const auto net = TrainedALittle(BoardSpec(), /*bf16=*/true);
   const OneHot one_hot(kInput, at::kFloat, c10::kCPU);
   const auto error = [&](Network& of) {
-    of.eval();
+    of.SetTraining(false);
     return (of.Forward(one_hot(RandomRows(64))) - 4).square().mean().item<float>();
   };
   EXPECT_LT(error(*net), 0.9F * error(*MakeNetwork(BoardSpec(), 3)));

@@ -114,7 +114,7 @@ TEST(ResNetFC, FlopCountsMatchTheComputedProducts) {
 
 TEST(ResNetFC, InitialWeightsDependOnTheSeedOnly) {
   const auto sha = [](std::uint64_t seed) {
-    return WeightsSha256(StateDictOf(ResNetFC(SmallSpec(Norm::kLayer), seed)));
+    return WeightsSha256(ResNetFC(SmallSpec(Norm::kLayer), seed).State());
   };
   EXPECT_EQ(sha(1), sha(1));
   EXPECT_NE(sha(1), sha(2));
@@ -126,7 +126,7 @@ TEST(ResNetFC, InitialWeightsDependOnTheSeedOnly) {
 
 TEST(ResNetFC, StateDictHasTheOrderOfPython) {
   std::vector<std::string> names;
-  for (const auto& [name, tensor] : StateDictOf(ResNetFC(SmallSpec(Norm::kBatch), 1))) {
+  for (const auto& [name, tensor] : ResNetFC(SmallSpec(Norm::kBatch), 1).State()) {
     names.push_back(name);
   }
   const std::vector<std::string> first(names.begin(), names.begin() + 7);
@@ -190,7 +190,7 @@ TEST_P(Inference, EqualsTheNetworkInEvalMode) {
   const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec());
   copy.Load(*net);
-  net->eval();
+  net->SetTraining(false);
   const at::Tensor rows = RandomRows(64);
   const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
   EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 1e-4, 1e-5));
@@ -201,7 +201,7 @@ TEST_P(Inference, IsCloseToTheNetworkInBf16) {
   const auto net = TrainedALittle(Spec());
   InferenceNet copy = Make(net->spec(), Precision::kBf16);
   copy.Load(*net);
-  net->eval();
+  net->SetTraining(false);
   const at::Tensor rows = RandomRows(64);
   const at::Tensor expected = net->Forward(OneHot({5, 3}, at::kFloat, c10::kCPU)(rows)).detach();
   EXPECT_TRUE(at::allclose(copy.Forward(rows), expected, 0.05, 0.05));
@@ -621,10 +621,10 @@ TEST(WeightAverage, FollowsTheWeightsWithTheGivenDecay) {
     ResNetFC net(SmallSpec(norm), 1);
     const c10::NoGradGuard no_grad;
     const auto fill = [&](double value) {
-      for (const auto& [name, tensor] : StateDictOf(net)) tensor.fill_(value);
+      for (const auto& [name, tensor] : net.State()) tensor.fill_(value);
     };
     const auto expect = [](const WeightAverage& average, double value) {
-      for (const auto& [name, tensor] : StateDictOf(average.net())) {
+      for (const auto& [name, tensor] : average.net().State()) {
         EXPECT_TRUE(at::allclose(tensor, at::full_like(tensor, value))) << name;
       }
     };
@@ -706,46 +706,45 @@ class TensorFile : public testing::Test {
 
 TEST_F(TensorFile, WriteAndReadGiveTheSameWeights) {
   const ResNetFC net(SmallSpec(Norm::kBatch), 1);
-  WriteTensorFile(path_, ToTensorDict(StateDictOf(net)));
+  WriteTensorFile(path_, ToTensorDict(net.State()));
   ResNetFC other(SmallSpec(Norm::kBatch), 2);
-  LoadStateDict(ReadTensorFile(path_), StateDictOf(other), "net.pt");
-  EXPECT_EQ(WeightsSha256(StateDictOf(other)), WeightsSha256(StateDictOf(net)));
+  LoadStateDict(ReadTensorFile(path_), other.State(), "net.pt");
+  EXPECT_EQ(WeightsSha256(other.State()), WeightsSha256(net.State()));
 }
 
 TEST_F(TensorFile, ErrorNamesTheTensorThatDoesNotFit) {
-  const TensorDict small = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
+  const TensorDict small = ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State());
   NetworkSpec wider = SmallSpec(Norm::kNone);
   wider.layers.width = 9;
   ResNetFC wide(wider, 1), normed(SmallSpec(Norm::kBatch), 1);
   EXPECT_EQ(
-      ErrorOf([&] { LoadStateDict(small, StateDictOf(wide), "net.pt"); }),
+      ErrorOf([&] { LoadStateDict(small, wide.State(), "net.pt"); }),
       "net.pt: tensor 'hidden1.weight' is float32 of shape [8, 16], expected float32 of shape "
       "[9, 16]");
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, StateDictOf(normed), "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(small, normed.State(), "net.pt"); }),
             "net.pt: tensor 'hidden0.norm_weight' of shape [16] is missing");
 }
 
 TEST_F(TensorFile, ErrorNamesUnknownAndNonFiniteTensors) {
   ResNetFC net(SmallSpec(Norm::kNone), 1);
-  TensorDict more = ToTensorDict(StateDictOf(net));
+  TensorDict more = ToTensorDict(net.State());
   more.insert("surplus", at::zeros({1}));
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, StateDictOf(net), "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(more, net.State(), "net.pt"); }),
             "net.pt: unknown tensor 'surplus'");
-  TensorDict bad = ToTensorDict(StateDictOf(net));
+  TensorDict bad = ToTensorDict(net.State());
   bad.insert_or_assign("output.bias", at::tensor({std::nanf("")}));
-  EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, StateDictOf(net), "net.pt"); }),
+  EXPECT_EQ(ErrorOf([&] { LoadStateDict(bad, net.State(), "net.pt"); }),
             "net.pt: tensor 'output.bias' contains values that are not finite");
 }
 
 TEST_F(TensorFile, ThrowsIfTheDiskIsFull) {
   std::filesystem::create_symlink("/dev/full", path_);
-  EXPECT_THROW(
-      WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)))),
-      Error);
+  EXPECT_THROW(WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State())),
+               Error);
 }
 
 TEST_F(TensorFile, ErrorNamesATruncatedOrForeignFile) {
-  WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
+  WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State()));
   const std::string whole = ReadFile(path_);
   WriteFileAtomically(path_, std::string_view(whole).substr(0, whole.size() / 2));
   EXPECT_NE(ErrorOf([&] { ReadTensorFile(path_); }).find("net.pt: damaged tensor file"),
@@ -785,17 +784,17 @@ TEST_F(TensorFile, KeepsEveryKindOfEntry) {
 }
 
 TEST_F(TensorFile, MayContainOneNetworkTwice) {
-  const TensorDict net = ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1)));
+  const TensorDict net = ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State());
   TensorDict dict = MakeTensorDict();
   for (const char* name : {"model", "resume", "target"}) dict.insert(name, net.copy());
   WriteTensorFile(path_, dict);
   ResNetFC read(SmallSpec(Norm::kNone), 2);
-  EXPECT_NO_THROW(LoadStateDict(ReadTensorFile(path_).at("resume").toGenericDict(),
-                                StateDictOf(read), "net.pt"));
+  EXPECT_NO_THROW(
+      LoadStateDict(ReadTensorFile(path_).at("resume").toGenericDict(), read.State(), "net.pt"));
 }
 
 TEST_F(TensorFile, ErrorNamesTheFileWhicheverByteIsDamaged) {
-  WriteTensorFile(path_, ToTensorDict(StateDictOf(ResNetFC(SmallSpec(Norm::kNone), 1))));
+  WriteTensorFile(path_, ToTensorDict(ResNetFC(SmallSpec(Norm::kNone), 1).State()));
   const std::string whole = ReadFile(path_);
   for (std::size_t i = 0; i < whole.size(); i += 1 + whole.size() / 200) {
     std::string changed = whole;

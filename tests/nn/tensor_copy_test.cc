@@ -1,8 +1,10 @@
 // Compares TensorCopy with the inference copy by operators.
 #include "nn/tensor_copy.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 

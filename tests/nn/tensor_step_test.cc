@@ -89,13 +89,12 @@ TEST_F(TensorGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
 TEST_F(TensorGradients, MovedParametersAreSavedAsBefore) {
   const TempFolder folder;
   ResNetFC net(spec_, /*seed=*/1);
-  WriteTensorFile(folder.path() / "before", ToTensorDict(StateDictOf(net)));
+  WriteTensorFile(folder.path() / "before", ToTensorDict(net.State()));
   const auto step = MakeTensorStep(net, {}, *cpu_);
-  WriteTensorFile(folder.path() / "moved", ToTensorDict(StateDictOf(net)));
+  WriteTensorFile(folder.path() / "moved", ToTensorDict(net.State()));
   EXPECT_EQ(std::filesystem::file_size(folder.path() / "moved"),
             std::filesystem::file_size(folder.path() / "before"));
-  EXPECT_EQ(WeightsSha256(StateDictOf(net)),
-            WeightsSha256(StateDictOf(ResNetFC(spec_, /*seed=*/1))));
+  EXPECT_EQ(WeightsSha256(net.State()), WeightsSha256(ResNetFC(spec_, /*seed=*/1).State()));
 }
 
 TEST_F(TensorGradients, ThrowIfAByteOfTheInputIsNoValue) { ExpectErrorIfAByteIsNoValue(); }
@@ -125,7 +124,7 @@ TEST_P(TensorSteps, GiveTheWeightsOfAutograd) {
   const auto step = MakeTensorStep(by_tensors, {.step = step_kind}, *cpu_);
   Optimizer second(by_tensors.parameters(), config);
   Train(*step, second, 6);
-  ExpectSameWeights(StateDictOf(by_tensors), StateDictOf(by_autograd), /*tolerance=*/1e-4);
+  ExpectSameWeights(by_tensors.State(), by_autograd.State(), /*tolerance=*/1e-4);
 }
 
 TEST_P(TensorSteps, KeepCopiesOfTheWeightsInBf16) {
@@ -146,11 +145,11 @@ TEST_P(TensorSteps, UseWeightsThatChangedSinceTheLastStep) {
         MakeTensorStep(net, {.precision = Precision::kBf16, .step = step_kind}, *cpu_);
     Optimizer optimizer(net.parameters(), config);
     const ResNetFC other(spec_, /*seed=*/2);
-    const StateDict from = StateDictOf(other);
+    const StateDict from = other.State();
     if (loads) Train(*step, optimizer, 2);
     {
       const c10::NoGradGuard no_grad;
-      const StateDict into = StateDictOf(net);
+      const StateDict into = net.State();
       for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
     }
     return step->Step(inputs_, targets_, {}, [] {}).item<double>();

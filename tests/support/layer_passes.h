@@ -1,6 +1,7 @@
 // Runs the passes of a hidden layer on tensors of any device.
 #pragma once
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>

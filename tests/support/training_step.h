@@ -85,8 +85,8 @@ class TrainingStepTest : public testing::Test {
 
   static StateDict GradientsOf(const ResNetFC& net) {
     StateDict gradients;
-    for (const auto& item : net.named_parameters()) {
-      gradients.emplace_back(item.key(), item.value().grad().clone());
+    for (const auto& [name, parameter] : net.named_parameters()) {
+      gradients.emplace_back(name, parameter.grad().clone());
     }
     return gradients;
   }

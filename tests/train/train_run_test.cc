@@ -331,9 +331,9 @@ TEST_F(InFolder, InitialNetIsThatOfTheFirstCheckpoint) {
   const auto domain = MakeDomain(config.domain.full_name());
   const auto initial = MakeInitialNet(config, domain->spec());
   ResNetFC saved(NetworkFor(config.network, domain->spec()), /*seed=*/0);
-  EXPECT_NE(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
+  EXPECT_NE(WeightsSha256(initial->State()), WeightsSha256(saved.State()));
   Checkpoint(run.checkpoint()).LoadModel(saved, domain->spec().identity());
-  EXPECT_EQ(WeightsSha256(StateDictOf(*initial)), WeightsSha256(StateDictOf(saved)));
+  EXPECT_EQ(WeightsSha256(initial->State()), WeightsSha256(saved.State()));
 }
 
 TEST_F(InFolder, CheckpointNamesTheKindOfItsNetwork) {
@@ -347,7 +347,7 @@ TEST_F(InFolder, CheckpointNamesTheKindOfItsNetwork) {
   const auto domain = MakeDomain(config.domain.full_name());
   const auto board = MakeNetwork(NetworkFor(config.network, domain->spec()), /*seed=*/0);
   Checkpoint(run.checkpoint()).LoadModel(*board, domain->spec().identity());
-  EXPECT_EQ(WeightsSha256(StateDictOf(*board)), summary.weights_sha256);
+  EXPECT_EQ(WeightsSha256(board->State()), summary.weights_sha256);
 
   ResNetFC other(NetworkFor({}, domain->spec()), /*seed=*/0);
   const auto error = [&] {
@@ -375,7 +375,7 @@ TEST_F(InFolder, CheckpointWithoutAKindIsOfResNetFC) {
   const auto domain = MakeDomain(config.domain.full_name());
   ResNetFC net(NetworkFor(config.network, domain->spec()), /*seed=*/0);
   Checkpoint(file).LoadModel(net, domain->spec().identity());
-  EXPECT_EQ(WeightsSha256(StateDictOf(net)), summary.weights_sha256);
+  EXPECT_EQ(WeightsSha256(net.State()), summary.weights_sha256);
 }
 
 TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {

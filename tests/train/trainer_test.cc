@@ -1,7 +1,9 @@
 #include "train/trainer.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -299,14 +301,14 @@ TEST_P(FusedTrainer, SkippedStepLeavesNoTrace) {
   Parts skipping(config_);
   Parts other(config_);
   const Batch good = TwoRows({1, 2, 3, 4});
-  const std::string before = WeightsSha256(StateDictOf(skipping.net));
+  const std::string before = WeightsSha256(skipping.net.State());
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_FALSE(skipping.trainer.Step(TwoRows({1, infinity, 3, 4}), 0.1).defined());
-  EXPECT_EQ(WeightsSha256(StateDictOf(skipping.net)), before);
+  EXPECT_EQ(WeightsSha256(skipping.net.State()), before);
   // The gradients have memory of their own, which the bad batch has filled with infinities.
   EXPECT_EQ(skipping.trainer.Step(good, 0.1).item<float>(),
             other.trainer.Step(good, 0.1).item<float>());
-  EXPECT_EQ(WeightsSha256(StateDictOf(skipping.net)), WeightsSha256(StateDictOf(other.net)));
+  EXPECT_EQ(WeightsSha256(skipping.net.State()), WeightsSha256(other.net.State()));
 }
 
 TEST_P(FusedTrainer, LossOrWeightThatIsNotFiniteEndsTheUpdate) {
@@ -444,12 +446,12 @@ TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
   config.train.on_invalid = OnInvalid::kSkip;
   config.network.norm = Norm::kBatch;
   Parts parts(config);
-  const std::string before = WeightsSha256(StateDictOf(parts.net));
+  const std::string before = WeightsSha256(parts.net.State());
   const Batch bad{
       .inputs = at::tensor({1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, at::kByte).view({2, 6}),
       .targets = at::full({2, 1}, std::numeric_limits<float>::infinity())};
   EXPECT_FALSE(parts.trainer.Step(bad, 0.01).defined());
-  EXPECT_EQ(WeightsSha256(StateDictOf(parts.net)), before);
+  EXPECT_EQ(WeightsSha256(parts.net.State()), before);
   EXPECT_EQ(parts.trainer.num_steps(), 0);
 
   const TrainStats stats = parts.Train(0, RowsWithInfinity(parts, 19));  // one of five batches
@@ -457,7 +459,7 @@ TEST(TorchTrainer, SkippedStepsLeaveTheNetworkUnchangedAndAreCounted) {
   EXPECT_EQ(stats.iterations, 5);
   EXPECT_TRUE(std::isfinite(stats.loss));
   EXPECT_EQ(parts.trainer.num_steps(), 4);
-  EXPECT_NE(WeightsSha256(StateDictOf(parts.net)), before);
+  EXPECT_NE(WeightsSha256(parts.net.State()), before);
 }
 
 TEST(TorchTrainer, SkippingAllStepsOfAnUpdateIsAnError) {

@@ -1,6 +1,7 @@
 #include "train/validation.h"
 
 #include <ATen/ops/tensor.h>
+#include <c10/core/GradMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
