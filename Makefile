@@ -20,7 +20,7 @@ configure: setup
 
 build: export PYTHON := yes
 build: configure  ## build everything into build/release (or PRESET=debug, asan, tsan)
-	@cmake --build --preset $(PRESET)
+	@cmake --build --preset $(PRESET) --target all bench
 
 # Builds only the program and its libraries, so that a broken test or benchmark cannot prevent it.
 program: configure
@@ -31,7 +31,9 @@ train: program  ## train the quickstart (3 minutes once built), then solve ten r
 	$(TANDEM) train configs/quickstart.yaml --out $$out && \
 	$(TANDEM) solve --model $$out --states data/cube3_ten.jsonl --out $$out/cube3_ten.jsonl
 
-test: build  ## run the tests, except the long ones
+test: export PYTHON := yes
+test: configure  ## run the tests, except the long ones; builds what they need
+	@cmake --build --preset $(PRESET)
 	@ctest --preset $(PRESET)
 
 lint: configure  ## check layers, formatting and, with clang-tidy and clangd, the code
@@ -41,7 +43,7 @@ lint: configure  ## check layers, formatting and, with clang-tidy and clangd, th
 compare: program  ## compare the modes on the same work (4 minutes), as a table and a figure
 	@$(TANDEM) compare configs/compare.yaml --modes sequential,async,sync_main --seeds 1,2,3
 
-check-long: test  ## run the long checks too (3 hours; needs root); writes docs/check_long.md
+check-long: test  ## run the long checks too (6 hours; needs root); writes docs/check_long.md
 	@PRESET=$(PRESET) scripts/check_long
 
 fuzz:  ## fuzz each parser for SECONDS (600) of CPU time; the first time, set-up installs clang
