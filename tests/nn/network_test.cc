@@ -109,16 +109,6 @@ TEST(Module, ListsItsTensorsInTheOrderOfPython) {
   for (const at::Tensor& buffer : module.buffers()) EXPECT_FALSE(buffer.requires_grad());
 }
 
-TEST(Module, SharesItsTensorsWithItsMembersWhenItMoves) {
-  WithPart module;
-  module.To(c10::kMeta);
-  EXPECT_EQ(module.scale.device(), c10::kMeta);
-  EXPECT_EQ(module.part->running_var.device(), c10::kMeta);
-  for (const auto& [name, tensor] : module.State()) {
-    EXPECT_EQ(tensor.device(), c10::kMeta) << name;
-  }
-}
-
 TEST(Module, TellsItsPartsToTrain) {
   WithPart module;
   EXPECT_TRUE(module.part->is_training());
