@@ -123,10 +123,9 @@ std::optional<std::vector<std::uint8_t>> InverseFrame::Invert(
 }
 
 std::vector<Action> InverseFrame::Translate(std::span<const Action> actions) const {
-  std::vector<Action> translated;
-  for (const Action action : std::views::reverse(actions)) {
-    translated.push_back(inverse_actions_[action]);
-  }
+  std::vector<Action> translated(actions.size());
+  std::transform(actions.rbegin(), actions.rend(), translated.begin(),
+                 [&](Action action) { return inverse_actions_[action]; });
   return translated;
 }
 
