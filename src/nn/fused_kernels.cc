@@ -264,7 +264,7 @@ TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
 // and written a quarter as often.
 template <class T>
 TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
-  using Sum = GatherRows<T>::Sum;
+  using Sum = typename GatherRows<T>::Sum;
   const std::uint8_t* bytes = p.bytes + r * p.positions;
   Sum* __restrict to = p.sums + r * p.width;
   for (std::int64_t c = 0; c < p.width; ++c) to[c] = 0;

@@ -12,7 +12,7 @@ namespace {
 // Adds the tensors of part `name`.
 void Append(StateDict& all, const std::string& name, const StateDict& of_part) {
   for (const auto& [tensor_name, tensor] : of_part) {
-    all.emplace_back(name + "." + tensor_name, tensor);
+    all.emplace_back(fmt::format("{}.{}", name, tensor_name), tensor);
   }
 }
 
@@ -49,7 +49,10 @@ void Module::SetTraining(bool training) {
 }
 
 void Module::To(c10::Device device) {
-  for (auto& [name, tensor] : State()) tensor.set_data(tensor.to(device));
+  for (StateDict* own : {&parameters_, &buffers_}) {
+    for (auto& [name, tensor] : *own) tensor.set_data(tensor.to(device));
+  }
+  for (const Part& part : parts_) part.module->To(device);
 }
 
 StateDict Module::State() const {

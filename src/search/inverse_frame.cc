@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 
 #include "domain/permute.h"
 #include "tandem/error.h"

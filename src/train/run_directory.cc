@@ -282,7 +282,8 @@ std::set<std::int64_t> RunDirectory::Previous() const { return NumbersOf("previo
 std::vector<fs::path> RunDirectory::Checkpoints() const {
   std::vector<fs::path> paths = {checkpoint()};
   const std::set<std::int64_t> numbers = Previous();
-  for (const std::int64_t number : std::views::reverse(numbers)) paths.push_back(previous(number));
+  std::for_each(numbers.rbegin(), numbers.rend(),
+                [&](std::int64_t number) { paths.push_back(previous(number)); });
   return paths;
 }
 
@@ -335,11 +336,11 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
                                      std::int64_t keep) const {
   const std::set<std::int64_t> numbers = Previous();
   std::set<std::int64_t> kept = {next};
-  for (const std::int64_t number : std::views::reverse(numbers)) {
-    if (number < next && std::ssize(kept) < keep) {
-      kept.insert(number);
+  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
+    if (*number < next && std::ssize(kept) < keep) {
+      kept.insert(*number);
     } else {
-      fs::remove(previous(number));
+      fs::remove(previous(*number));
     }
   }
   for (const std::int64_t number : NumbersOf("replay-", ".bin")) {
