@@ -277,13 +277,14 @@ std::set<std::int64_t> RunDirectory::NumbersOf(std::string_view prefix,
   return numbers;
 }
 
-std::set<std::int64_t> RunDirectory::Previous() const { return NumbersOf("previous-", ".pt"); }
+std::vector<std::int64_t> RunDirectory::Previous() const {
+  const std::set<std::int64_t> numbers = NumbersOf("previous-", ".pt");
+  return {numbers.rbegin(), numbers.rend()};
+}
 
 std::vector<fs::path> RunDirectory::Checkpoints() const {
   std::vector<fs::path> paths = {checkpoint()};
-  const std::set<std::int64_t> numbers = Previous();
-  std::for_each(numbers.rbegin(), numbers.rend(),
-                [&](std::int64_t number) { paths.push_back(previous(number)); });
+  for (const std::int64_t number : Previous()) paths.push_back(previous(number));
   return paths;
 }
 
@@ -334,13 +335,12 @@ fs::path RunDirectory::new_events() const {
 
 void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64_t> best_update,
                                      std::int64_t keep) const {
-  const std::set<std::int64_t> numbers = Previous();
   std::set<std::int64_t> kept = {next};
-  for (auto number = numbers.rbegin(); number != numbers.rend(); ++number) {
-    if (*number < next && std::ssize(kept) < keep) {
-      kept.insert(*number);
+  for (const std::int64_t number : Previous()) {
+    if (number < next && std::ssize(kept) < keep) {
+      kept.insert(number);
     } else {
-      fs::remove(previous(*number));
+      fs::remove(previous(number));
     }
   }
   for (const std::int64_t number : NumbersOf("replay-", ".bin")) {

@@ -118,7 +118,7 @@ class RunDirectory {
   std::filesystem::path best_aside(std::int64_t update) const;
   std::filesystem::path previous(std::int64_t next) const;
   std::set<std::int64_t> NumbersOf(std::string_view prefix, std::string_view suffix) const;
-  std::set<std::int64_t> Previous() const;
+  std::vector<std::int64_t> Previous() const;  // the newest first
   static void Append(const std::filesystem::path& file, const std::string& lines);
   static void Sync(const std::filesystem::path& file);
   static void KeepLinesOf(const std::filesystem::path& file, std::int64_t updates);
