@@ -27,6 +27,10 @@ def end(span):
     return span["ts"] + span["dur"]
 
 
+def overlap(one, other):
+    return min(end(one), end(other)) - max(one["ts"], other["ts"])
+
+
 # Times are whole nanoseconds, written as microseconds.
 ROUNDING = 0.002
 
