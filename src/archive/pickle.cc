@@ -76,6 +76,7 @@ enum Opcode : unsigned char {
   kNone = 'N',
   kBinPersistentId = 'Q',
   kReduce = 'R',
+  kBuild = 'b',
   kBinUnicode = 'X',
   kGlobal = 'c',
   kBinGet = 'h',
@@ -188,6 +189,8 @@ class PickleReader {
         return Push(StorageOf(Pop(1).front()));
       case kReduce:
         return Reduce();
+      case kBuild:
+        return DropAttributes();
       default:
         Fail(fmt::format("unexpected opcode {:#04x}, which no tensor file needs", opcode));
     }
@@ -355,6 +358,18 @@ class PickleReader {
     }
     if (!(*arguments)->items.empty()) Fail("an ordered dictionary does not begin empty");
     return Push(std::make_shared<OpenDict>(), 1);
+  }
+
+  // The state_dict of a module in PyTorch has an attribute `_metadata`, the versions of its parts.
+  bool DropAttributes() {
+    const Item attributes = Pop(1).front();
+    const auto is_dict = [](const Item& item) {
+      return std::holds_alternative<std::shared_ptr<OpenDict>>(item.value);
+    };
+    if (stack_.size() == Floor() || !is_dict(stack_.back()) || !is_dict(attributes)) {
+      Fail("attributes belong to no dictionary");
+    }
+    return true;
   }
 
   // ("storage", torch.FloatStorage, "0", "cpu", 12)

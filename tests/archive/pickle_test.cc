@@ -160,6 +160,15 @@ TEST_F(Pickles, RejectOneDictionaryInTwoPlaces) {
             std::string::npos);
 }
 
+// PyTorch saves the state_dict of a module with an attribute, the versions of its parts.
+TEST_F(Pickles, LeaveOutTheAttributesOfADictionary) {
+  const std::string metadata =
+      Dict({{"_metadata", Dict({{"layer", Dict({{"version", "K\x01"}})}})}});
+  const PickledDict dict = Read(Dict({{"flag", "\x88"}}) + metadata + "b");
+  ASSERT_EQ(dict.entries.size(), 1U);
+  EXPECT_EQ(dict.entries[0].name, "flag");
+}
+
 TEST_F(Pickles, CountRepeatedTextsEachTime) {
   std::string value = Text(std::string(1000, 'x')) + "q" + '\x01';
   for (int i = 0; i < 100; ++i) value += std::string("h\x01");
@@ -183,8 +192,9 @@ TEST_F(Pickles, RejectEveryPrefixOfAPickle) {
 }
 
 TEST_F(Pickles, RejectStacksThatDoNotFitTheOpcodes) {
-  for (const char* value : {"", "t", "u", "R", "Q", "q\x01", "h\x01", "}s", "}(Nu", "(}u", "NNs",
-                            "}NNs", "}(", "}}", "NN\x86", "}X\x01"}) {
+  for (const char* value :
+       {"",     "t",  "u",  "R",      "Q",      "q\x01", "h\x01", "}s",  "}(Nu", "(}u", "NNs",
+        "}NNs", "}(", "}}", "NN\x86", "}X\x01", "b",     "}b",    "}Nb", "N}b",  "(}b"}) {
     EXPECT_NE(ErrorOf(value), "nothing was thrown") << value;
   }
   EXPECT_NE(ErrorOf("N").find("its value is not a dictionary"), std::string::npos);

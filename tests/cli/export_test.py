@@ -194,6 +194,34 @@ class Export(CliTest):
         _, log = self.run_tandem("evaluate", "from-deepxube", "--states", states)
         self.assertNotIn("not trained", log)
 
+    def test_imports_the_state_dict_that_a_module_saves(self):
+        weights, _ = self.export(self.train(), "pytorch")
+        # The state_dict of a module has an attribute, which torch.save writes too.
+        self.run_python_with_torch(
+            """\
+            import sys, torch
+            module = torch.nn.Module()
+            for name, tensor in torch.load(sys.argv[1], weights_only=True).items():
+                *path, last = name.split(".")
+                owner = module
+                for part in path:
+                    if part not in dict(owner.named_children()):
+                        owner.add_module(part, torch.nn.Module())
+                    owner = getattr(owner, part)
+                owner.register_buffer(last, tensor)
+            torch.save(module.state_dict(), sys.argv[2])
+            """, weights, self.folder / "saved.pt")
+        self.assertIn(b"_metadata", (self.folder / "saved.pt").read_bytes())
+        self.run_tandem("import", "saved.pt", "--config", "config.yaml", "--out", "imported")
+        imported, _ = self.export(self.folder / "imported", "pytorch", "imported.pt")
+        same = self.run_python_with_torch(
+            """\
+            import sys, torch
+            one, other = (torch.load(file, weights_only=True) for file in sys.argv[1:3])
+            print(one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one))
+            """, weights, imported)
+        self.assertEqual(same.strip(), "True")
+
     def test_training_continues_from_an_imported_network(self):
         weights, _ = self.export(self.train(), "deepxube")
         self.run_tandem("import", weights, "--config", "config.yaml", "--out", "theirs")
