@@ -16,9 +16,8 @@ namespace tandem {
 using StateDict = std::vector<std::pair<std::string, at::Tensor>>;
 
 /// Module is a part of a network that owns named tensors and other modules. It has what Tandem
-/// needs of torch::nn::Module, whose header costs every file that includes it 1.5 s of compiling
-/// even if it is precompiled. To use a module of torch::nn as a part, register its parameters and
-/// buffers: both modules then share them.
+/// needs of torch::nn::Module, whose header is slow to compile (docs/performance.md). To use a
+/// module of torch::nn as a part, register its parameters and buffers: both modules then share them.
 class Module {
  public:
   Module() = default;

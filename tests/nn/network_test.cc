@@ -109,6 +109,14 @@ TEST(Module, ListsItsTensorsInTheOrderOfPython) {
   for (const at::Tensor& buffer : module.buffers()) EXPECT_FALSE(buffer.requires_grad());
 }
 
+TEST(Module, SharesWhatItRegisters) {
+  const WithPart module;
+  const StateDict parameters = module.named_parameters();
+  EXPECT_TRUE(parameters.front().second.is_same(module.scale));
+  EXPECT_TRUE(parameters.back().second.is_same(module.part->norm_bias));
+  EXPECT_TRUE(module.buffers().front().is_same(module.count));
+}
+
 TEST(Module, TellsItsPartsToTrain) {
   WithPart module;
   EXPECT_TRUE(module.part->is_training());
