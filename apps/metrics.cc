@@ -16,6 +16,7 @@
 #include "apps/command_line.h"
 #include "apps/output.h"
 #include "base/file.h"
+#include "base/hashed_line.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "tandem/error.h"
@@ -107,15 +108,20 @@ class Table {
   std::vector<std::map<std::size_t, std::string>> rows_;
 };
 
-// Leaves out lines that are not JSON objects: the last one may be half written.
+// Leaves out lines that do not match their hash or are not JSON objects: the last one may be half
+// written.
 Table ReadMetrics(const fs::path& path) {
   RequireNoPipe(path);
   Table table;
   std::istringstream text(ReadFile(path));
   int number = 1;
   for (std::string line; std::getline(text, line); ++number) {
-    const auto json = ParseJsonOrDiscard<Json>(line);
-    if (json.is_object()) {
+    auto json = ParseJsonOrDiscard<Json>(line);
+    if (IsDamaged(line)) {
+      LogWarning(fmt::format("{}:{}: expected the line's hash to match; the line is left out",
+                             path.string(), number));
+    } else if (json.is_object()) {
+      json.erase(kLineHash);
       try {
         table.AddRow(json);
       } catch (const InputError& error) {

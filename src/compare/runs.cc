@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/hashed_line.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "tandem/error.h"
@@ -34,6 +35,14 @@ Json JsonOf(const std::string& text, const std::string& where) {
     throw InputError(where + ": not JSON. Expected the file of a finished run; run it again.");
   }
   return json;
+}
+
+// Parses a line of metrics.jsonl.
+Json LineOf(const std::string& line, const std::string& where) {
+  if (IsDamaged(line)) {
+    throw InputError(where + ": expected the line's hash to match; the file is damaged");
+  }
+  return JsonOf(line, where);
 }
 
 // Calls `read` with `json`. If an entry is missing, the error names `where`.
@@ -207,7 +216,7 @@ std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
   std::istringstream lines(ReadFile(metrics));
   for (std::string line; std::getline(lines, line) && !lines.eof();) {
     const std::string where = fmt::format("{}:{}", metrics.string(), curve.size() + 1);
-    ReadFrom(JsonOf(line, where), where,
+    ReadFrom(LineOf(line, where), where,
              [&](const Json& json) { curve.push_back(PointOf(json, curve)); });
   }
   return curve;
@@ -223,7 +232,7 @@ RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
   std::istringstream lines(ReadFile(metrics));
   for (std::string line; std::getline(lines, line) && (finished || !lines.eof());) {
     const std::string where = fmt::format("{}:{}", metrics.string(), record.curve.size() + 1);
-    ReadFrom(JsonOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
+    ReadFrom(LineOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
   }
   if (record.curve.empty()) {
     throw InputError(metrics.string() + ": no updates found; expected one line per update");

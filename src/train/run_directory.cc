@@ -21,6 +21,7 @@
 
 #include "base/fault_point.h"
 #include "base/file.h"
+#include "base/hashed_line.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -176,7 +177,10 @@ void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
   for (int number = 1; std::getline(old, text); ++number) {
     const nlohmann::json line = ParseJsonOrDiscard(text);
     const auto update = line.is_object() ? line.find("update") : line.end();
-    if (update == line.end() || !update->is_number_integer()) {
+    if (IsDamaged(text)) {
+      LogWarning(fmt::format("{}:{}: expected the line's hash to match; the line is removed",
+                             file.string(), number));
+    } else if (update == line.end() || !update->is_number_integer()) {
       LogWarning(fmt::format("{}:{}: expected a JSON object with `update`; the line is removed",
                              file.string(), number));
     } else if (update->get<std::int64_t>() < updates) {
@@ -196,7 +200,7 @@ void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
   if (!line.is_object()) return;
   line.update(more);
   lines.resize(begin);
-  lines += DumpJson(line) + "\n";
+  lines += WithHash(line) + "\n";
   WriteFileAtomically(metrics(), lines);
 }
 
@@ -351,7 +355,7 @@ void RunDirectory::RemoveFilesBefore(std::int64_t next, std::optional<std::int64
 
 void RunDirectory::AppendMetrics(const nlohmann::ordered_json& line) const {
   FaultPoint(Fault::kWriteMetrics);
-  Append(metrics(), DumpJson(line) + "\n");
+  Append(metrics(), WithHash(line) + "\n");
 }
 
 void RunDirectory::AppendShards(const std::string& lines) const { Append(shards(), lines); }

@@ -84,7 +84,7 @@ class RunDirectory {
   /// the names of older ones.
   std::filesystem::path new_events() const;
 
-  /// Adds one line to metrics.jsonl.
+  /// Adds one line to metrics.jsonl, with its hash.
   void AppendMetrics(const nlohmann::ordered_json& line) const;
 
   /// Adds lines, each with its line break, to shards.jsonl.
@@ -107,7 +107,8 @@ class RunDirectory {
                          std::int64_t keep) const;
 
   /// Goes back to the files of a checkpoint after `updates` updates. Removes the lines of
-  /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON.
+  /// metrics.jsonl and shards.jsonl of later updates and, with a warning, lines that are not JSON
+  /// or do not match their hash.
   /// Removes the kept networks and the previous checkpoints of later updates, and summary.json.
   /// Restores best.pt to the network after `best` updates, or removes it.
   void GoBackTo(std::int64_t updates, std::optional<std::int64_t> best) const;

@@ -40,6 +40,16 @@ class Metrics(CliTest):
         self.assertEqual(rows, [{"update": "0"}])
         self.assertIn("metrics.jsonl:2: expected a JSON object; the line is left out", self.warnings)
 
+    def test_leaves_out_a_changed_line_with_a_warning(self):
+        (self.folder / "run").rmdir()
+        run = self.train_small()
+        lines = (run / "metrics.jsonl").read_text().splitlines()
+        rows = self.rows_of(lines[0], lines[1].replace('"update":1', '"update":7'), *lines[2:])
+        self.assertEqual([row["update"] for row in rows], ["0", "2", "3"])
+        self.assertNotIn("hash", rows[0])
+        self.assertIn("metrics.jsonl:2: expected the line's hash to match; the line is left out",
+                      self.warnings)
+
     def test_rejects_keys_that_are_far_longer_than_those_of_a_run(self):
         """Otherwise, each number of the list would have the whole key in its column's name."""
         line = json.dumps({"a" * 900: {"b" * 900: [0] * 1000}})

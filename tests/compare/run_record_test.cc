@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/hashed_line.h"
 #include "compare/runs.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -14,6 +16,7 @@
 namespace tandem {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 
@@ -146,6 +149,22 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
         }
       },
       InputError);
+}
+
+TEST_F(RunRecordTest, ErrorNamesALineThatDoesNotMatchItsHash) {
+  Read(Summary(), {Update(0)});
+  std::string line = WithHash(Update(1));
+  const fs::path metrics = temp_.path() / "metrics.jsonl";
+  WriteFileAtomically(metrics, Update(0).dump() + "\n" + line + "\n");
+  EXPECT_EQ(ReadRun(temp_.path()).curve.size(), 2U);
+  line.replace(line.find("3001"), 4, "3003");
+  WriteFileAtomically(metrics, Update(0).dump() + "\n" + line + "\n");
+  try {
+    ReadRun(temp_.path());
+    FAIL() << "the changed line was read";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: expected the line's hash to match"));
+  }
 }
 
 TEST_F(RunRecordTest, UpdatesOfARunThatHasNotFinishedLeaveOutTheLineThatIsBeingWritten) {

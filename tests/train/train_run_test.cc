@@ -390,6 +390,23 @@ TEST_F(InFolder, BadMetricsLineIsRemovedAlone) {
   EXPECT_EQ(ReadFile(run.metrics()), "{\"update\": 0}\n{\"update\": 1}\n{\"update\": 2}\n");
 }
 
+TEST_F(InFolder, ChangedMetricsLineIsRemovedAlone) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  for (int update = 0; update < 3; ++update) run.AppendMetrics({{"update", update}, {"loss", 0.5}});
+  const std::string lines = ReadFile(run.metrics());
+  std::string changed = lines;
+  changed[changed.find("0.5", changed.find('\n'))] = '1';
+  WriteFileAtomically(run.metrics(), changed);
+  testing::internal::CaptureStderr();
+  run.GoBackTo(3, std::nullopt);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "metrics.jsonl:2: expected the line's hash to match; the line is removed"),
+            std::string::npos);
+  const std::size_t second = lines.find('\n') + 1;
+  const std::size_t third = lines.find('\n', second) + 1;
+  EXPECT_EQ(ReadFile(run.metrics()), lines.substr(0, second) + lines.substr(third));
+}
+
 TEST_F(InFolder, TakesOverTheClaimOfAKilledProgram) {
   fs::create_directories(folder_);
   WriteFileAtomically(folder_ / "config.yaml", "");
