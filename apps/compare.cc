@@ -1,25 +1,15 @@
 // tandem compare CONFIG
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
-#include <utility>
 
 #include "apps/command_line.h"
 #include "apps/output.h"
+#include "apps/self.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -36,116 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPollInterval = std::chrono::milliseconds(20);
-
-// A pipe that exec closes. If the child cannot start the program, it writes the error number into
-// the pipe; end of file means that the program started.
-class ErrorPipe {
- public:
-  ErrorPipe() {
-    if (::pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw Error(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
-    }
-  }
-  ~ErrorPipe() {
-    ::close(ends_[0]);
-    CloseWriteEnd();
-  }
-  ErrorPipe(const ErrorPipe&) = delete;
-  ErrorPipe& operator=(const ErrorPipe&) = delete;
-
-  // Async-signal-safe.
-  [[noreturn]] void ReportAndExit(int error) const {
-    [[maybe_unused]] const ssize_t written = ::write(ends_[1], &error, sizeof error);
-    _exit(kCannotStart);
-  }
-
-  // Waits until the child has started its program or failed. Returns 0 or the error.
-  int Read() {
-    CloseWriteEnd();
-    int error = 0;
-    while (::read(ends_[0], &error, sizeof error) < 0 && errno == EINTR) {
-    }
-    return error;
-  }
-
- private:
-  static constexpr int kCannotStart = 127;
-
-  void CloseWriteEnd() {
-    if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
-  }
-
-  std::array<int, 2> ends_{};
-};
-
-// Runs in the child. Only async-signal-safe calls are allowed there, because other threads of the
-// parent may have held locks at the fork.
-[[noreturn]] void ExecProgram(char* const* argv, const char* log, pid_t parent,
-                              const ErrorPipe& errors) {
-  // Ctrl-C at a terminal then reaches only the parent, which asks the child to end.
-  ::setpgid(0, 0);
-  // If the parent dies, even by SIGKILL, the child saves its work and ends too.
-  if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) errors.ReportAndExit(errno);
-  if (::getppid() != parent) errors.ReportAndExit(ESRCH);  // the parent died before prctl
-  const int input = ::open("/dev/null", O_RDONLY);
-  const int output = ::open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (input < 0 || output < 0 || ::dup2(input, STDIN_FILENO) < 0 ||
-      ::dup2(output, STDOUT_FILENO) < 0 || ::dup2(output, STDERR_FILENO) < 0) {
-    errors.ReportAndExit(errno);
-  }
-  ::execv("/proc/self/exe", argv);
-  errors.ReportAndExit(errno);
-}
-
-pid_t Spawn(const std::vector<std::string>& arguments, const std::filesystem::path& log) {
-  std::vector<char*> argv;
-  std::string name = "tandem";
-  argv.push_back(name.data());
-  std::vector<std::string> copies = arguments;
-  for (std::string& argument : copies) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  ErrorPipe errors;
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid == 0) ExecProgram(argv.data(), log.c_str(), parent, errors);
-  const int error = pid < 0 ? errno : errors.Read();
-  if (error != 0) {
-    if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw Error(
-        fmt::format("cannot start a run that logs to {}: {}", log.string(), std::strerror(error)));
-  }
-  return pid;
-}
-
-// Runs this program with `arguments` in a child process, with its output in the file `log`, and
-// waits for it. If `stop` is reached, sends the child SIGTERM and waits for it to end. If the
-// calling thread ends first, the system sends the child SIGTERM. Returns the child's exit code, or
-// 128 + N if signal N ended it. Throws Error if the child cannot be started.
-int RunSelf(const std::vector<std::string>& arguments, const std::filesystem::path& log,
-            const StopSignal& stop) {
-  const pid_t pid = Spawn(arguments, log);
-  int status = 0;
-  bool asked_to_end = false;
-  for (;;) {
-    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended == pid) break;
-    if (ended < 0 && errno != EINTR) {
-      throw Error(fmt::format("cannot wait for a run: {}", std::strerror(errno)));
-    }
-    if (!asked_to_end && stop.Reached()) {
-      ::kill(pid, SIGTERM);
-      asked_to_end = true;
-    }
-    std::this_thread::sleep_for(kPollInterval);
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 struct CompareArgs {
   std::string config;
   std::string modes = "sequential,async";
   std::string seeds = "1";
+  std::string ranks = "1";
   std::vector<std::string> vary;  // each "KEY=V1,V2"
   std::string json;               // extra file for the results; "": none
   std::string out;                // "": a new folder under runs/
@@ -169,6 +54,17 @@ std::vector<Override> OverridesOf(const Plan& plan, const Variant& variant,
   std::vector<Override> all = plan.common;
   for (const Override& override : variant.Overrides()) all.push_back(override);
   all.push_back({"seed", seed, "--seeds " + seed});
+  if (variant.ranks == 1) return all;
+  // All ranks together then train on as many rows as one process.
+  const std::int64_t rows = LoadConfig(plan.config, all).train.batch_size;
+  if (rows % variant.ranks != 0) {
+    throw InputError(fmt::format(
+        "--ranks {}: expected `train.batch_size`, which is {}, to be a multiple of {}, because the "
+        "ranks share the rows of each batch. Add --set train.batch_size=N.",
+        variant.ranks, rows, variant.ranks));
+  }
+  all.push_back({"train.batch_size", std::to_string(rows / variant.ranks),
+                 fmt::format("--ranks {}", variant.ranks)});
   return all;
 }
 
@@ -226,7 +122,8 @@ Plan MakePlan(const CompareArgs& args, const std::vector<std::string>& plugins) 
   plan.common.push_back({"profile.product_rate", "true", "tandem compare"});
   std::vector<Variation> variations;
   for (const std::string& text : args.vary) variations.push_back(ParseVariation(text));
-  plan.variants = MakeVariants(SplitList(args.modes, "--modes"), variations);
+  plan.variants =
+      MakeVariants(SplitList(args.modes, "--modes"), variations, ParseRanks(args.ranks));
   AlignPolicyLags(plan);
   CheckAll(plan);
   CheckIsWritable(args.json);
@@ -243,25 +140,46 @@ std::string Tail(const fs::path& log) {
   return tail;
 }
 
+// The environment variables of each rank, as torchrun sets them.
+std::map<std::string, std::string> VariablesOf(int rank, int ranks, int port) {
+  const std::string number = std::to_string(rank);
+  const std::string size = std::to_string(ranks);
+  return {{"RANK", number},
+          {"LOCAL_RANK", number},
+          {"WORLD_SIZE", size},
+          {"LOCAL_WORLD_SIZE", size},
+          {"MASTER_ADDR", "127.0.0.1"},
+          {"MASTER_PORT", std::to_string(port)}};
+}
+
 RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& seed,
                  const StopSignal& stop) {
   const std::string name = fmt::format("{}-seed{}", variant.FolderName(), seed);
-  const fs::path run = plan.folder / name;
-  const fs::path log = plan.folder / (name + ".log");
-  std::vector<std::string> arguments = {"train", plan.config, "--out", run.string()};
+  const fs::path folder = plan.folder / name;
+  SelfRun run{.arguments = {"train", plan.config, "--out", folder.string()},
+              .variables = {},
+              .log = plan.folder / (name + ".log")};
   for (const std::string& file : plan.plugins) {
-    arguments.insert(arguments.end(), {"--plugin", file});
+    run.arguments.insert(run.arguments.end(), {"--plugin", file});
   }
   for (const Override& override : OverridesOf(plan, variant, seed)) {
-    arguments.insert(arguments.end(), {"--set", override.key + "=" + override.value});
+    run.arguments.insert(run.arguments.end(), {"--set", override.key + "=" + override.value});
   }
-  const int code = RunSelf(arguments, log, stop);
+  std::vector<SelfRun> ranks(static_cast<std::size_t>(variant.ranks), run);
+  const int port = variant.ranks > 1 ? FreePort() : 0;
+  for (int rank = 0; rank < variant.ranks && variant.ranks > 1; ++rank) {
+    SelfRun& each = ranks[static_cast<std::size_t>(rank)];
+    each.variables = VariablesOf(rank, variant.ranks, port);
+    if (rank > 0) each.log = plan.folder / fmt::format("{}.rank{}.log", name, rank);
+  }
+  const SelfEnd end = RunSelf(ranks, stop);
   if (stop.Reached()) throw Stopped();
-  if (code != kDone) {
-    throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, code,
+  if (end.code != kDone) {
+    const fs::path& log = ranks[end.run].log;
+    throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, end.code,
                             log.string(), Tail(log)));
   }
-  return ReadRun(run);
+  return ReadRun(folder);
 }
 
 // Runs all variants of one seed before the next seed, so that other load on the machine affects all
@@ -347,6 +265,11 @@ void AddCompare(CommandLine& line) {
       ->type_name("MODE,...")
       ->capture_default_str();
   compare.add_option("--seeds", args->seeds, "Seeds; every mode runs once with each")
+      ->type_name("N,...")
+      ->capture_default_str();
+  compare
+      .add_option("--ranks", args->ranks,
+                  "Also run with each of these numbers of processes, which share each batch")
       ->type_name("N,...")
       ->capture_default_str();
   compare

@@ -84,7 +84,10 @@ double EarliestEnd(std::span<const VariantRuns> variants, std::size_t seed) {
 const VariantRuns* SequentialCounterpart(std::span<const VariantRuns> variants,
                                          const Variant& variant) {
   for (const VariantRuns& each : variants) {
-    if (each.variant.mode == "sequential" && each.variant.varied == variant.varied) return &each;
+    if (each.variant.mode == "sequential" && each.variant.varied == variant.varied &&
+        each.variant.ranks == variant.ranks) {
+      return &each;
+    }
   }
   return nullptr;
 }
@@ -386,7 +389,10 @@ nlohmann::ordered_json ToJson(std::span<const Row> rows) {
   for (const Row& row : rows) {
     Json varied = Json::object();
     for (const auto& [key, value] : row.variant.varied) varied[key] = value;
-    Json json = {{"name", row.variant.name}, {"mode", row.variant.mode}, {"varied", varied}};
+    Json json = {{"name", row.variant.name},
+                 {"mode", row.variant.mode},
+                 {"ranks", row.variant.ranks},
+                 {"varied", varied}};
     for (const Entry& entry : Entries()) json[entry.key] = entry.json(row);
     all.push_back(std::move(json));
   }

@@ -184,8 +184,22 @@ std::string Variant::FolderName() const {
   return safe;
 }
 
+std::vector<int> ParseRanks(std::string_view text) {
+  constexpr int kMost = 1024;
+  std::vector<int> ranks;
+  for (const std::string& part : SplitList(text, "--ranks")) {
+    const auto number = ParseNumber<int>(part);
+    if (!number || *number < 1 || *number > kMost) {
+      throw InputError(fmt::format("--ranks {}: expected whole numbers from 1 to {}", text, kMost));
+    }
+    ranks.push_back(*number);
+  }
+  return ranks;
+}
+
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
-                                  std::span<const Variation> variations) {
+                                  std::span<const Variation> variations,
+                                  std::span<const int> ranks) {
   std::vector<Variant> variants = {{}};
   for (const Variation& variation : variations) {
     std::vector<Variant> longer;
@@ -200,10 +214,14 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
   }
   std::vector<Variant> all;
   for (const Variant& variant : variants) {
-    for (const std::string& mode : modes) {
-      Variant& added = all.emplace_back(variant);
-      added.mode = mode;
-      added.name = mode + variant.name;
+    for (const int number : ranks) {
+      for (const std::string& mode : modes) {
+        Variant& added = all.emplace_back(variant);
+        added.mode = mode;
+        added.ranks = number;
+        added.name = mode + variant.name;
+        if (ranks.size() > 1) added.name += fmt::format(" ranks={}", number);
+      }
     }
   }
   CheckFolderNames(all);

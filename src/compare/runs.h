@@ -1,6 +1,7 @@
 // The runs of a comparison: which ones to make, and the results of those that finished.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -20,6 +21,8 @@ struct Variation {
   std::vector<std::string> values;  ///< at least two, all different
 };
 
+inline constexpr std::array<int, 1> kOneRank = {1};
+
 /// Parses "KEY=V1,V2". Throws InputError that says what was expected.
 Variation ParseVariation(std::string_view text);
 
@@ -32,6 +35,7 @@ struct Variant {
   std::string name;  ///< name of the row: "async", "async prefetch.depth=4"
   std::string mode;
   std::vector<std::pair<std::string, std::string>> varied;  ///< key and value
+  int ranks = 1;                                            ///< processes that train together
   bool aligned_lag = false;  ///< sequential with the policy lag of async, 1
 
   /// Returns the overrides for `tandem train`.
@@ -41,9 +45,13 @@ struct Variant {
   std::string FolderName() const;
 };
 
-/// Returns every combination of modes and varied values. Modes vary fastest.
+/// Parses the numbers of `--ranks`, such as "1,2". Throws InputError that says what was expected.
+std::vector<int> ParseRanks(std::string_view text);
+
+/// Returns every combination of modes, numbers of ranks and varied values. Modes vary fastest.
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
-                                  std::span<const Variation> variations);
+                                  std::span<const Variation> variations,
+                                  std::span<const int> ranks = kOneRank);
 
 /// `UpdatePoint` is the line of an update in metrics.jsonl.
 struct UpdatePoint {

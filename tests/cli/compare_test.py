@@ -61,6 +61,27 @@ class Compare(CliTest):
         self.assertEqual(sum(title.startswith("fill ") for title in titles), 2 * 4)
         self.assertEqual(sum(title.startswith("update ") for title in titles), 2 * 4)
 
+    def test_ranks_share_each_batch(self):
+        out, _ = self.compare("--modes", "async", "--ranks", "1,2", "--out", "all", "--json", "figures.json")
+        self.assertIn("async ranks=2", out)
+        one, two = json.loads((self.folder / "figures.json").read_text())["rows"]
+        self.assertEqual((one["ranks"], two["ranks"]), (1, 2))
+        runs = [json.loads((self.folder / f"all/async-ranks={ranks}-seed1/summary.json").read_text())
+                for ranks in (1, 2)]
+        self.assertEqual(runs[0]["examples"], runs[1]["examples"])
+        self.assertEqual(runs[1]["ranks"]["world_size"], 2)
+        self.assertTrue((self.folder / "all/async-ranks=2-seed1.rank1.log").exists())
+
+    def test_ranks_that_cannot_share_a_batch_are_refused(self):
+        _, error = self.compare("--ranks", "3", "--set", "train.batch_size=100", code=2)
+        self.assertIn("--ranks 3: expected `train.batch_size`, which is 100, to be a multiple of 3", error)
+
+    def test_a_rank_that_fails_ends_the_others_and_is_named(self):
+        _, error = self.compare("--ranks", "2", "--modes", "sync_main", "--out", "all",
+                                "--set", "replay.updates=1", "--set", "generate.search=greedy", code=1)
+        self.assertRegex(error, r"the run sync-main-seed1 failed with exit code 2")
+        self.assertIn("is not supported with several ranks", error)
+
     def test_async_fills_while_it_trains(self):
         # Updates are long enough for the generator thread to start during training, even on a busy
         # machine.

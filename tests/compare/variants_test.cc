@@ -32,6 +32,19 @@ TEST(Variants, CombineModesWithAllVariedValues) {
   EXPECT_EQ(variants[1].FolderName(), "async-prefetch.depth=1-train.threads=1");
 }
 
+TEST(Variants, RunInEachNumberOfRanks) {
+  const std::vector<std::string> modes = {"sequential", "async"};
+  const std::vector<Variant> variants = MakeVariants(modes, {}, ParseRanks("1,2"));
+  EXPECT_THAT(Names(variants), ElementsAre("sequential ranks=1", "async ranks=1",
+                                           "sequential ranks=2", "async ranks=2"));
+  EXPECT_EQ(variants[1].ranks, 1);
+  EXPECT_EQ(variants[3].ranks, 2);
+  EXPECT_EQ(variants[3].FolderName(), "async-ranks=2");
+  const std::vector<Variant> both = MakeVariants(modes, {}, ParseRanks("2"));
+  EXPECT_THAT(Names(both), ElementsAre("sequential", "async"));
+  EXPECT_EQ(both[0].ranks, 2);
+}
+
 TEST(Variants, OverridesNameTheOptionTheyCameFrom) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4")};
@@ -70,6 +83,11 @@ TEST(Variants, ListErrorsSayWhatWasExpected) {
   expect("prefetch.depth=4", "expected two values or more, such as prefetch.depth=1,2");
   expect("prefetch.depth=4,", "expected values separated by commas");
   expect("prefetch.depth=4,4", "`4` is listed twice");
+  for (const char* ranks : {"0", "1,x", "-2", "2000"}) {
+    EXPECT_THAT([&] { ParseRanks(ranks); },
+                ThrowsMessage<InputError>(HasSubstr("expected whole numbers from 1 to 1024")))
+        << ranks;
+  }
   EXPECT_THAT([] { SplitList("1,,2", "--seeds"); },
               ThrowsMessage<InputError>(HasSubstr("--seeds 1,,2")));
 }
