@@ -2,6 +2,9 @@
 
 `ranks_test.py --kills N` kills a random rank of N runs at a random moment, and checks that each run
 resumes and ends with the weights of a run that nobody disturbed.
+
+`ranks_test.py --seeds N` compares the loss curves of two ranks with those of one process with twice the
+batch, over 50 updates and N seeds.
 """
 
 import contextlib
@@ -11,6 +14,7 @@ import pathlib
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import unittest
@@ -228,10 +232,49 @@ class ManyKills(RanksTest):
             print(f"kill {i}: rank {rank} after update {after}: equal weights", flush=True)
 
 
+class LossCurves(RanksTest):
+    """Only with --seeds."""
+
+    seeds = 0
+
+    def losses(self, number, norm, seed):
+        folder = f"{norm}-{number}-{seed}"
+        options = ("--seed", seed, "--set", f"network.norm={norm}", "--set", "train.max_updates=50",
+                   "--set", "checkpoint.every_updates=1000")
+        if number == 1:
+            self.run_tandem("train", self.config, "--out", folder, "--set", "train.batch_size=200",
+                            *options)
+        else:
+            self.train(number, folder, *options)
+        return [line["loss"] for line in self.metrics(folder)]
+
+    def test_two_ranks_follow_the_curve_of_one_with_twice_the_batch(self):
+        """The curves' means differ by less than seeds do, on average over the updates."""
+        if self.seeds == 0:
+            self.skipTest("needs --seeds N")
+        found = []
+        for norm in ("layer", "none"):
+            one, two = ([self.losses(number, norm, seed) for seed in range(1, self.seeds + 1)]
+                        for number in (1, 2))
+            self.assertEqual({len(curve) for curve in one + two}, {50})
+            spread = statistics.mean(max(losses) - min(losses) for losses in zip(*one))
+            gap = statistics.mean(abs(statistics.mean(a) - statistics.mean(b))
+                                  for a, b in zip(zip(*one), zip(*two)))
+            found.append(f"norm {norm} {gap:.4f} ({spread:.4f})")
+            self.assertLess(gap, spread)
+            self.assertLess(two[0][-1], two[0][0] / 2)  # they learn
+        print(f"distance of the loss curves (spread of {self.seeds} seeds): {', '.join(found)}")
+
+
+LONG = {"--kills": (ManyKills, "kills", "ManyKills.test_many_kills"),
+        "--seeds": (LossCurves, "seeds",
+                    "LossCurves.test_two_ranks_follow_the_curve_of_one_with_twice_the_batch")}
+
 if __name__ == "__main__":
-    if "--kills" in sys.argv:
-        at = sys.argv.index("--kills")
-        ManyKills.kills = int(sys.argv[at + 1])
-        del sys.argv[at:at + 2]
-        sys.argv.append("ManyKills.test_many_kills")
+    for option, (case, attribute, test) in LONG.items():
+        if option in sys.argv:
+            at = sys.argv.index(option)
+            setattr(case, attribute, int(sys.argv[at + 1]))
+            del sys.argv[at:at + 2]
+            sys.argv.append(test)
     unittest.main()
