@@ -333,7 +333,8 @@ class Docs(CliTest):
         self.assertGreater(found, 200)
 
     def test_every_tick_for_tandem_names_a_test_that_exists(self):
-        sources = "".join(path.read_text() for path in (SOURCE / "tests").rglob("*_test.*"))
+        files = [path for path in (SOURCE / "tests").rglob("*_test.*") if path.suffix in (".cc", ".py")]
+        sources = "".join(path.read_text() for path in files)
         ticks = 0
         for line in (SOURCE / "docs" / "features.md").read_text().splitlines():
             cells = [cell.strip() for cell in line.split(" |")]

@@ -7,6 +7,11 @@
 
 namespace tandem {
 
+std::int64_t KnownEstimates::BytesFor(const DomainSpec& spec, std::int64_t states) {
+  constexpr std::int64_t kNode = 4 * sizeof(void*);  // of by_hash_: the entry, a link and a bucket
+  return states * (spec.state_size + static_cast<std::int64_t>(sizeof(float)) + kNode);
+}
+
 void KnownEstimates::Clear() {
   by_hash_.clear();
   states_.clear();

@@ -19,6 +19,7 @@
 #include "data/stream_loader.h"
 #include "data/stream_manifest.h"
 #include "generate/bellman.h"
+#include "generate/known_estimates.h"
 #include "generate/q_learning.h"
 #include "generate/search_tree.h"
 #include "nn/inference_net.h"
@@ -132,6 +133,9 @@ void Planner::PlanGeneration() {
   if (generate.search == GenerateSearch::kAStar) {
     const std::size_t nodes = 1 + static_cast<std::size_t>(rows_per_search) * spec_.num_actions();
     plan_.generation += states * static_cast<std::int64_t>(AStarBytesFor(nodes, spec_));
+  }
+  if (generate.searches() && !IsQLearning(generate.target)) {
+    plan_.generation += states / width * KnownEstimates::BytesFor(spec_, rows_per_search);
   }
   if (SearchTree::IsNeeded(generate)) {
     plan_.generation += states / width * SearchTree::BytesFor(spec_, rows_per_search);

@@ -131,6 +131,12 @@ TEST(MemoryPlan, CountsReplayAndSearchesOfTheGenerator) {
   const std::int64_t children = 2 * 128 * 12;
   EXPECT_GE(PlanFor(rows + "generate: {target: value_iteration}").generation,
             children * (54 + 54));  // and what the network reads of them
+  // 16 searches at a time, each of which remembers its 16 states.
+  const std::string greedy =
+      rows + "generate: {search: greedy, target: value_iteration, search_iterations: 16}";
+  EXPECT_GE(PlanFor(greedy).generation, 16 * 12 * (54 + 54) + 16 * 16 * 54);
+  EXPECT_LT(PlanFor(greedy).generation,
+            PlanFor(rows + "generate: {target: value_iteration}").generation);
   const std::string astar =
       rows + "generate: {search: astar, target: value_iteration, search_iterations: 16}";
   EXPECT_GE(PlanFor(astar).generation, children * 54);
