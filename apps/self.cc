@@ -92,7 +92,7 @@ std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string
     const std::string_view text = *entry;
     if (!changed.contains(std::string(text.substr(0, text.find('='))))) all.emplace_back(text);
   }
-  for (const auto& [name, value] : changed) all.push_back(name + "=" + value);
+  for (const auto& [name, value] : changed) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 
