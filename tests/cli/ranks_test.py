@@ -47,13 +47,15 @@ class RanksTest(CliTest):
         super().setUp()
         self.config = self.write("config.yaml", CONFIG)
 
-    def start(self, number, *args):
-        """Starts ranks without torchrun, so that rank 0 holds the store."""
+    def start(self, number, *args, variables=None):
+        """Starts ranks without torchrun, so that rank 0 holds the store. `variables` holds more
+        environment variables for some ranks."""
         environment = {**os.environ, "WORLD_SIZE": str(number), "MASTER_ADDR": "127.0.0.1",
                        "MASTER_PORT": str(free_port()), "LOCAL_WORLD_SIZE": str(number)}
         ranks = [subprocess.Popen([TANDEM, "train", *map(str, args)], cwd=self.folder, text=True,
                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                  env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+                                  env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank),
+                                       **(variables or {}).get(rank, {})})
                  for rank in range(number)]
         for rank in ranks:
             self.addCleanup(self.end, rank)
@@ -190,6 +192,29 @@ class Refusals(RanksTest):
                                 capture_output=True, env={**os.environ, "RANK": "0"})
         self.assertEqual(result.returncode, 2)
         self.assertIn("WORLD_SIZE is not set", result.stderr)
+
+
+class Failures(RanksTest):
+    def test_a_rank_that_fails_ends_the_others_which_repeat_its_error(self):
+        for fault, stage in (("simulator:error:30", "generating rows"),
+                             ("train.step:error:13", "training")):
+            with self.subTest(fault):
+                ranks = self.start(3, self.config, "--out", fault.replace(":", "-"), "--set",
+                                   "train.max_updates=100000",
+                                   variables={1: {"TANDEM_FAULT": fault}})
+                first, failed, last = self.errors_of(ranks, 1, 1, 1)
+                cause = f"{stage}: injected failure at {fault.split(':')[0]}"
+                self.assertIn(cause, failed)
+                for errors in (first, last):
+                    self.assertRegex(errors, rf"rank 1 \(process {ranks[1].pid} on .*{cause}")
+
+    @unittest.skipUnless("avx2" in pathlib.Path("/proc/cpuinfo").read_text(), "needs AVX2")
+    def test_a_rank_whose_weights_differ_is_named(self):
+        """LibTorch rounds differently without vector instructions."""
+        ranks = self.start(2, self.config, "--out", "run", "--set", "train.step=autograd",
+                           variables={1: {"ATEN_CPU_CAPABILITY": "default"}})
+        for errors in self.errors_of(ranks, 1, 1):
+            self.assertIn(f"the weights of rank 1 (process {ranks[1].pid}", errors)
 
 
 class Kills(RanksTest):
