@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "apps/child_processes.h"
 #include "apps/command_line.h"
 #include "apps/output.h"
-#include "apps/self.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -19,6 +19,7 @@
 #include "compare/comparison.h"
 #include "compare/figure.h"
 #include "compare/runs.h"
+#include "config/check_ranks.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -95,7 +96,13 @@ void CheckUpdatesAreGiven(const CompareArgs& args) {
 void CheckAll(const Plan& plan) {
   for (const Variant& variant : plan.variants) {
     for (const std::string& seed : plan.seeds) {
-      LoadConfig(plan.config, OverridesOf(plan, variant, seed));
+      const Config config = LoadConfig(plan.config, OverridesOf(plan, variant, seed));
+      if (variant.ranks == 1) continue;
+      try {
+        CheckRanks(config);
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("--ranks {}: {}", variant.ranks, error.what()));
+      }
     }
   }
 }
@@ -141,7 +148,7 @@ std::string Tail(const fs::path& log) {
 }
 
 // The environment variables of each rank, as torchrun sets them.
-std::map<std::string, std::string> VariablesOf(int rank, int ranks, int port) {
+std::map<std::string, std::string> VariablesOf(std::size_t rank, std::size_t ranks, int port) {
   const std::string number = std::to_string(rank);
   const std::string size = std::to_string(ranks);
   return {{"RANK", number},
@@ -152,30 +159,35 @@ std::map<std::string, std::string> VariablesOf(int rank, int ranks, int port) {
           {"MASTER_PORT", std::to_string(port)}};
 }
 
+// Makes equal processes the ranks of one run, each with a log of its own.
+void MakeRanks(std::vector<ChildProcess>& processes) {
+  const int port = FreePort();
+  for (std::size_t rank = 0; rank < processes.size(); ++rank) {
+    ChildProcess& each = processes[rank];
+    each.variables = VariablesOf(rank, processes.size(), port);
+    if (rank > 0) each.log.replace_extension(fmt::format("rank{}.log", rank));
+  }
+}
+
 RunRecord RunOne(const Plan& plan, const Variant& variant, const std::string& seed,
                  const StopSignal& stop) {
   const std::string name = fmt::format("{}-seed{}", variant.FolderName(), seed);
   const fs::path folder = plan.folder / name;
-  SelfRun run{.arguments = {"train", plan.config, "--out", folder.string()},
-              .variables = {},
-              .log = plan.folder / (name + ".log")};
+  ChildProcess run{.arguments = {"train", plan.config, "--out", folder.string()},
+                   .variables = {},
+                   .log = plan.folder / (name + ".log")};
   for (const std::string& file : plan.plugins) {
     run.arguments.insert(run.arguments.end(), {"--plugin", file});
   }
   for (const Override& override : OverridesOf(plan, variant, seed)) {
     run.arguments.insert(run.arguments.end(), {"--set", override.key + "=" + override.value});
   }
-  std::vector<SelfRun> ranks(static_cast<std::size_t>(variant.ranks), run);
-  const int port = variant.ranks > 1 ? FreePort() : 0;
-  for (int rank = 0; rank < variant.ranks && variant.ranks > 1; ++rank) {
-    SelfRun& each = ranks[static_cast<std::size_t>(rank)];
-    each.variables = VariablesOf(rank, variant.ranks, port);
-    if (rank > 0) each.log = plan.folder / fmt::format("{}.rank{}.log", name, rank);
-  }
-  const SelfEnd end = RunSelf(ranks, stop);
+  std::vector<ChildProcess> ranks(static_cast<std::size_t>(variant.ranks), run);
+  if (variant.ranks > 1) MakeRanks(ranks);
+  const ChildEnd end = RunChildren(ranks, stop);
   if (stop.Reached()) throw Stopped();
   if (end.code != kDone) {
-    const fs::path& log = ranks[end.run].log;
+    const fs::path& log = ranks[end.child].log;
     throw Error(fmt::format("the run {} failed with exit code {}. The end of {}:{}", name, end.code,
                             log.string(), Tail(log)));
   }
@@ -269,7 +281,7 @@ void AddCompare(CommandLine& line) {
       ->capture_default_str();
   compare
       .add_option("--ranks", args->ranks,
-                  "Also run with each of these numbers of processes, which share each batch")
+                  "Numbers of processes that train together and share each batch")
       ->type_name("N,...")
       ->capture_default_str();
   compare
@@ -295,7 +307,8 @@ void AddCompare(CommandLine& line) {
       "a\n"
       "share of the rate of large matrix products, measured at the end of each run.\n\n"
       "  tandem compare configs/compare.yaml --seeds 1,2,3\n"
-      "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n\n"
+      "  tandem compare configs/compare.yaml --modes async --vary prefetch.depth=1,2,4\n"
+      "  tandem compare configs/compare.yaml --modes async --ranks 1,2 --set replay.updates=0\n\n"
       "The folder receives the runs, compare.json and compare.svg.");
 }
 

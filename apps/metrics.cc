@@ -117,19 +117,17 @@ Table ReadMetrics(const fs::path& path) {
   int number = 1;
   for (std::string line; std::getline(text, line); ++number) {
     auto json = ParseJsonOrDiscard<Json>(line);
-    if (IsDamaged(line)) {
-      LogWarning(fmt::format("{}:{}: expected the line's hash to match; the line is left out",
-                             path.string(), number));
-    } else if (json.is_object()) {
-      json.erase(kLineHash);
-      try {
-        table.AddRow(json);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("{}:{}: {}", path.string(), number, error.what()));
-      }
-    } else {
-      LogWarning(fmt::format("{}:{}: expected a JSON object; the line is left out", path.string(),
-                             number));
+    const std::string where = fmt::format("{}:{}", path.string(), number);
+    if (WarnIfDamaged(line, where, "the line is left out")) continue;
+    if (!json.is_object()) {
+      LogWarning(where + ": expected a JSON object; the line is left out");
+      continue;
+    }
+    json.erase(kLineHash);
+    try {
+      table.AddRow(json);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", where, error.what()));
     }
   }
   return table;

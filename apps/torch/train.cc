@@ -17,6 +17,7 @@
 #include "base/signals.h"
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "config/check_ranks.h"
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/training_phases.h"

@@ -6,17 +6,23 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/log.h"
 
 namespace tandem {
 namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// Returns the end of a line, which holds its hash. `text` is the line before that.
+// The end of a line, around the digits of its hash.
+constexpr std::string_view kBegin = R"(,"hash":")";
+constexpr std::string_view kEnd = R"("})";
+constexpr std::size_t kEntrySize = kBegin.size() + kHashDigits + kEnd.size();
+
+// Returns the end of a line. `text` is the line before that.
 std::string HashEntry(std::string_view text) {
   Hash hash;
   hash.Add(text);
-  return fmt::format(R"(,"{}":"{}"}})", kLineHash, hash.Hex());
+  return fmt::format("{}{}{}", kBegin, hash.Hex(), kEnd);
 }
 
 }  // namespace
@@ -29,16 +35,21 @@ std::string WithHash(nlohmann::ordered_json line) {
 }
 
 bool IsDamaged(std::string_view line) {
-  const std::size_t length = HashEntry("").size();
-  if (line.size() < length) return false;
-  const std::string_view entry = line.substr(line.size() - length);
-  const std::string_view digits = entry.substr(length - 2 - kHashDigits, kHashDigits);
-  const std::string_view key = entry.substr(0, length - 2 - kHashDigits);
-  const bool has_key = HashEntry("").starts_with(key);
-  const bool has_digits = digits.find_first_not_of(kHexDigits) == std::string_view::npos;
-  // If only one is there, the other was changed.
-  if (!has_key && !has_digits) return false;
-  return entry != HashEntry(line.substr(0, line.size() - length));
+  if (line.size() >= kEntrySize) {
+    const std::string_view text = line.substr(0, line.size() - kEntrySize);
+    const std::string_view entry = line.substr(text.size());
+    if (entry == HashEntry(text)) return false;
+    const std::string_view digits = entry.substr(kBegin.size(), kHashDigits);
+    const bool has_digits = digits.find_first_not_of(kHexDigits) == std::string_view::npos;
+    if (has_digits) return true;  // then the key was changed, if it is not there
+  }
+  return line.find(R"("hash":)") != std::string_view::npos;
+}
+
+bool WarnIfDamaged(std::string_view line, const std::string& where, std::string_view consequence) {
+  if (!IsDamaged(line)) return false;
+  LogWarning(fmt::format("{}: expected the line's hash to match; {}", where, consequence));
+  return true;
 }
 
 }  // namespace tandem

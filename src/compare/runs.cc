@@ -37,14 +37,6 @@ Json JsonOf(const std::string& text, const std::string& where) {
   return json;
 }
 
-// Parses a line of metrics.jsonl.
-Json LineOf(const std::string& line, const std::string& where) {
-  if (IsDamaged(line)) {
-    throw InputError(where + ": expected the line's hash to match; the file is damaged");
-  }
-  return JsonOf(line, where);
-}
-
 // Calls `read` with `json`. If an entry is missing, the error names `where`.
 template <class Read>
 void ReadFrom(const Json& json, const std::string& where, const Read& read) {
@@ -66,35 +58,46 @@ void ReadSummary(const Json& json, RunRecord& record) {
   record.seconds = warm.at("wall_s");
   record.generate_critical_s = warm.at("generate_critical_s");
   record.train_critical_s = warm.at("train_critical_s");
-  record.core_s = warm.at("core_s");
+  if (const auto ranks = json.find("ranks"); ranks != json.end()) {
+    record.ranks = ranks->at("world_size");
+  }
+  record.core_s = warm.at("core_s").get<double>() * record.ranks;
   record.cores = warm.at("cores");
   record.idle_workers = warm.at("idle_workers");
   record.idle_main = warm.at("idle_main");
   if (const auto gpu = warm.find("gpu_s"); gpu != warm.end()) record.gpu_s = gpu->get<double>();
   if (const auto share = warm.find("product_share"); share != warm.end()) {
-    record.product_share = share->get<double>();
+    record.product_share = share->get<double>() * record.ranks;
   }
 }
 
-// Reads a number of iterations or examples. All of a run's add up to less than 64 bits hold.
-std::int64_t CountIn(const Json& json, const char* key) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 36;
+// The most updates of a run, and the most iterations or examples of an update. All of a run's add
+// up to less than 64 bits hold.
+constexpr std::int64_t kMostUpdates = std::int64_t{1} << 26;
+constexpr std::int64_t kMostOfUpdate = std::int64_t{1} << 36;
+
+std::int64_t CountIn(const Json& json, const char* key, std::int64_t most) {
   const Json& value = json.at(key);
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{kMost}) {
+  if (value.is_number_unsigned() &&
+      value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most)) {
     return value.get<std::int64_t>();
   }
-  throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, kMost));
+  throw InputError(fmt::format("expected `{}` to be a whole number up to {}", key, most));
 }
 
-// Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines.
+// Returns the point of a line of metrics.jsonl. `curve` has the points of the earlier lines. An
+// update whose line is missing counts as one with the iterations and examples of this line.
 UpdatePoint PointOf(const Json& json, std::span<const UpdatePoint> curve) {
   UpdatePoint point;
-  point.iterations = CountIn(json, "iterations");
-  point.examples = CountIn(json, "examples");
-  if (!curve.empty()) {
-    point.iterations += curve.back().iterations;
-    point.examples += curve.back().examples;
+  const UpdatePoint before = curve.empty() ? UpdatePoint{.update = -1} : curve.back();
+  point.update = CountIn(json, "update", kMostUpdates);
+  const std::int64_t updates = point.update - before.update;
+  if (updates < 1) {
+    throw InputError(fmt::format("`update` is {}, expected more than {}, that of the line before",
+                                 point.update, before.update));
   }
+  point.iterations = before.iterations + updates * CountIn(json, "iterations", kMostOfUpdate);
+  point.examples = before.examples + updates * CountIn(json, "examples", kMostOfUpdate);
   point.seconds = json.at("elapsed_s");
   point.loss = json.at("loss");
   const auto read = [&](const char* key, std::optional<double>& value) {
@@ -228,30 +231,27 @@ std::vector<Variant> MakeVariants(std::span<const std::string> modes,
   return all;
 }
 
-std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
-  std::vector<UpdatePoint> curve;
-  if (!std::filesystem::exists(metrics)) return curve;
-  std::istringstream lines(ReadFile(metrics));
-  for (std::string line; std::getline(lines, line) && !lines.eof();) {
-    const std::string where = fmt::format("{}:{}", metrics.string(), curve.size() + 1);
-    ReadFrom(LineOf(line, where), where,
-             [&](const Json& json) { curve.push_back(PointOf(json, curve)); });
-  }
-  return curve;
-}
-
 namespace {
+
+// Calls `read` with each line of a metrics.jsonl. Ignores a last line without a line break unless
+// the run has `finished`.
+template <class Read>
+void ReadLines(const std::filesystem::path& metrics, bool finished, const Read& read) {
+  std::istringstream lines(ReadFile(metrics));
+  int number = 1;
+  for (std::string line; std::getline(lines, line) && (finished || !lines.eof()); ++number) {
+    const std::string where = fmt::format("{}:{}", metrics.string(), number);
+    if (WarnIfDamaged(line, where, "the line is left out")) continue;
+    ReadFrom(JsonOf(line, where), where, read);
+  }
+}
 
 // Reads the updates. If the run has finished, its last line is complete, and is read even if it has
 // no line break.
 RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
   RequireNoPipe(metrics);
   RunRecord record;
-  std::istringstream lines(ReadFile(metrics));
-  for (std::string line; std::getline(lines, line) && (finished || !lines.eof());) {
-    const std::string where = fmt::format("{}:{}", metrics.string(), record.curve.size() + 1);
-    ReadFrom(LineOf(line, where), where, [&](const Json& json) { ReadUpdate(json, record); });
-  }
+  ReadLines(metrics, finished, [&](const Json& json) { ReadUpdate(json, record); });
   if (record.curve.empty()) {
     throw InputError(metrics.string() + ": no updates found; expected one line per update");
   }
@@ -260,6 +260,14 @@ RunRecord ReadMetrics(const std::filesystem::path& metrics, bool finished) {
 }
 
 }  // namespace
+
+std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics) {
+  std::vector<UpdatePoint> curve;
+  if (!std::filesystem::exists(metrics)) return curve;
+  ReadLines(metrics, /*finished=*/false,
+            [&](const Json& json) { curve.push_back(PointOf(json, curve)); });
+  return curve;
+}
 
 RunRecord ReadUpdates(const std::filesystem::path& metrics) {
   return ReadMetrics(metrics, /*finished=*/false);

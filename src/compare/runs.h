@@ -1,7 +1,6 @@
 // The runs of a comparison: which ones to make, and the results of those that finished.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -20,8 +19,6 @@ struct Variation {
   std::string key;
   std::vector<std::string> values;  ///< at least two, all different
 };
-
-inline constexpr std::array<int, 1> kOneRank = {1};
 
 /// Parses "KEY=V1,V2". Throws InputError that says what was expected.
 Variation ParseVariation(std::string_view text);
@@ -51,10 +48,11 @@ std::vector<int> ParseRanks(std::string_view text);
 /// Returns every combination of modes, numbers of ranks and varied values. Modes vary fastest.
 std::vector<Variant> MakeVariants(std::span<const std::string> modes,
                                   std::span<const Variation> variations,
-                                  std::span<const int> ranks = kOneRank);
+                                  std::span<const int> ranks);
 
 /// `UpdatePoint` is the line of an update in metrics.jsonl.
 struct UpdatePoint {
+  std::int64_t update = 0;      ///< counted from 0
   std::int64_t iterations = 0;  ///< iterations of the run up to the end of the update
   double seconds = 0;           ///< from the start of the run to the end of the update
   double loss = 0;
@@ -69,8 +67,9 @@ struct UpdatePoint {
 };
 
 /// Reads the lines of a metrics.jsonl. Returns nothing if the file does not exist. Ignores a last
-/// line without a line break, which a running program may still be writing. Throws InputError that
-/// names the line and the missing entry.
+/// line without a line break, which a running program may still be writing. Leaves out, with a
+/// warning, lines that do not match their hash. Throws InputError that names the line and the
+/// missing entry.
 std::vector<UpdatePoint> ReadCurve(const std::filesystem::path& metrics);
 
 /// `Interval` is a period of time, in seconds since the start of the run.
@@ -79,19 +78,21 @@ struct Interval {
   double end = 0;
 };
 
-/// `RunRecord` holds the results of one run.
+/// `RunRecord` holds the results of one run. Of several ranks, which work alike, it holds the times
+/// of rank 0.
 struct RunRecord {
   std::int64_t updates = 0;
   std::int64_t examples = 0;
   double final_loss = 0;
   double lag_updates = 0;  ///< mean over the updates
   std::string weights_sha256;
+  int ranks = 1;
 
   // These leave out the cold start, which is the same in every mode.
   double seconds = 0;              ///< wall time
   double generate_critical_s = 0;  ///< while generation worked instead of waiting
   double train_critical_s = 0;     ///< while the main thread worked instead of waiting for rows
-  double core_s = 0;               ///< CPU time of all threads
+  double core_s = 0;               ///< CPU time of all threads of all ranks, as rank 0's times N
   std::optional<double> gpu_s;     ///< time in which at least one stream of the GPU was busy,
                                    ///< extrapolated from the traced updates
   int cores = 1;
@@ -106,9 +107,9 @@ struct RunRecord {
 };
 
 /// Reads metrics.jsonl, also of a run that has not finished: ignores a last line without a line
-/// break, which a running program may still be writing. Members that summary.json gives keep their
-/// defaults. Throws InputError that names the file and the missing entry, or says that there is no
-/// update yet.
+/// break, which a running program may still be writing, and, with a warning, lines that do not
+/// match their hash. Members that summary.json gives keep their defaults. Throws InputError that
+/// names the file and the missing entry, or says that there is no update yet.
 RunRecord ReadUpdates(const std::filesystem::path& metrics);
 
 /// Reads summary.json and metrics.jsonl. Throws InputError that names the file and the missing

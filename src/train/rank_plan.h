@@ -12,11 +12,6 @@ namespace tandem {
 
 class Device;
 
-/// Throws InputError that names a key with which ranks cannot train together, and says why. All
-/// other keys decide what happens from the seed, the number of the update, or values that are the
-/// same in all ranks.
-void CheckRanks(const Config& config);
-
 /// Opens the device of a rank: the GPU that has its number on its machine (LOCAL_RANK), if `name`
 /// is a GPU, with or without a number, or if it is `auto` and there are GPUs; otherwise the CPU.
 /// Throws the errors of OpenDevice.

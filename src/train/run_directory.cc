@@ -177,12 +177,10 @@ void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
   for (int number = 1; std::getline(old, text); ++number) {
     const nlohmann::json line = ParseJsonOrDiscard(text);
     const auto update = line.is_object() ? line.find("update") : line.end();
-    if (IsDamaged(text)) {
-      LogWarning(fmt::format("{}:{}: expected the line's hash to match; the line is removed",
-                             file.string(), number));
-    } else if (update == line.end() || !update->is_number_integer()) {
-      LogWarning(fmt::format("{}:{}: expected a JSON object with `update`; the line is removed",
-                             file.string(), number));
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    if (WarnIfDamaged(text, where, "the line is removed")) continue;
+    if (update == line.end() || !update->is_number_integer()) {
+      LogWarning(where + ": expected a JSON object with `update`; the line is removed");
     } else if (update->get<std::int64_t>() < updates) {
       kept += text + "\n";
     }
@@ -190,14 +188,19 @@ void RunDirectory::KeepLinesOf(const fs::path& file, std::int64_t updates) {
   WriteFileAtomically(file, kept);
 }
 
-void RunDirectory::AddToLastMetrics(const nlohmann::ordered_json& more) const {
-  if (!fs::exists(metrics())) return;
-  std::string lines = ReadFile(metrics());
-  if (!lines.ends_with('\n')) return;
-  const std::size_t before = lines.rfind('\n', lines.size() - 2);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  auto line = ParseJsonOrDiscard<nlohmann::ordered_json>(lines.substr(begin));
-  if (!line.is_object()) return;
+void RunDirectory::AddToLastMetrics(std::int64_t update, const nlohmann::ordered_json& more) const {
+  std::string lines = fs::exists(metrics()) ? ReadFile(metrics()) : "";
+  const std::size_t end = lines.find_last_not_of('\n') + 1;
+  const std::size_t begin = lines.rfind('\n', end - 1) + 1;
+  const std::string last = lines.substr(begin, end - begin);
+  auto line = ParseJsonOrDiscard<nlohmann::ordered_json>(last);
+  if (IsDamaged(last) || !line.is_object() || line.value("update", std::int64_t{-1}) != update) {
+    LogWarning(
+        fmt::format("{}: expected the last line to be that of update {}; the results of the "
+                    "last validation are only in summary.json",
+                    metrics().string(), update));
+    return;
+  }
   line.update(more);
   lines.resize(begin);
   lines += WithHash(line) + "\n";

@@ -90,8 +90,9 @@ class RunDirectory {
   /// Adds lines, each with its line break, to shards.jsonl.
   void AppendShards(const std::string& lines) const;
 
-  /// Adds the entries of `more` to the last line of metrics.jsonl, if it has a line.
-  void AddToLastMetrics(const nlohmann::ordered_json& more) const;
+  /// Adds the entries of `more` to the last line of metrics.jsonl, which must be that of `update`.
+  /// If it is not, or if it is damaged, leaves the file as it is and logs a warning.
+  void AddToLastMetrics(std::int64_t update, const nlohmann::ordered_json& more) const;
 
   /// Makes the lines of metrics.jsonl and shards.jsonl durable (fsync). Call before writing a
   /// checkpoint, which relies on the lines of all earlier updates.

@@ -671,7 +671,7 @@ void TrainRun::ValidateAtEnd() {
   }
   if (!directory_ || !report_) return;
   const nlohmann::ordered_json validation = ValidationJson(*report_, config_);
-  directory_->AddToLastMetrics(validation);
+  directory_->AddToLastMetrics(so_far_.updates - 1, validation);
   if (tensorboard_) tensorboard_->Add(validation, so_far_.iterations);
 }
 

@@ -37,6 +37,15 @@ TEST(HashedLine, EveryFlippedBitThatLeavesJsonIsFound) {
   EXPECT_GT(found, 100);
 }
 
+TEST(HashedLine, AHashThatIsCutOrFollowedBySomethingIsFound) {
+  const std::string line = WithHash({{"update", 3}, {"loss", 0.25}});
+  std::string shorter = line;
+  shorter.erase(line.size() - 5, 1);
+  for (const std::string& changed : {shorter, line + " ", line + "\r", line + "{}"}) {
+    EXPECT_TRUE(IsDamaged(changed)) << changed;
+  }
+}
+
 TEST(HashedLine, LinesWithoutAHashAreNotDamaged) {
   EXPECT_FALSE(IsDamaged(""));
   EXPECT_FALSE(IsDamaged(R"({"update":3})"));

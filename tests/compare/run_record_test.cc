@@ -38,7 +38,8 @@ json Summary() {
 }
 
 json Update(int number) {
-  return {{"iterations", 30 + number},
+  return {{"update", number},
+          {"iterations", 30 + number},
           {"examples", 3000 + number},
           {"elapsed_s", 5.0 * (number + 1)},
           {"loss", 0.5 - 0.25 * number},
@@ -151,20 +152,38 @@ TEST_F(RunRecordTest, ErrorNamesTheFileAndTheMissingEntry) {
       InputError);
 }
 
-TEST_F(RunRecordTest, ErrorNamesALineThatDoesNotMatchItsHash) {
+TEST_F(RunRecordTest, LeavesOutALineThatDoesNotMatchItsHash) {
   Read(Summary(), {Update(0)});
-  std::string line = WithHash(Update(1));
-  const fs::path metrics = temp_.path() / "metrics.jsonl";
-  WriteFileAtomically(metrics, Update(0).dump() + "\n" + line + "\n");
-  EXPECT_EQ(ReadRun(temp_.path()).curve.size(), 2U);
-  line.replace(line.find("3001"), 4, "3003");
-  WriteFileAtomically(metrics, Update(0).dump() + "\n" + line + "\n");
-  try {
-    ReadRun(temp_.path());
-    FAIL() << "the changed line was read";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("metrics.jsonl:2: expected the line's hash to match"));
-  }
+  const std::string first = WithHash(Update(0));
+  std::string second = WithHash(Update(1));
+  second.replace(second.find("3001"), 4, "3003");
+  const std::string third = WithHash(Update(2));
+  WriteFileAtomically(temp_.path() / "metrics.jsonl", first + "\n" + second + "\n" + third + "\n");
+  testing::internal::CaptureStderr();
+  const RunRecord run = ReadRun(temp_.path());
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("metrics.jsonl:2: expected the line's hash to match; the line is left out"));
+  ASSERT_EQ(run.curve.size(), 2U);
+  // The update that is missing counts as one like that of the next line.
+  EXPECT_EQ(run.curve[1].update, 2);
+  EXPECT_EQ(run.curve[1].iterations, 30 + 32 + 32);
+  EXPECT_EQ(run.curve[1].examples, 3000 + 3002 + 3002);
+}
+
+TEST_F(RunRecordTest, ErrorNamesAnUpdateThatComesTwice) {
+  EXPECT_THAT(ErrorOf(Summary(), {Update(0), Update(1), Update(1)}),
+              HasSubstr("metrics.jsonl:3: `update` is 1, expected more than 1"));
+}
+
+TEST_F(RunRecordTest, CountsTheTimeOfTheCoresAndTheProductsOfAllRanks) {
+  json summary = Summary();
+  summary["after_cold_start"]["product_share"] = 0.25;
+  EXPECT_EQ(Read(summary, {Update(0)}).core_s, 18.5);
+  summary["ranks"] = {{"world_size", 2}};
+  const RunRecord run = Read(summary, {Update(0)});
+  EXPECT_EQ(run.core_s, 37);
+  EXPECT_EQ(run.product_share, 0.5);
 }
 
 TEST_F(RunRecordTest, UpdatesOfARunThatHasNotFinishedLeaveOutTheLineThatIsBeingWritten) {

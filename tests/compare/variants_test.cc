@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "compare/runs.h"
 #include "tandem/error.h"
 
@@ -10,6 +12,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
+
+constexpr std::array kOneRank = {1};
 
 std::vector<std::string> Names(const std::vector<Variant>& variants) {
   std::vector<std::string> names;
@@ -21,7 +25,7 @@ TEST(Variants, CombineModesWithAllVariedValues) {
   const std::vector<std::string> modes = {"sequential", "async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4"),
                                              ParseVariation("train.threads=1,2")};
-  const std::vector<Variant> variants = MakeVariants(modes, variations);
+  const std::vector<Variant> variants = MakeVariants(modes, variations, kOneRank);
   EXPECT_THAT(
       Names(variants),
       ElementsAre(
@@ -48,7 +52,7 @@ TEST(Variants, RunInEachNumberOfRanks) {
 TEST(Variants, OverridesNameTheOptionTheyCameFrom) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> variations = {ParseVariation("prefetch.depth=1,4")};
-  const std::vector<Override> overrides = MakeVariants(modes, variations)[1].Overrides();
+  const std::vector<Override> overrides = MakeVariants(modes, variations, kOneRank)[1].Overrides();
   ASSERT_EQ(overrides.size(), 2);
   EXPECT_EQ(overrides[0].key + "=" + overrides[0].value, "pipeline.mode=async");
   EXPECT_EQ(overrides[1].key + "=" + overrides[1].value, "prefetch.depth=4");
@@ -59,7 +63,7 @@ TEST(Variants, DoNotShareAFolder) {
   const std::vector<std::string> modes = {"async"};
   const std::vector<Variation> paths = {ParseVariation("data.path=x/a,x-a")};
   EXPECT_THAT(
-      [&] { MakeVariants(modes, paths); },
+      [&] { MakeVariants(modes, paths, kOneRank); },
       ThrowsMessage<InputError>(HasSubstr("would use the same folder, async-data.path=x-a")));
 }
 

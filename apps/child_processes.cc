@@ -1,4 +1,4 @@
-#include "apps/self.h"
+#include "apps/child_processes.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -85,12 +85,21 @@ class Texts {
   std::vector<char*> pointers_;
 };
 
-// This process's environment variables, with those of `changed` set.
+// Whether the variable tells a process that torchrun started its place among the ranks.
+bool IsOfRank(std::string_view name) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "RANK",       "LOCAL_RANK",       "GROUP_RANK",       "ROLE_RANK",   "ROLE_WORLD_SIZE",
+      "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+  return name.starts_with("TORCHELASTIC_") || std::ranges::find(kNames, name) != kNames.end();
+}
+
+// This process's environment variables without those of a rank, and with those of `changed` set.
 std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string>& changed) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (!changed.contains(std::string(text.substr(0, text.find('='))))) all.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('='));
+    if (!IsOfRank(name) && !changed.contains(std::string(name))) all.emplace_back(text);
   }
   for (const auto& [name, value] : changed) all.push_back(fmt::format("{}={}", name, value));
   return all;
@@ -115,19 +124,19 @@ std::vector<std::string> EnvironmentWith(const std::map<std::string, std::string
   errors.ReportAndExit(errno);
 }
 
-pid_t Spawn(const SelfRun& run) {
+pid_t Spawn(const ChildProcess& process) {
   std::vector<std::string> words = {"tandem"};
-  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
+  words.insert(words.end(), process.arguments.begin(), process.arguments.end());
   const Texts arguments(std::move(words));
-  const Texts variables(EnvironmentWith(run.variables));
+  const Texts variables(EnvironmentWith(process.variables));
   ErrorPipe errors;
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) ExecProgram(arguments, variables, run.log.c_str(), parent, errors);
+  if (pid == 0) ExecProgram(arguments, variables, process.log.c_str(), parent, errors);
   const int error = pid < 0 ? errno : errors.Read();
   if (error != 0) {
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    throw Error(fmt::format("cannot start a run that logs to {}: {}", run.log.string(),
+    throw Error(fmt::format("cannot start a process that logs to {}: {}", process.log.string(),
                             std::strerror(error)));
   }
   return pid;
@@ -144,7 +153,9 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  void Add(const SelfRun& run) { running_.push_back({.pid = Spawn(run), .number = started_++}); }
+  void Add(const ChildProcess& process) {
+    running_.push_back({.pid = Spawn(process), .number = started_++});
+  }
 
   bool empty() const { return running_.empty(); }
 
@@ -153,16 +164,16 @@ class Children {
   }
 
   // Removes a child that has ended. Nothing if all are running.
-  std::optional<SelfEnd> TakeEnded() {
+  std::optional<ChildEnd> TakeEnded() {
     for (auto child = running_.begin(); child != running_.end(); ++child) {
       int status = 0;
       const pid_t ended = ::waitpid(child->pid, &status, WNOHANG);
       if (ended < 0 && errno != EINTR) {
-        throw Error(fmt::format("cannot wait for a run: {}", std::strerror(errno)));
+        throw Error(fmt::format("cannot wait for a process: {}", std::strerror(errno)));
       }
       if (ended != child->pid) continue;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      const SelfEnd end{.code = code, .run = child->number};
+      const ChildEnd end{.code = code, .child = child->number};
       running_.erase(child);
       return end;
     }
@@ -181,22 +192,22 @@ class Children {
 
 }  // namespace
 
-SelfEnd RunSelf(std::span<const SelfRun> runs, const StopSignal& stop) {
-  Children children;
-  for (const SelfRun& run : runs) children.Add(run);
-  SelfEnd result;
+ChildEnd RunChildren(std::span<const ChildProcess> children, const StopSignal& stop) {
+  Children running;
+  for (const ChildProcess& child : children) running.Add(child);
+  std::optional<ChildEnd> result;
   bool asked_to_end = false;
-  while (!children.empty()) {
-    while (const std::optional<SelfEnd> end = children.TakeEnded()) {
-      if (result.code == 0 && end->code != 0) result = *end;
+  while (!running.empty()) {
+    while (const std::optional<ChildEnd> end = running.TakeEnded()) {
+      if (!result || (result->code == 0 && end->code != 0)) result = end;
     }
-    if (!asked_to_end && (result.code != 0 || stop.Reached())) {
-      children.AskToEnd();
+    if (!asked_to_end && (result.value_or(ChildEnd{}).code != 0 || stop.Reached())) {
+      running.AskToEnd();
       asked_to_end = true;
     }
-    if (!children.empty()) std::this_thread::sleep_for(kPollInterval);
+    if (!running.empty()) std::this_thread::sleep_for(kPollInterval);
   }
-  return result;
+  return result.value();
 }
 
 int FreePort() {
