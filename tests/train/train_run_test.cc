@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/hashed_line.h"
 #include "config/load.h"
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
@@ -405,6 +406,28 @@ TEST_F(InFolder, ChangedMetricsLineIsRemovedAlone) {
   const std::size_t second = lines.find('\n') + 1;
   const std::size_t third = lines.find('\n', second) + 1;
   EXPECT_EQ(ReadFile(run.metrics()), lines.substr(0, second) + lines.substr(third));
+}
+
+TEST_F(InFolder, EntriesAreAddedToTheLastMetricsLineOnlyIfItIsWholeAndOfThatUpdate) {
+  const RunDirectory run = RunDirectory::Create(folder_);
+  for (int update = 0; update < 2; ++update) run.AppendMetrics({{"update", update}, {"loss", 0.5}});
+  const std::string lines = ReadFile(run.metrics());
+  const std::size_t second = lines.find('\n') + 1;
+
+  run.AddToLastMetrics(1, {{"solve_rate", 0.25}});
+  const std::string longer = WithHash({{"update", 1}, {"loss", 0.5}, {"solve_rate", 0.25}}) + "\n";
+  EXPECT_EQ(ReadFile(run.metrics()), lines.substr(0, second) + longer);
+
+  std::string changed = lines;
+  changed[changed.find("0.5", second)] = '1';
+  for (const auto& [text, update] : {std::pair{lines, 2}, {changed, 1}, {std::string(), 0}}) {
+    WriteFileAtomically(run.metrics(), text);
+    testing::internal::CaptureStderr();
+    run.AddToLastMetrics(update, {{"solve_rate", 0.25}});
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("expected the last line to be that of"),
+              std::string::npos);
+    EXPECT_EQ(ReadFile(run.metrics()), text);
+  }
 }
 
 TEST_F(InFolder, TakesOverTheClaimOfAKilledProgram) {
