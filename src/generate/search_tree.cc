@@ -52,7 +52,7 @@ void SearchTree::Add(const StateBatch& batch, std::size_t i, const StateBackup& 
   solved_ = solved_ || !std::isinf(backup.known);
   for (std::size_t action = 0; action < num_actions(); ++action) {
     const std::size_t child = i * num_actions() + action;
-    const bool unchanged = batch.children.unchanged()[child] != 0;
+    const bool unchanged = batch.children.is_left_out()[child] != 0;
     const float known = unchanged ? kInfinity : batch.children.KnownCost(child);
     exits_.push_back(domain_.spec().action_costs[action] + known);
     hashes_.push_back(unchanged ? hash : batch.children.hashes()[child]);

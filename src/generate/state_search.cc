@@ -34,7 +34,7 @@ class GreedyRollout final : public StateSearch {
 
   std::size_t Next(StateBatch& batch, std::size_t first, Random random) override {
     const std::size_t first_child = first * spec_.num_actions();
-    FindChoices(batch.children.unchanged().subspan(first_child, spec_.num_actions()));
+    FindChoices(batch.children.is_left_out().subspan(first_child, spec_.num_actions()));
     if (choices_.empty()) return 0;
     const auto estimates = batch.children.estimates().subspan(first_child, spec_.num_actions());
     const Action action = random.Share() < epsilon_ ? choices_[random.Below(choices_.size())]
@@ -118,7 +118,7 @@ class BeamStates final : public StateSearch {
     const std::size_t begin = first * spec_.num_actions();
     const std::size_t end = begin + excess_.size() * spec_.num_actions();
     for (std::size_t child = begin; child < end; ++child) {
-      if (batch.children.unchanged()[child] != 0) continue;
+      if (batch.children.is_left_out()[child] != 0) continue;
       if (kept_.contains(batch.children.hashes()[child])) continue;
       const float cost = batch.children.estimates()[child] + ExcessOf(child, first);
       ranked_.emplace_back(KeyOf(cost, temperature_, random), child);

@@ -138,12 +138,12 @@ void AStarTree::Receive(const Expander& step, std::size_t first) {
   const std::size_t num_actions = spec_.num_actions();
   const std::size_t num_children = popped_.size() * num_actions;
   const std::span<const std::uint64_t> hashes = step.hashes().subspan(first, num_children);
-  generated_ += static_cast<std::int64_t>(num_children);
   fresh_.clear();
   first_fresh_ = static_cast<std::uint32_t>(nodes_.size());
   for (std::size_t i = 0; i < num_children; ++i) {
     if (i + kPrefetchDistance < num_children) nodes_.Prefetch(hashes[i + kPrefetchDistance]);
-    if (step.unchanged()[first + i] != 0) continue;
+    if (step.is_left_out()[first + i] != 0) continue;
+    ++generated_;
     AddChild(step, first + i, popped_[i / num_actions], static_cast<Action>(i % num_actions));
   }
 }

@@ -101,7 +101,7 @@ class GoalBall::Builder {
       if (i + kPrefetchDistance < hashes.size()) {
         ball_.nodes_.Prefetch(hashes[i + kPrefetchDistance]);
       }
-      if (expander_.unchanged()[i] != 0) continue;
+      if (expander_.is_left_out()[i] != 0) continue;
       if (!Reach(i, parents_[i / num_actions], static_cast<Action>(i % num_actions))) return false;
     }
     return true;

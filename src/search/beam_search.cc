@@ -71,8 +71,12 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
       result.ended = *limit;
       break;
     }
-    expander_.ExpandHashes(frontier());
-    result.nodes += static_cast<std::int64_t>(expander_.size());
+    expander_.ExpandHashes(frontier(), UndoingActions());
+    if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
+      result.ended = Ended::kNodeLimit;
+      break;
+    }
+    result.nodes += expander_.num_generated();
     result.expanded += static_cast<std::int64_t>(frontier().size());
     solution = CheapestSolution();
     if (solution) break;
@@ -118,8 +122,18 @@ std::optional<Ended> BeamSearch::LimitReached(const SearchResult& so_far, double
   if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(steps_.size(), limits_.max_length)) return Ended::kLengthLimit;
   if (limits_.max_seconds > 0 && seconds >= limits_.max_seconds) return Ended::kTimeLimit;
-  const auto children = static_cast<std::int64_t>(frontier().size()) * domain_.spec().num_actions();
-  return limits_.work.ExceededBy(so_far.nodes + children, BytesOfNextDepth());
+  return limits_.work.ExceededBy(so_far.nodes, BytesOfNextDepth());
+}
+
+// For each state of the frontier, the action that undoes the last one of its path. Empty if there is
+// no last action, or if actions have no inverses.
+std::vector<Action> BeamSearch::UndoingActions() const {
+  const std::vector<Action>& inverses = domain_.spec().inverse_actions;
+  if (steps_.empty() || inverses.empty()) return {};
+  std::vector<Action> undoing;
+  undoing.reserve(steps_.back().size());
+  for (const Step step : steps_.back()) undoing.push_back(inverses[step.action]);
+  return undoing;
 }
 
 // The memory of the states kept so far.
@@ -202,7 +216,7 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
       seen_.Prefetch(hashes[at[kPrefetchDistance]]);
     }
     const std::uint32_t child = *at;
-    if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
+    if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
     const std::uint64_t key = KeyOf(child);
     if (kept_.Contains(key) || !seen_.Insert(key)) continue;
     fresh.push_back(child);
@@ -281,7 +295,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByActions(const StopSignal& stop) {
         kept_.Prefetch(expander_.hashes()[best[kPrefetchDistance].second]);
       }
       const std::uint32_t child = best->second;
-      if (expander_.unchanged()[child] != 0 || IsExcluded(child)) continue;
+      if (expander_.is_left_out()[child] != 0 || IsExcluded(child)) continue;
       if (!kept_.Insert(KeyOf(child))) continue;
       chosen.push_back(child);
       if (is_policy_) continue;

@@ -25,8 +25,9 @@
 namespace tandem {
 
 /// BeamSearch expands all kept states of one depth and keeps the search.beam_width children with
-/// the least sum of path cost and estimated cost-to-go. It drops duplicates, states kept at an
-/// earlier depth, and children equal to their parent (the result of an action that does not apply).
+/// the least sum of path cost and estimated cost-to-go. It drops duplicates and states kept at an
+/// earlier depth. It does not generate children equal to their parent (the result of an action that
+/// does not apply), nor those of the action that undoes the last one.
 /// It ends at the first depth that has a goal and returns the cheapest goal of that depth. With a
 /// ball around the goal, each state of the ball counts as a goal: the search ends about as many
 /// depths earlier as the ball has, and the way home from the ball completes the solution. States
@@ -124,6 +125,7 @@ class BeamSearch final : public Search {
 
   void Begin(std::span<const std::uint8_t> start);
   std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::vector<Action> UndoingActions() const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;

@@ -42,9 +42,9 @@ Expander::Expander(const Domain& domain, Evaluator& evaluator, std::size_t evalu
       skips_known_(evaluator.rows_are_independent()) {}
 
 std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  constexpr std::int64_t kIsGoalAndUnchanged = 2;
+  constexpr std::int64_t kIsGoalAndLeftOut = 2;
   return states * static_cast<std::int64_t>(spec.num_actions()) *
-         (spec.state_size + kIsGoalAndUnchanged + static_cast<std::int64_t>(sizeof(std::uint64_t)));
+         (spec.state_size + kIsGoalAndLeftOut + static_cast<std::int64_t>(sizeof(std::uint64_t)));
 }
 
 void Expander::Expand(ConstRows states) {
@@ -54,9 +54,18 @@ void Expander::Expand(ConstRows states) {
   });
 }
 
-void Expander::ExpandHashes(ConstRows states) {
-  if (!permutes_) return Expand(states);
-  ResizeChildren(states.size(), /*with_states=*/false);
+void Expander::ExpandHashes(ConstRows states, std::span<const Action> undoing) {
+  const auto undoing_of = [&](std::size_t first, std::size_t count) {
+    return undoing.empty() ? undoing : undoing.subspan(first, count);
+  };
+  ResizeChildren(states.size(), /*with_states=*/!permutes_);
+  if (!permutes_) {
+    ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+      MakeChildren(states.Slice(first, count), first, ChildrenOf(first, count),
+                   undoing_of(first, count));
+    });
+    return;
+  }
   parents_ = states;
   const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
   ForRanges(states.size(), kGrain, [&](std::size_t begin, std::size_t size) {
@@ -64,9 +73,14 @@ void Expander::ExpandHashes(ConstRows states) {
     for (std::size_t first = begin; first < begin + size; first += kParentsInCache) {
       const std::size_t count = std::min(kParentsInCache, begin + size - first);
       MakeChildren(states.Slice(first, count), first,
-                   Rows(memory.data(), count * num_actions, states.row_size()));
+                   Rows(memory.data(), count * num_actions, states.row_size()),
+                   undoing_of(first, count));
     }
   });
+}
+
+std::int64_t Expander::num_generated() const {
+  return std::ranges::count(is_left_out_, std::uint8_t{0});
 }
 
 ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
@@ -125,7 +139,7 @@ void Expander::ResizeChildren(std::size_t states, bool with_states) {
   parents_.reset();
   if (with_states) children_.resize(num_children * domain_.spec().state_size);
   is_goal_.resize(num_children);
-  unchanged_.resize(num_children);
+  is_left_out_.resize(num_children);
   hashes_.resize(num_children);
   if (ball_ != nullptr) known_costs_.resize(num_children);
 }
@@ -139,7 +153,8 @@ Rows Expander::ChildrenOf(std::size_t first, std::size_t states) {
 
 // Makes the children of `states`, which are states first, first + 1, ... of the batch, and all that
 // is kept about them.
-void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children) {
+void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children,
+                            std::span<const Action> undoing) {
   const std::size_t num_actions = domain_.spec().num_actions();
   const std::size_t state_size = states.row_size();
   const std::size_t first_child = first * num_actions;
@@ -147,13 +162,15 @@ void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children) 
   domain_.IsGoal(children, std::span(is_goal_).subspan(first_child, children.size()));
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::uint8_t* parent = states[i / num_actions].data();
-    const bool same = std::memcmp(children[i].data(), parent, state_size) == 0;
-    unchanged_[first_child + i] = same ? 1 : 0;
-    if (!same || skips_known_) hashes_[first_child + i] = HashState(children[i]);
+    const bool undoes = !undoing.empty() && i % num_actions == undoing[i / num_actions];
+    const bool left_out =
+        undoes || std::memcmp(children[i].data(), parent, state_size) == 0;
+    is_left_out_[first_child + i] = left_out ? 1 : 0;
+    if (!left_out || skips_known_) hashes_[first_child + i] = HashState(children[i]);
   }
   if (ball_ == nullptr) return;
   for (std::size_t i = 0; i < children.size(); ++i) {
-    known_costs_[first_child + i] = unchanged_[first_child + i] != 0
+    known_costs_[first_child + i] = is_left_out_[first_child + i] != 0
                                         ? std::numeric_limits<float>::infinity()
                                         : ball_->CostOf(children[i], hashes_[first_child + i])
                                               .value_or(std::numeric_limits<float>::infinity());

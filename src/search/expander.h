@@ -58,10 +58,13 @@ class Expander {
   /// Like Expand, but need not keep the children's states: only Build gives them, and children()
   /// is unspecified. `states` must not change while Build or WayHome is called.
   ///
+  /// `undoing` is empty, or has for each state the action that leads back to the state from which it
+  /// was reached. Its child is left out: is_left_out() is 1, and nothing else about it is specified.
+  ///
   /// If the domain is a PermutationDomain, whose actions are cheap, children are made a few parents
   /// at a time in memory that stays in the cache, and those that Build is asked for are made again
   /// (hashes first, as in iKolt/cayleypy-fast). Children of other domains are kept.
-  void ExpandHashes(ConstRows states);
+  void ExpandHashes(ConstRows states, std::span<const Action> undoing = {});
 
   /// Writes the `chosen` children of Expand or ExpandHashes to `into`, one row each, and returns
   /// the rows.
@@ -107,6 +110,10 @@ class Expander {
   // The children of the current batch.
 
   std::size_t size() const { return is_goal_.size(); }
+
+  /// The number of children that are not left out. Results of searches count these as nodes.
+  std::int64_t num_generated() const;
+
   ConstRows children() const {
     return {children_.data(), size(), static_cast<std::size_t>(domain_.spec().state_size)};
   }
@@ -131,17 +138,18 @@ class Expander {
   /// A cheapest way from a child to the goal. Requires that its cost is known.
   std::vector<Action> WayHome(std::size_t child) const;
 
-  /// 1 where the child equals its parent, for example because the action does not apply. Such a
-  /// child is never worth keeping.
-  std::span<const std::uint8_t> unchanged() const { return unchanged_; }
+  /// 1 where the child equals its parent, for example because the action does not apply, and where
+  /// the action undoes the last one (ExpandHashes). Such a child is never worth keeping.
+  std::span<const std::uint8_t> is_left_out() const { return is_left_out_; }
 
-  /// HashState of each child; unspecified where unchanged() is 1, unless skips_known().
+  /// HashState of each child; unspecified where is_left_out() is 1, unless skips_known().
   std::span<const std::uint64_t> hashes() const { return hashes_; }
 
  private:
   void ResizeChildren(std::size_t states, bool with_states);
   Rows ChildrenOf(std::size_t first, std::size_t states);
-  void MakeChildren(ConstRows states, std::size_t first, Rows children);
+  void MakeChildren(ConstRows states, std::size_t first, Rows children,
+                    std::span<const Action> undoing = {});
 
   // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
   // `width` values. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.
@@ -172,7 +180,7 @@ class Expander {
   std::vector<std::uint8_t> children_;
   std::vector<std::uint8_t> is_goal_;
   std::vector<float> known_costs_;  // empty without a ball
-  std::vector<std::uint8_t> unchanged_;
+  std::vector<std::uint8_t> is_left_out_;
   std::vector<std::uint64_t> hashes_;
   std::vector<std::uint8_t> inputs_;  // encoded: the states of a slice, or all children
   std::vector<float> values_;

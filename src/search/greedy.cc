@@ -29,7 +29,7 @@ std::vector<Index> Changed(std::span<const std::uint8_t> unchanged) {
 // Evaluates the children that differ from their parents. Element i of the result belongs to child
 // i; it is unspecified where the child equals its parent.
 std::vector<float> EstimateChanged(Expander& expander, const StopSignal& stop) {
-  const auto changed = Changed<std::uint32_t>(expander.unchanged());
+  const auto changed = Changed<std::uint32_t>(expander.is_left_out());
   const std::span<const float> estimates = expander.Estimate(expander.children(), changed, stop);
   std::vector<float> by_child(expander.size());
   for (std::size_t i = 0; i < changed.size(); ++i) by_child[changed[i]] = estimates[i];
@@ -67,7 +67,7 @@ std::vector<std::optional<std::int64_t>> Descend(const Domain& domain, Expander&
       const std::size_t start = walkers.starts[i];
       const std::size_t first = i * num_actions;
       const auto goals = expander.is_goal().subspan(first, num_actions);
-      const auto actions = Changed<Action>(expander.unchanged().subspan(first, num_actions));
+      const auto actions = Changed<Action>(expander.is_left_out().subspan(first, num_actions));
       const std::optional<Action> best =
           choose(actions, std::span(values).subspan(first, num_actions));
       if (std::ranges::any_of(goals, [](std::uint8_t goal) { return goal != 0; })) {
@@ -124,7 +124,7 @@ Hint BestOf(const DomainSpec& spec, const Expander& expander, std::span<const fl
   const auto value = [&](Action a) {
     return BackedUpCost(spec, a, expander.is_goal()[a] != 0, rest[a]);
   };
-  const std::optional<Action> best = BestAction(Changed<Action>(expander.unchanged()), value);
+  const std::optional<Action> best = BestAction(Changed<Action>(expander.is_left_out()), value);
   if (!best) return {.estimate = std::numeric_limits<float>::infinity()};
   return {.estimate = value(*best),
           .action = best,
@@ -163,7 +163,7 @@ Hint HintByPolicy(const Domain& domain, QEvaluator& policy, std::span<const std:
   expander.Expand(ConstRows(state));
   const std::span<const float> values =
       expander.EstimateActions(policy, ConstRows(state), StopSignal());
-  Hint hint{.action = LeastAction(Changed<Action>(expander.unchanged()), values)};
+  Hint hint{.action = LeastAction(Changed<Action>(expander.is_left_out()), values)};
   if (hint.action) hint.probability = std::exp(-values[*hint.action]);
   return hint;
 }

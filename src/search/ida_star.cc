@@ -205,11 +205,11 @@ void IdaStar::ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop) {
 void IdaStar::ChooseChildren(Puzzle& puzzle, std::size_t first,
                              std::vector<std::uint32_t>& chosen) const {
   const DomainSpec& spec = domain_.spec();
-  puzzle.result.nodes += spec.num_actions();
   ++puzzle.result.expanded;
   for (std::size_t a = 0; a < static_cast<std::size_t>(spec.num_actions()); ++a) {
     const std::size_t child = first + a;
-    if (expander_.unchanged()[child] != 0) continue;
+    if (expander_.is_left_out()[child] != 0) continue;
+    ++puzzle.result.nodes;
     const float least = puzzle.path.back().cost + spec.action_costs[a] +
                         expander_.LeastCostToGo(child);  // of a solution through the child
     if (puzzle.result.solved && least >= puzzle.result.cost) continue;

@@ -114,7 +114,12 @@ SearchResult TensorBeamSearch::SolveOne(std::span<const std::uint8_t> start, flo
       break;
     }
     const Children children = Expand();
-    result.nodes += children.hashes.size(0);
+    const auto generated = children.useful.sum().item<std::int64_t>();
+    if (limits().ExceededBy(result.nodes + generated, 0)) {
+      result.ended = Ended::kNodeLimit;
+      break;
+    }
+    result.nodes += generated;
     result.expanded += frontier_.hashes.size(0);
     solution = CheapestSolution(children, start);
     if (!solution) Keep(children, Choose(children, stop));
@@ -136,9 +141,16 @@ bool TensorBeamSearch::Begin(std::span<const std::uint8_t> start) {
   const std::optional<at::Tensor> state = puzzle_.State(start);
   if (!state) return false;
   const at::Tensor hash = hasher_.HashStates(puzzle_.Bytes(*state));
-  frontier_ = {.states = *state, .hashes = hash, .costs = at::zeros({1}, known_costs_.options())};
+  frontier_ = {.states = *state,
+               .hashes = hash,
+               .parent_hashes = hash,
+               .costs = at::zeros({1}, known_costs_.options())};
   kept_ = hash;
   return true;
+}
+
+WorkLimits TensorBeamSearch::limits() const {
+  return {.max_nodes = config_.max_nodes.value_or(0), .max_bytes = config_.max_bytes()};
 }
 
 std::optional<Ended> TensorBeamSearch::LimitReached(const SearchResult& so_far,
@@ -147,16 +159,14 @@ std::optional<Ended> TensorBeamSearch::LimitReached(const SearchResult& so_far,
   if (states == 0) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(history_.size(), config_.max_length)) return Ended::kLengthLimit;
   if (config_.max_seconds > 0 && seconds >= config_.max_seconds) return Ended::kTimeLimit;
-  const WorkLimits limits{.max_nodes = config_.max_nodes.value_or(0),
-                          .max_bytes = config_.max_bytes()};
-  return limits.ExceededBy(so_far.nodes + states * puzzle_.num_actions(), BytesOfNextDepth());
+  return limits().ExceededBy(so_far.nodes, BytesOfNextDepth());
 }
 
 // The memory of the states kept so far: their hashes, their places in the history, and the
 // frontier.
 std::int64_t TensorBeamSearch::BytesStored() const {
   constexpr std::int64_t kOfKept = 2 * sizeof(std::int64_t);
-  constexpr std::int64_t kOfFrontier = sizeof(std::int64_t) + sizeof(float);
+  constexpr std::int64_t kOfFrontier = 2 * sizeof(std::int64_t) + sizeof(float);
   const std::int64_t frontier = frontier_.hashes.defined() ? frontier_.hashes.size(0) : 0;
   return kept_.size(0) * kOfKept + frontier * (kOfFrontier + domain_.spec().state_size);
 }
@@ -178,10 +188,12 @@ TensorBeamSearch::Children TensorBeamSearch::Expand() const {
   const at::Tensor action_costs = puzzle_.ActionCosts().narrow(0, 0, puzzle_.num_actions());
   Children children{.hashes = hashes.flatten(),
                     .costs = (frontier_.costs.unsqueeze(1) + action_costs).flatten(),
-                    .changed = (hashes != frontier_.hashes.unsqueeze(1)).flatten()};
+                    .useful = (hashes != frontier_.hashes.unsqueeze(1))
+                                  .logical_and(hashes != frontier_.parent_hashes.unsqueeze(1))
+                                  .flatten()};
   const at::Tensor places = PlacesIn(known_, children.hashes);
   const at::Tensor is_known =
-      (known_.index_select(0, places) == children.hashes).logical_and(children.changed);
+      (known_.index_select(0, places) == children.hashes).logical_and(children.useful);
   children.rest =
       known_costs_.index_select(0, places).masked_fill(is_known.logical_not(), kInfinity);
   return children;
@@ -214,7 +226,7 @@ std::optional<std::vector<Action>> TensorBeamSearch::CheapestSolution(
 // The children whose states were not kept before, in ascending order. Of equal children only the
 // cheapest is included, on ties the first.
 at::Tensor TensorBeamSearch::NewChildren(const Children& children) {
-  at::Tensor usable = children.changed;
+  at::Tensor usable = children.useful;
   if (bound_.is_limited()) {
     const at::Tensor rest =
         children.rest.masked_fill(children.rest.isfinite().logical_not(), least_rest_);
@@ -291,8 +303,10 @@ at::Tensor TensorBeamSearch::Build(const at::Tensor& children) const {
 // Makes the chosen children the frontier.
 void TensorBeamSearch::Keep(const Children& children, const at::Tensor& chosen) {
   history_.push_back(chosen);
+  const at::Tensor parents = chosen.floor_divide(puzzle_.num_actions());
   frontier_ = {.states = Build(chosen),
                .hashes = children.hashes.index_select(0, chosen),
+               .parent_hashes = frontier_.hashes.index_select(0, parents),
                .costs = children.costs.index_select(0, chosen)};
   kept_ = std::get<0>(Sorted(at::cat({kept_, frontier_.hashes})));
 }

@@ -57,8 +57,9 @@ class TensorBeamSearch final : public Search {
   // The kept states of one depth.
   struct Frontier {
     at::Tensor states;  // (n, positions), as TensorPuzzle has them
-    at::Tensor hashes;  // (n) int64
-    at::Tensor costs;   // (n) float, of the paths
+    at::Tensor hashes;         // (n) int64
+    at::Tensor parent_hashes;  // (n) int64, of the states before on the paths; of the start, its own
+    at::Tensor costs;          // (n) float, of the paths
   };
 
   // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
@@ -66,7 +67,7 @@ class TensorBeamSearch final : public Search {
     at::Tensor hashes;   // int64
     at::Tensor costs;    // float, of the paths
     at::Tensor rest;     // float, the cost-to-go where it is known, else infinity
-    at::Tensor changed;  // bool, whether the child differs from its parent
+    at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
 
   // The state with the least estimate: a child of a state that is `depth` steps from the start.
@@ -79,6 +80,7 @@ class TensorBeamSearch final : public Search {
   void MakeKnown();
   SearchResult SolveOne(std::span<const std::uint8_t> start, float at_most, const StopSignal& stop);
   bool Begin(std::span<const std::uint8_t> start);
+  WorkLimits limits() const;
   std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
   std::int64_t BytesStored() const;
   std::int64_t BytesOfNextDepth() const;

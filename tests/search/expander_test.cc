@@ -21,7 +21,7 @@ TEST(Expander, ReportsChildrenGoalsHashesAndUnchangedStates) {
   expander.Expand(ConstRows(states.data(), 2, 1));
   EXPECT_TRUE(std::ranges::equal(expander.children().bytes(), std::vector{0, 2, 2, 3}));
   EXPECT_TRUE(std::ranges::equal(expander.is_goal(), std::vector{1, 0, 0, 0}));
-  EXPECT_TRUE(std::ranges::equal(expander.unchanged(), std::vector{0, 0, 0, 1}));
+  EXPECT_TRUE(std::ranges::equal(expander.is_left_out(), std::vector{0, 0, 0, 1}));
   EXPECT_EQ(expander.hashes()[1], expander.hashes()[2]);
   EXPECT_EQ(expander.hashes()[0], HashState(expander.children()[0]));
   EXPECT_NE(expander.hashes()[0], expander.hashes()[1]);
@@ -56,8 +56,8 @@ TEST(Expander, LargeBatchEqualsSingleStates) {
     for (std::size_t a = 0; a < 2; ++a) {
       ASSERT_EQ(all.children()[2 * i + a][0], one.children()[a][0]);
       ASSERT_EQ(all.is_goal()[2 * i + a], one.is_goal()[a]);
-      ASSERT_EQ(all.unchanged()[2 * i + a], one.unchanged()[a]);
-      if (one.unchanged()[a] == 0) {
+      ASSERT_EQ(all.is_left_out()[2 * i + a], one.is_left_out()[a]);
+      if (one.is_left_out()[a] == 0) {
         ASSERT_EQ(all.hashes()[2 * i + a], one.hashes()[a]);
       }
     }

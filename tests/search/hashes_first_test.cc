@@ -61,10 +61,10 @@ TEST_P(HashesFirst, KnowsOfChildrenWhatExpandKnows) {
   std::size_t known = 0;
   for (const std::uint32_t i : all) {
     ASSERT_TRUE(std::ranges::equal(rebuilt[i], expanded.children()[i]));
-    ASSERT_EQ(hashed.unchanged()[i], expanded.unchanged()[i]);
+    ASSERT_EQ(hashed.is_left_out()[i], expanded.is_left_out()[i]);
     ASSERT_EQ(hashed.is_goal()[i], expanded.is_goal()[i]);
     ASSERT_EQ(hashed.KnownCost(i), expanded.KnownCost(i));
-    if (hashed.unchanged()[i] != 0) continue;
+    if (hashed.is_left_out()[i] != 0) continue;
     ASSERT_EQ(hashed.hashes()[i], HashState(expanded.children()[i]));
     if (std::isinf(hashed.KnownCost(i))) continue;
     ++known;
@@ -93,7 +93,7 @@ TEST(Expander, BuildGivesChosenChildrenInTheirOrder) {
   const std::vector<std::uint32_t> chosen = {2, 1};  // left of cell 3, and right of cell 1
   State built;
   EXPECT_TRUE(std::ranges::equal(expander.Build(chosen, built).bytes(), State{2, 2}));
-  EXPECT_EQ(expander.unchanged()[3], 1);
+  EXPECT_EQ(expander.is_left_out()[3], 1);
   EXPECT_EQ(expander.is_goal()[0], 1);
 }
 
