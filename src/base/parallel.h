@@ -58,4 +58,13 @@ void ForRanges(std::size_t size, std::size_t grain, const Work& work) {
   SanitizerAcquire(&work);
 }
 
+/// Calls work(i) for each i in [0, size), each in a TBB task. For work that is large, such as a
+/// step of a search.
+template <class Work>
+void ForEach(std::size_t size, const Work& work) {
+  ForRanges(size, 1, [&](std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) work(i);
+  });
+}
+
 }  // namespace tandem

@@ -333,12 +333,22 @@ inline constexpr auto kTrainSteps = std::to_array<Choice<TrainStep>>({
 });
 
 /// search.method
-enum class SearchMethod { kBeam, kAnytimeBeam, kAStar, kIdaStar, kGreedy, kBidirectionalBeam };
+enum class SearchMethod {
+  kBeam,
+  kAnytimeBeam,
+  kAStar,
+  kQStar,
+  kIdaStar,
+  kGreedy,
+  kBidirectionalBeam
+};
 inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
     {SearchMethod::kBeam, "beam", "beam search"},
     {SearchMethod::kAnytimeBeam, "anytime_beam",
      "beam search with wider and wider beams while max_seconds lasts"},
     {SearchMethod::kAStar, "astar", "batched weighted A*"},
+    {SearchMethod::kQStar, "q_star",
+     "A* on the values of actions, for a Q net: makes a child only when its action is taken"},
     {SearchMethod::kIdaStar, "ida_star",
      "iterative deepening A*, which stores only the states of one path"},
     {SearchMethod::kGreedy, "greedy",

@@ -513,6 +513,10 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
+  reject(c.search.method == SearchMethod::kQStar && !IsQ(c.network.head),
+         "search.method", "network.head",
+         "q_star needs the costs of actions, and this network does not estimate them. Set "
+         "network.head to q or q_in, or search.method to astar.");
   reject(c.search.inverse == UseInverse::kYes && !IsBeamSearch(c.search.method), "search.inverse",
          "search.method",
          "only beam search starts from a position and its inverse together. Set search.method to "

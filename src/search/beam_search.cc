@@ -125,8 +125,8 @@ std::optional<Ended> BeamSearch::LimitReached(const SearchResult& so_far, double
   return limits_.work.ExceededBy(so_far.nodes, BytesOfNextDepth());
 }
 
-// For each state of the frontier, the action that undoes the last one of its path. Empty if there is
-// no last action, or if actions have no inverses.
+// For each state of the frontier, the action that undoes the last one of its path. Empty if there
+// is no last action, or if actions have no inverses.
 std::vector<Action> BeamSearch::UndoingActions() const {
   const std::vector<Action>& inverses = domain_.spec().inverse_actions;
   if (steps_.empty() || inverses.empty()) return {};

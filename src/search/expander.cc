@@ -48,7 +48,7 @@ std::int64_t Expander::BytesFor(const DomainSpec& spec, std::int64_t states) {
 }
 
 void Expander::Expand(ConstRows states) {
-  ResizeChildren(states.size(), /*with_states=*/true);
+  ResizeChildren(states.size() * domain_.spec().num_actions(), /*with_states=*/true);
   ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
     MakeChildren(states.Slice(first, count), first, ChildrenOf(first, count));
   });
@@ -58,7 +58,7 @@ void Expander::ExpandHashes(ConstRows states, std::span<const Action> undoing) {
   const auto undoing_of = [&](std::size_t first, std::size_t count) {
     return undoing.empty() ? undoing : undoing.subspan(first, count);
   };
-  ResizeChildren(states.size(), /*with_states=*/!permutes_);
+  ResizeChildren(states.size() * domain_.spec().num_actions(), /*with_states=*/!permutes_);
   if (!permutes_) {
     ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
       MakeChildren(states.Slice(first, count), first, ChildrenOf(first, count),
@@ -103,7 +103,7 @@ ConstRows Expander::Build(std::span<const std::uint32_t> chosen,
 }
 
 void Expander::Resize(std::size_t states) {
-  ResizeChildren(states, /*with_states=*/true);
+  ResizeChildren(states * domain_.spec().num_actions(), /*with_states=*/true);
   inputs_.resize(size() * domain_.spec().input.positions);
   values_.resize(size());
   if (skips_known_) is_needed_.resize(size());
@@ -134,8 +134,7 @@ void Expander::SetEstimate(std::size_t child, float estimate) {
   values_[child] = estimate;
 }
 
-void Expander::ResizeChildren(std::size_t states, bool with_states) {
-  const std::size_t num_children = states * domain_.spec().num_actions();
+void Expander::ResizeChildren(std::size_t num_children, bool with_states) {
   parents_.reset();
   if (with_states) children_.resize(num_children * domain_.spec().state_size);
   is_goal_.resize(num_children);
@@ -163,18 +162,37 @@ void Expander::MakeChildren(ConstRows states, std::size_t first, Rows children,
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::uint8_t* parent = states[i / num_actions].data();
     const bool undoes = !undoing.empty() && i % num_actions == undoing[i / num_actions];
-    const bool left_out =
-        undoes || std::memcmp(children[i].data(), parent, state_size) == 0;
+    const bool left_out = undoes || std::memcmp(children[i].data(), parent, state_size) == 0;
     is_left_out_[first_child + i] = left_out ? 1 : 0;
     if (!left_out || skips_known_) hashes_[first_child + i] = HashState(children[i]);
   }
+  NoteKnownCosts(first_child, children);
+}
+
+void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
   if (ball_ == nullptr) return;
+  constexpr float kUnknown = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < children.size(); ++i) {
-    known_costs_[first_child + i] = is_left_out_[first_child + i] != 0
-                                        ? std::numeric_limits<float>::infinity()
-                                        : ball_->CostOf(children[i], hashes_[first_child + i])
-                                              .value_or(std::numeric_limits<float>::infinity());
+    const std::size_t child = first_child + i;
+    known_costs_[child] = is_left_out_[child] != 0
+                              ? kUnknown
+                              : ball_->CostOf(children[i], hashes_[child]).value_or(kUnknown);
   }
+}
+
+void Expander::Step(ConstRows states, std::span<const Action> actions) {
+  ResizeChildren(states.size(), /*with_states=*/true);
+  ForRanges(states.size(), kGrain, [&](std::size_t first, std::size_t count) {
+    const Rows children(children_.data() + first * states.row_size(), count, states.row_size());
+    std::ranges::copy(states.Slice(first, count).bytes(), children.bytes().begin());
+    domain_.Apply(children, actions.subspan(first, count));
+    domain_.IsGoal(children, std::span(is_goal_).subspan(first, count));
+    for (std::size_t i = 0; i < count; ++i) {
+      is_left_out_[first + i] = std::ranges::equal(children[i], states[first + i]) ? 1 : 0;
+      hashes_[first + i] = HashState(children[i]);
+    }
+    NoteKnownCosts(first, children);
+  });
 }
 
 std::vector<Action> Expander::WayHome(std::size_t child) const {

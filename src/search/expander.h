@@ -26,7 +26,7 @@ std::uint64_t HashState(std::span<const std::uint8_t> state);
 /// the next batch; a returned span stays valid until the next call that overwrites it.
 ///
 /// In every array of children, element i * num_actions + a is the result of applying action a to
-/// state i.
+/// state i, unless Step made them.
 ///
 /// A search calls Expand for all states and then Estimate for the children that it chooses. Both
 /// use the TBB threads of the caller's arena. A search that needs few of the children calls
@@ -58,13 +58,17 @@ class Expander {
   /// Like Expand, but need not keep the children's states: only Build gives them, and children()
   /// is unspecified. `states` must not change while Build or WayHome is called.
   ///
-  /// `undoing` is empty, or has for each state the action that leads back to the state from which it
-  /// was reached. Its child is left out: is_left_out() is 1, and nothing else about it is specified.
+  /// `undoing` is empty, or has for each state the action that leads back to the state from which
+  /// it was reached. Its child is left out: is_left_out() is 1, and nothing else about it is
+  /// specified.
   ///
   /// If the domain is a PermutationDomain, whose actions are cheap, children are made a few parents
   /// at a time in memory that stays in the cache, and those that Build is asked for are made again
   /// (hashes first, as in iKolt/cayleypy-fast). Children of other domains are kept.
   void ExpandHashes(ConstRows states, std::span<const Action> undoing = {});
+
+  /// Makes one child of each state: child i is the result of actions[i] on state i, in every array.
+  void Step(ConstRows states, std::span<const Action> actions);
 
   /// Writes the `chosen` children of Expand or ExpandHashes to `into`, one row each, and returns
   /// the rows.
@@ -146,10 +150,11 @@ class Expander {
   std::span<const std::uint64_t> hashes() const { return hashes_; }
 
  private:
-  void ResizeChildren(std::size_t states, bool with_states);
+  void ResizeChildren(std::size_t num_children, bool with_states);
   Rows ChildrenOf(std::size_t first, std::size_t states);
   void MakeChildren(ConstRows states, std::size_t first, Rows children,
                     std::span<const Action> undoing = {});
+  void NoteKnownCosts(std::size_t first_child, ConstRows children);
 
   // Encodes states 0 to rows - 1 and evaluates them, one slice after another. Each state has
   // `width` values. encode(first, inputs) encodes states first, first + 1, ... into `inputs`.

@@ -153,8 +153,8 @@ bool GreedySearch::FinishThroughKnown(Path& path, std::size_t first) const {
 
 // Takes the best action to a state that is not on the path.
 void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> values) {
-  path.result.nodes += std::ranges::count(
-      expander_.is_left_out().subspan(first, values.size()), std::uint8_t{0});
+  path.result.nodes +=
+      std::ranges::count(expander_.is_left_out().subspan(first, values.size()), std::uint8_t{0});
   ++path.result.expanded;
   if (FinishThroughKnown(path, first)) return;
   std::vector<Action> open;

@@ -29,7 +29,8 @@ class NodeTable {
     float cost;                 ///< cost of the cheapest path found so far
     float estimate;             ///< estimated cost-to-go
     std::uint32_t parent : 31;  ///< previous node on that path
-    std::uint32_t closed : 1;   ///< 1 if expanded since `cost` last changed
+    std::uint32_t
+        closed : 1;  ///< of A*: expanded since `cost` last changed; of Q*: waits for values
   };
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -112,6 +113,7 @@ class NodeTable {
 class OpenList {
  public:
   bool empty() const { return heap_.empty(); }
+  std::size_t size() const { return heap_.size(); }
   std::size_t bytes() const { return heap_.capacity() * sizeof(std::uint64_t); }
 
   /// An upper bound on the memory, in bytes, for `nodes` entries.

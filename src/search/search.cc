@@ -15,6 +15,7 @@
 #include "search/ida_star.h"
 #include "search/improve.h"
 #include "search/path_beams.h"
+#include "search/q_star.h"
 
 namespace tandem {
 
@@ -83,8 +84,11 @@ std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, co
   QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
   switch (config.search.method) {
     case SearchMethod::kAStar:
-      LogInfo(AStarMemory(config.search, domain.spec()));
+      LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
       return std::make_unique<AStar>(domain, network, config, ball);
+    case SearchMethod::kQStar:
+      LogInfo(BestFirstMemory("Q*", config.search, QStarBytesFor, domain.spec()));
+      return std::make_unique<QStar>(domain, network, config, ball);
     case SearchMethod::kIdaStar:
       return std::make_unique<IdaStar>(domain, network, config, ball);
     case SearchMethod::kBeam:

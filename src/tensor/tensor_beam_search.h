@@ -57,16 +57,17 @@ class TensorBeamSearch final : public Search {
   // The kept states of one depth.
   struct Frontier {
     at::Tensor states;  // (n, positions), as TensorPuzzle has them
-    at::Tensor hashes;         // (n) int64
-    at::Tensor parent_hashes;  // (n) int64, of the states before on the paths; of the start, its own
-    at::Tensor costs;          // (n) float, of the paths
+    at::Tensor hashes;  // (n) int64
+    at::Tensor
+        parent_hashes;  // (n) int64, of the states before on the paths; of the start, its own
+    at::Tensor costs;   // (n) float, of the paths
   };
 
   // All children of a frontier. Child i * num_actions + a is the result of action a on state i.
   struct Children {
-    at::Tensor hashes;   // int64
-    at::Tensor costs;    // float, of the paths
-    at::Tensor rest;     // float, the cost-to-go where it is known, else infinity
+    at::Tensor hashes;  // int64
+    at::Tensor costs;   // float, of the paths
+    at::Tensor rest;    // float, the cost-to-go where it is known, else infinity
     at::Tensor useful;  // bool, whether the child is neither its parent nor its parent's parent
   };
 

@@ -132,9 +132,11 @@ TEST(NodeLimit, GreedySearchReportsTheBestStateOnItsPath) {
 TEST(NodeLimit, AutoLimitsOnlyAStar) {
   EXPECT_EQ(SearchConfig().max_nodes, std::nullopt);
   const RingDomain ring(20);
-  EXPECT_NE(AStarMemory({.instances = 1}, ring.spec()).find("at most 10,000,000 nodes"),
+  EXPECT_NE(BestFirstMemory("A*", {.instances = 1}, AStarBytesFor, ring.spec())
+                .find("at most 10,000,000 nodes"),
             std::string::npos);
-  EXPECT_NE(AStarMemory({.max_nodes = 0}, ring.spec()).find("no limit"), std::string::npos);
+  EXPECT_NE(BestFirstMemory("A*", {.max_nodes = 0}, AStarBytesFor, ring.spec()).find("no limit"),
+            std::string::npos);
 }
 
 TEST(MemoryLimit, BeamSearchEndsAndOthersGoOn) {

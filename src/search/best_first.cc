@@ -1,0 +1,221 @@
+#include "search/best_first.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+// A batch is at most the number of entries taken before it divided by kGrowth. The states that a
+// search with batch 1 would not have expanded then make up about the same share of all states at
+// most, and hard puzzles still reach full batches within a hundred steps.
+constexpr std::int64_t kGrowth = 10;
+
+// A search that is this close to greedy gains little from a lower weight.
+constexpr double kLowWeight = 0.1;
+
+// Below this batch size, most of a step is the fixed cost of calling the network.
+constexpr std::int64_t kSmallBatch = 100;
+
+std::string LowerWeight(const SearchConfig& config) {
+  if (config.weight <= kLowWeight) return "";
+  return fmt::format("lower search.weight ({:g}), or ", config.weight);
+}
+
+std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) {
+  if (config.batch >= kSmallBatch) return LowerWeight(config) + "raise search.max_seconds";
+  return fmt::format(
+      "raise search.batch ({}): the search generated only {} nodes per second", config.batch,
+      WithThousands(static_cast<long long>(static_cast<double>(result.nodes) / result.seconds)));
+}
+
+}  // namespace
+
+BestFirstTree::BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
+                             std::span<const std::uint8_t> start, float at_most)
+    : spec_(spec),
+      config_(config),
+      weight_(static_cast<float>(config.weight)),
+      nodes_(start.size()),
+      max_nodes_(MostStored(config)),
+      bound_(at_most) {
+  nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
+}
+
+void BestFirstTree::SetSolution(std::vector<Action> actions) {
+  SetUpperBound(std::move(actions));
+  ended_ = Ended::kSolved;
+}
+
+void BestFirstTree::SetUpperBound(std::vector<Action> actions) {
+  const float cost = CostOf(spec_, actions);
+  goal_ = {.parent = 0, .rest = std::move(actions), .cost = cost};
+}
+
+void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::size_t entries) {
+  if (full_) {
+    ended_ = Ended::kNodeLimit;
+    return;
+  }
+  if (config_.max_seconds > 0 && watch_.Seconds() >= config_.max_seconds) {
+    ended_ = Ended::kTimeLimit;
+    return;
+  }
+  std::size_t nodes = nodes_.size() + children;
+  if (max_nodes_ > 0) nodes = std::min(nodes, static_cast<std::size_t>(max_nodes_));
+  const std::size_t stored =
+      std::max(NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec_.state_size)),
+               nodes_.bytes()) +
+      std::max(OpenList::BytesFor(entries), open_.bytes());
+  const std::int64_t bytes = static_cast<std::int64_t>(stored) +
+                             Expander::BytesFor(spec_, static_cast<std::int64_t>(parents));
+  ended_ = WorkLimits{.max_bytes = config_.max_bytes()}.ExceededBy(0, bytes);
+}
+
+void BestFirstTree::EndWithoutOpenEntries() {
+  if (goal_) {
+    ended_ = Ended::kSolved;
+  } else {
+    ended_ = excluded_ ? Ended::kCostLimit : Ended::kExhausted;
+  }
+}
+
+std::size_t BestFirstTree::CurrentBatch() const {
+  const auto grown = static_cast<std::size_t>(std::max<std::int64_t>(expanded_ / kGrowth, 1));
+  return std::min(grown, static_cast<std::size_t>(config_.batch));
+}
+
+std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step, std::size_t child,
+                                                           std::uint32_t parent, Action action) {
+  ++generated_;
+  const float cost = nodes_[parent].cost + spec_.action_costs[action];
+  if (goal_ && cost >= goal_->cost) return std::nullopt;
+  if (bound_.Excludes(cost + step.LeastCostToGo(child))) {
+    excluded_ = true;
+    return std::nullopt;
+  }
+  if (const float rest = step.KnownCost(child); !std::isinf(rest)) {
+    if (goal_ && cost + rest >= goal_->cost) return std::nullopt;
+    goal_ = {.parent = parent, .rest = step.WayHome(child), .cost = cost + rest};
+    goal_->rest.insert(goal_->rest.begin(), action);
+    return std::nullopt;
+  }
+  if (goal_ && cost + step.least_unknown_cost() >= goal_->cost) return std::nullopt;
+  const std::span<const std::uint8_t> state = step.children()[child];
+  const std::uint64_t hash = step.hashes()[child];
+  const std::uint32_t known = nodes_.Find(state, hash);
+  if (known == NodeTable::kNone) {
+    if (max_nodes_ != 0 && std::cmp_greater_equal(nodes_.size(), max_nodes_)) {
+      full_ = true;
+      return std::nullopt;
+    }
+    const auto node = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent, .closed = 0}, action);
+    return Reached{.node = node, .is_new = true};
+  }
+  NodeTable::Node& node = nodes_[known];
+  if (cost >= node.cost) return std::nullopt;
+  node.cost = cost;
+  node.parent = parent & 0x7FFFFFFFU;
+  nodes_.action(known) = action;
+  return Reached{.node = known, .is_new = false};
+}
+
+void BestFirstTree::SetEstimate(std::uint32_t node, float estimate) {
+  nodes_[node].estimate = CostToGo(/*is_goal=*/false, estimate);
+  if (nodes_[node].estimate < nodes_[nearest_].estimate) nearest_ = node;
+}
+
+std::vector<Action> BestFirstTree::PathTo(std::uint32_t node) const {
+  std::vector<Action> actions;
+  for (; node != 0; node = nodes_[node].parent) actions.push_back(nodes_.action(node));
+  std::ranges::reverse(actions);
+  return actions;
+}
+
+SearchResult BestFirstTree::Result() const {
+  SearchResult result{.solved = goal_.has_value() || *ended_ == Ended::kSolved,
+                      .ended = *ended_,
+                      .nodes = generated_,
+                      .expanded = expanded_,
+                      .stored = static_cast<std::int64_t>(nodes_.size()),
+                      .bytes = static_cast<std::int64_t>(nodes_.bytes() + open_.bytes()),
+                      .seconds = watch_.Seconds()};
+  if (goal_) {
+    result.actions = PathTo(goal_->parent);
+    result.actions.insert(result.actions.end(), goal_->rest.begin(), goal_->rest.end());
+    // A cheaper path to the goal's parent may have been found since the goal was.
+    result.cost = CostOf(spec_, result.actions);
+  } else if (!result.solved) {
+    result.best = {.actions = PathTo(nearest_), .estimate = nodes_[nearest_].estimate};
+    result.best->cost = CostOf(spec_, result.best->actions);
+  }
+  return result;
+}
+
+void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
+                  std::span<const std::uint8_t> start, float at_most) {
+  const std::optional<float> known = ball != nullptr ? ball->CostOf(start) : std::nullopt;
+  if (known && !CostBound(at_most).Excludes(*known)) {
+    tree.SetSolution(ball->WayHome(start));
+  } else if (IsGoal(domain, start)) {
+    tree.SetSolution({});
+  }
+}
+
+BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config) : config_(config) {
+  if (!(config.weight >= 0) || std::isinf(static_cast<float>(config.weight))) {
+    throw Error(fmt::format("{}: weight is {}; expected a finite number of at least 0", name,
+                            config.weight));
+  }
+  if (config.batch < 1 || config.instances < 1) {
+    throw Error(fmt::format("{}: batch is {} and instances is {}; expected both to be at least 1",
+                            name, config.batch, config.instances));
+  }
+}
+
+std::int64_t MostStored(const SearchConfig& config) {
+  return config.max_nodes.value_or(SearchConfig::kAStarNodes);
+}
+
+std::string BestFirstSearch::Failure(const SearchResult& result) const {
+  switch (result.ended) {
+    case Ended::kNodeLimit:
+      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(MostStored(config_)),
+                         LowerWeight(config_));
+    case Ended::kMemoryLimit:
+      return fmt::format("{}; {}raise search.max_gib", NotInMemory(config_), LowerWeight(config_));
+    case Ended::kTimeLimit:
+      return NotInTime(config_) + "; " + ToEndInTime(config_, result);
+    case Ended::kCostLimit:
+      return fmt::format("no solution costs at most {}; raise the limit", AllowedCost());
+    case Ended::kSolved:
+    case Ended::kLengthLimit:
+    case Ended::kExhausted:
+      break;
+  }
+  return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
+                     WithThousands(result.stored));
+}
+
+std::string BestFirstMemory(const char* search, const SearchConfig& config,
+                            std::size_t (*bytes_for)(std::size_t nodes, const DomainSpec& spec),
+                            const DomainSpec& spec) {
+  std::string text = fmt::format("{}: weight {:g}, up to {} states at a time", search,
+                                 config.weight, WithThousands(config.batch));
+  if (config.instances > 1) text += fmt::format(" of each of {} puzzles", config.instances);
+  const std::int64_t most = MostStored(config);
+  if (most == 0) {
+    constexpr std::size_t kMany = 1'000'000;
+    return text + fmt::format(", {} bytes per node and no limit", bytes_for(kMany, spec) / kMany);
+  }
+  const auto bytes = static_cast<double>(bytes_for(static_cast<std::size_t>(most), spec));
+  return text + fmt::format("; at most {} nodes, which take {}{}", WithThousands(most),
+                            HumanBytes(bytes), config.instances > 1 ? ", for each" : "");
+}
+
+}  // namespace tandem

@@ -1,0 +1,157 @@
+#include "search/q_star.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/parallel.h"
+
+namespace tandem {
+
+QStarTree::QStarTree(const DomainSpec& spec, const SearchConfig& config,
+                     std::span<const std::uint8_t> start, float at_most)
+    : BestFirstTree(spec, config, start, at_most),
+      num_actions_(static_cast<std::uint32_t>(spec.num_actions())) {}
+
+void QStarTree::SetStartValues(std::span<const float> values) { Open(0, values); }
+
+void QStarTree::Pop() {
+  popped_.clear();
+  if (ended()) return;
+  const std::size_t batch = CurrentBatch();
+  CheckLimits(batch, batch, open_.size() + batch * num_actions_);
+  if (ended()) return;
+  while (popped_.size() < batch && !open_.empty() && CanImprove(open_.least())) {
+    popped_.push_back(open_.Pop());
+  }
+  expanded_ += std::ssize(popped_);
+  if (popped_.empty()) EndWithoutOpenEntries();
+}
+
+void QStarTree::CopyPopped(Rows states, std::span<Action> actions) const {
+  for (std::size_t i = 0; i < popped_.size(); ++i) {
+    std::ranges::copy(nodes_.state(popped_[i] / num_actions_), states[i].begin());
+    actions[i] = static_cast<Action>(popped_[i] % num_actions_);
+  }
+}
+
+void QStarTree::Receive(const Expander& step, std::size_t first) {
+  fresh_.clear();
+  fresh_nodes_.clear();
+  for (std::size_t i = 0; i < popped_.size(); ++i) {
+    const std::size_t child = first + i;
+    if (step.is_left_out()[child] != 0) continue;
+    const auto reached = Reach(step, child, popped_[i] / num_actions_,
+                               static_cast<Action>(popped_[i] % num_actions_));
+    if (!reached || (!reached->is_new && !uses_costs())) continue;
+    if (nodes_[reached->node].closed != 0) continue;  // waits for its values already
+    nodes_[reached->node].closed = 1;
+    fresh_.push_back(static_cast<std::uint32_t>(child));
+    fresh_nodes_.push_back(reached->node);
+  }
+}
+
+void QStarTree::SetValues(std::span<const float> values) {
+  for (std::size_t i = 0; i < fresh_nodes_.size(); ++i) {
+    Open(fresh_nodes_[i], values.subspan(i * num_actions_, num_actions_));
+  }
+}
+
+// Adds the actions in a node to the open entries, and sets the node's estimate.
+void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
+  nodes_[node].closed = 0;
+  SetEstimate(node, std::ranges::min(values));
+  const float cost = nodes_[node].cost;
+  for (std::uint32_t action = 0; action < num_actions_; ++action) {
+    const bool undoes = node != 0 && !spec_.inverse_actions.empty() &&
+                        spec_.inverse_actions[nodes_.action(node)] == action;
+    if (undoes) continue;
+    const float of_action = spec_.action_costs[action];
+    const float value =
+        weight_ * (cost + of_action) + CostToGo(/*is_goal=*/false, values[action] - of_action);
+    if (CanImprove(value)) open_.Push(value, node * num_actions_ + action);
+  }
+}
+
+QStar::QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
+             std::shared_ptr<const GoalBall> ball)
+    : BestFirstSearch("Q*", config.search),
+      domain_(domain),
+      q_net_(q_net),
+      ball_(std::move(ball)),
+      expander_(domain, q_net, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {}
+
+void QStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  const auto make = [&](std::size_t number) {
+    const float at_most = starts.AtMost(number, config_.at_most);
+    auto tree =
+        std::make_unique<QStarTree>(domain_.spec(), config_, starts.states[number], at_most);
+    SolveIfKnown(*tree, domain_, ball_.get(), starts.states[number], at_most);
+    return tree;
+  };
+  SearchInLockStep<QStarTree>(
+      starts.size(), config_.instances, make,
+      [&](Running running) { EstimateStarts(starts, running, stop); },
+      [&](Running running) { Step(running, stop); }, done);
+}
+
+void QStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
+  for (auto& each : running) {
+    if (each.tree->ended()) continue;
+    each.tree->SetStartValues(
+        expander_.EstimateActions(q_net_, ConstRows(starts.states[each.number]), stop));
+  }
+}
+
+void QStar::Step(Running running, const StopSignal& stop) {
+  if (stop.Reached()) throw Stopped();
+  ForEach(running.size(), [&](std::size_t i) { running[i].tree->Pop(); });
+
+  const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  std::size_t num_states = 0;
+  for (auto& each : running) {
+    each.first_state = num_states;
+    num_states += each.tree->num_popped();
+  }
+  states_.resize(num_states * state_size);
+  actions_.resize(num_states);
+  const Rows states(states_.data(), num_states, state_size);
+  ForEach(running.size(), [&](std::size_t i) {
+    const QStarTree& tree = *running[i].tree;
+    tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()),
+                    std::span(actions_).subspan(running[i].first_state, tree.num_popped()));
+  });
+  expander_.Step(states, actions_);
+  ForEach(running.size(),
+          [&](std::size_t i) { running[i].tree->Receive(expander_, running[i].first_state); });
+
+  fresh_states_.clear();
+  std::size_t num_fresh = 0;
+  for (auto& each : running) {
+    each.first_fresh = num_fresh;
+    num_fresh += each.tree->fresh().size();
+    for (const std::uint32_t child : each.tree->fresh()) {
+      const std::span<const std::uint8_t> state = expander_.children()[child];
+      fresh_states_.insert(fresh_states_.end(), state.begin(), state.end());
+    }
+  }
+  const std::span<const float> values = expander_.EstimateActions(
+      q_net_, ConstRows(fresh_states_.data(), num_fresh, state_size), stop);
+  ForEach(running.size(), [&](std::size_t i) {
+    QStarTree& tree = *running[i].tree;
+    tree.SetValues(
+        values.subspan(running[i].first_fresh * num_actions, tree.fresh().size() * num_actions));
+  });
+}
+
+std::string QStar::Describe() const { return fmt::format("Q* with weight {:g}", config_.weight); }
+
+std::size_t QStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
+  return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +
+         OpenList::BytesFor(nodes * static_cast<std::size_t>(spec.num_actions()));
+}
+
+}  // namespace tandem
