@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "board/board.h"
@@ -18,6 +19,26 @@ using board::Randomness;
 
 constexpr int kKinds = 7;
 constexpr int kDirections = 4;
+
+// Of the directions u, d, l, r.
+constexpr std::array<int, kDirections> kDown = {-1, 1, 0, 0};
+constexpr std::array<int, kDirections> kRight = {0, 0, -1, 1};
+
+// What DrawGoal digs: the greatest and the least share of the cells, in percent, how often the
+// digger turns, and the cells around it, (down, right), of which it digs one group at a step.
+constexpr int kLeastDug = 35;
+constexpr int kLeastDugIfSmall = 55;  // so that boxes can move
+constexpr int kLargeSize = 10;
+constexpr int kMostDug = 68;
+constexpr std::uint64_t kTurnsInHundred = 35;
+using Offset = std::pair<int, int>;
+constexpr std::array<std::array<Offset, 4>, 5> kDug = {{
+    {{{0, -1}, {0, 0}, {0, 1}, {0, 1}}},
+    {{{-1, 0}, {0, 0}, {1, 0}, {1, 0}}},
+    {{{0, -1}, {0, 0}, {1, 0}, {1, 0}}},
+    {{{0, -1}, {0, 0}, {1, -1}, {1, 0}}},
+    {{{0, 0}, {0, 1}, {1, 0}, {1, 0}}},
+}};
 
 DomainSpec Spec(int size) {
   return {.name = "sokoban:" + std::to_string(size),
@@ -57,6 +78,21 @@ class Sokoban final : public board::BoardDomain {
     const Action action = pull ? pulls[random / 4 % num_pulls] : walks[random / 4 % num_walks];
     StepBackFrom(state.data(), player, steps_[action], pull);
     return action;
+  }
+
+  bool Predecessors(std::span<const std::uint8_t> state,
+                    std::vector<std::uint8_t>& states) const override {
+    const int player = board::PlayerOf(state);
+    for (const int step : steps_) {
+      if (!board::IsFree(At(state.data(), player, -step))) continue;
+      const bool can_pull = board::IsBox(At(state.data(), player, step));
+      for (const bool pull : {false, true}) {
+        if (pull && !can_pull) continue;
+        states.insert(states.end(), state.begin(), state.end());
+        StepBackFrom(states.data() + states.size() - state.size(), player, step, pull);
+      }
+    }
+    return true;
   }
 
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
@@ -129,27 +165,36 @@ class Sokoban final : public board::BoardDomain {
     state[player + step] = board::Without(state[player + step]);
   }
 
-  // Makes a cave with every box on a goal. A random walk digs it; the outermost cells stay walls.
+  // Makes rooms with every box on a goal, as the levels of Boxoban are made (Racaniere et al.,
+  // "Imagination-Augmented Agents for Deep Reinforcement Learning", NeurIPS 2017): a digger walks
+  // straight on, turns now and then, and at each step digs some of the cells around it. The
+  // outermost cells stay walls.
   void DrawGoal(std::span<std::uint8_t> state, std::uint64_t seed) const override {
     Randomness random(seed);
     std::ranges::fill(state, board::kWall);
     const int inner = size() - 2;
-    const auto anywhere = [&] {
-      return (1 + static_cast<int>(random() % inner)) * size() + 1 +
-             static_cast<int>(random() % inner);
-    };
-    int digger = anywhere();
-    const int wanted = inner * inner * 11 / 20;
+    const auto any = [&] { return 1 + static_cast<int>(random() % inner); };
+    const int cells = inner * inner;
+    const int least = size() < kLargeSize ? kLeastDugIfSmall : kLeastDug;
+    const int wanted =
+        (cells * least + static_cast<int>(random() % (cells * (kMostDug - least) + 1))) / 100;
+    int row = any();
+    int column = any();
+    std::uint64_t direction = random() % kDirections;
     for (int dug = 0; dug < wanted;) {
-      if (state[digger] == board::kWall) {
-        state[digger] = board::kFloor;
-        ++dug;
+      for (const auto& [down, right] : kDug[random() % kDug.size()]) {
+        const int y = row + down;
+        const int x = column + right;
+        if (y < 1 || y > inner || x < 1 || x > inner) continue;
+        std::uint8_t& cell = state[y * size() + x];
+        if (cell == board::kWall) ++dug;
+        cell = board::kFloor;
       }
-      const int to = digger + steps_[random() % kDirections];
-      const int row = to / size();
-      const int column = to % size();
-      if (row > 0 && row <= inner && column > 0 && column <= inner) digger = to;
+      if (random() % 100 < kTurnsInHundred) direction = random() % kDirections;
+      row = std::clamp(row + kDown[direction], 1, inner);
+      column = std::clamp(column + kRight[direction], 1, inner);
     }
+    const auto anywhere = [&] { return any() * size() + any(); };
     const auto place = [&](std::uint8_t what) {
       int at = anywhere();
       while (state[at] != board::kFloor) at = anywhere();

@@ -27,6 +27,7 @@ enum class Purpose : std::uint64_t {
   kRowOrder = 8,
   kAnchor = 9,
   kHash = 10,
+  kProblem = 11,
 };
 
 /// Random is one stream of random numbers. Not thread-safe; cheap to create.

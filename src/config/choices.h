@@ -73,7 +73,8 @@ enum class Target {
   kQLearning,
   kCappedQLearning,
   kSupervised,
-  kExactDistance
+  kExactDistance,
+  kRetrograde
 };
 inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kWalkLength, "walk_length",
@@ -100,6 +101,10 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kExactDistance, "exact_distance",
      "for head v or q, the exact cost-to-go of a state that is drawn uniformly from all states in "
      "the ball around the goal (generate.ball_radius)"},
+    {Target::kRetrograde, "retrograde",
+     "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
+     "random problem, whose states are all found by a search backwards from its goals; for a state "
+     "from which no goal can be reached, generate.dead_end_cost"},
 });
 
 /// Returns whether rows label one action of a state by Q-learning.

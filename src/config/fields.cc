@@ -151,6 +151,23 @@ std::vector<Field> FieldsOf(Config& c) {
        "Share of the rows that are anchors: states drawn uniformly from the ball, with exact "
        "labels. They keep estimates near the goal correct.",
        RealField{&c.generate.anchor_share, 0, 0.9}},
+      {"generate.problem_rows",
+       "Number of consecutive rows that are drawn from one problem (target retrograde). Finding the "
+       "states of a problem takes milliseconds, so fewer rows take longer to generate, and are more "
+       "varied.",
+       IntField{&c.generate.problem_rows, 1, 1 << 24}},
+      {"generate.problem_states",
+       "Greatest number of states of a problem (target retrograde). A problem with more is "
+       "replaced by another one.",
+       IntField{&c.generate.problem_states, 2, 1 << 30}},
+      {"generate.dead_end_share",
+       "Share of the rows that are dead ends, from which no goal can be reached (target "
+       "retrograde). There are none if every action can be undone.",
+       RealField{&c.generate.dead_end_share, 0, 0.9}},
+      {"generate.dead_end_cost",
+       "Label of dead ends (target retrograde). It should be more than most costs-to-go, so that "
+       "searches leave dead ends for last.",
+       RealField{&c.generate.dead_end_cost, 0, 1e6}},
       {"generate.max_scramble", "Length of the longest random walk from the goal, in actions.",
        IntField{&c.generate.max_scramble, 1, 100'000}, kTryFirst},
       ChoiceKey(

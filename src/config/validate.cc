@@ -214,6 +214,12 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.ball_radius",
          "this target draws states from the ball around the goal. Set generate.ball_radius above 0 "
          "(14 has all states of cube2), or choose another target.");
+  const bool retrograde = c.generate.target == Target::kRetrograde;
+  reject(retrograde && c.generate.ball_radius > 0, "generate.ball_radius", "generate.target",
+         "this target knows the exact costs of all states. Set generate.ball_radius to 0.");
+  reject(retrograde && c.network.head != Head::kV && c.live_rows_of(0) > 0, "generate.target",
+         "network.head",
+         "this target labels states with their costs-to-go. Set network.head to v.");
   reject(draws_from_ball && c.generate.anchor_share > 0, "generate.anchor_share", "generate.target",
          "all rows of this target come from the ball already. Set generate.anchor_share to 0.");
   reject(c.generate.ball_radius > 0 && c.network.head == Head::kVp, "generate.ball_radius",
@@ -513,8 +519,8 @@ void CheckSearch(const Config& c, const Reject& reject) {
          "search.method", "search.max_seconds",
          "anytime_beam widens its beam until the time is used up, so the limit must be more than 0 "
          "seconds. Set search.max_seconds, or set search.method to beam.");
-  reject(c.search.method == SearchMethod::kQStar && !IsQ(c.network.head),
-         "search.method", "network.head",
+  reject(c.search.method == SearchMethod::kQStar && !IsQ(c.network.head), "search.method",
+         "network.head",
          "q_star needs the costs of actions, and this network does not estimate them. Set "
          "network.head to q or q_in, or search.method to astar.");
   reject(c.search.inverse == UseInverse::kYes && !IsBeamSearch(c.search.method), "search.inverse",

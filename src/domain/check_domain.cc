@@ -392,6 +392,37 @@ std::string CheckStepsBack(const Samples& samples) {
   });
 }
 
+std::string CheckPredecessors(const Samples& samples) {
+  StateBytes before;
+  const auto find = [&](State state) {
+    before.clear();
+    return samples.domain().Predecessors(state, before);
+  };
+  const auto has = [&](State state) {
+    for (std::size_t at = 0; at < before.size(); at += state.size()) {
+      if (std::ranges::equal(std::span(before).subspan(at, state.size()), state)) return true;
+    }
+    return false;
+  };
+  return samples.FirstOfActions([&](State state, Action action) -> std::string {
+    const StateBytes child = samples.After(state, action);
+    if (std::ranges::equal(child, state) || !find(child)) return "";
+    if (!has(state)) return samples.NameOf(state, action) + ": Predecessors does not lead back";
+    for (std::size_t at = 0; at < before.size(); at += state.size()) {
+      const State other = std::span(before).subspan(at, state.size());
+      bool leads = false;
+      for (std::size_t a = 0; a < samples.num_actions(); ++a) {
+        leads = leads || samples.After(other, static_cast<Action>(a)) == child;
+      }
+      if (!leads) {
+        return fmt::format("Predecessors of {} has {}, from which no action leads there",
+                           samples.NameOf(child), samples.NameOf(other));
+      }
+    }
+    return "";
+  });
+}
+
 // Takes random walks, and walks back by the actions that they report.
 std::string CheckScrambles(const Samples& samples) {
   StateBytes state(samples.row_size());
@@ -546,6 +577,7 @@ constexpr auto kPromises = std::to_array<Promise>({
     {"Mask says which actions change a state", CheckMasks},
     {"inverse actions undo their actions", CheckInverses},
     {"the action that StepBack returns leads back", CheckStepsBack},
+    {"actions lead from the states of Predecessors, and only from them", CheckPredecessors},
     {"MoveGoals changes only the goal", CheckMovedGoals},
     {"scrambles can be undone", CheckScrambles},
     {"scrambles leave the goal", CheckLeaving},

@@ -91,6 +91,18 @@ std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
                           spec_.name));
 }
 
+bool Domain::Predecessors(std::span<const std::uint8_t> state,
+                          std::vector<std::uint8_t>& states) const {
+  for (const Action inverse : spec_.inverse_actions) {
+    const std::size_t first = states.size();
+    states.insert(states.end(), state.begin(), state.end());
+    const Rows row(states.data() + first, 1, state.size());
+    Apply(row, {&inverse, 1});
+    if (std::ranges::equal(row[0], state)) states.resize(first);
+  }
+  return !spec_.inverse_actions.empty();
+}
+
 void Domain::MoveGoals(Rows /*states*/, std::span<const std::uint8_t> /*reached*/) const {
   throw Error(
       fmt::format("domain '{}': spec().moves_goals is {}, and it does not override MoveGoals",

@@ -142,7 +142,12 @@ ShardSetSpec SpecOfSet(const Config& config, const DomainSpec& domain,
                        const ShardingOptions& options, const std::string& weights_sha256,
                        const std::string& instruction_set) {
   std::vector<std::string> keys = {"network.head", "seed"};
-  if (config.generate.target != Target::kSupervised) keys.emplace_back("generate.max_scramble");
+  if (config.generate.target == Target::kRetrograde) {
+    keys.insert(keys.end(), {"generate.problem_rows", "generate.problem_states",
+                             "generate.dead_end_share", "generate.dead_end_cost"});
+  } else if (config.generate.target != Target::kSupervised) {
+    keys.emplace_back("generate.max_scramble");
+  }
   if (config.generate.ball_radius > 0) {
     keys.insert(keys.end(), {"generate.ball_radius", "generate.anchor_share"});
   }

@@ -8,6 +8,7 @@
 #include "generate/exact_labels.h"
 #include "generate/policy.h"
 #include "generate/q_learning.h"
+#include "generate/retrograde.h"
 #include "generate/supervised.h"
 #include "generate/value_iteration.h"
 #include "generate/walk_length.h"
@@ -50,6 +51,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<SupervisedGenerator>(domain, config);
     case Target::kExactDistance:
       return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
+    case Target::kRetrograde:
+      return std::make_unique<RetrogradeGenerator>(domain, config);
   }
   return nullptr;  // not reached: the compiler warns of a missing case
 }

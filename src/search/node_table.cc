@@ -50,19 +50,24 @@ void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Nod
                     "set a limit with search.max_nodes",
                     kMostNodes));
   }
-  if (size_ % kNodesPerBlock == 0) {
+  if (size_ == blocks_.size() * kNodesPerBlock) {
     std::unique_ptr<Block> block(new Block);
     block->states.reset(new std::uint8_t[kNodesPerBlock * state_size_]);
     blocks_.push_back(std::move(block));
   }
   if ((size_ + 1) * 4 > index_.size() * 3) GrowIndex();
   const auto number = static_cast<std::uint32_t>(size_);
-  Block& block = *blocks_.back();
+  Block& block = *blocks_[number / kNodesPerBlock];
   std::ranges::copy(state, &block.states[number % kNodesPerBlock * state_size_]);
   block.nodes[number % kNodesPerBlock] = node;
   block.actions[number % kNodesPerBlock] = action;
   Put({.tag = Tag(hash), .node = number});
   ++size_;
+}
+
+void NodeTable::Clear() {
+  size_ = 0;
+  std::ranges::fill(index_, Slot{.tag = 0, .node = kNone});
 }
 
 void NodeTable::Put(Slot slot) {

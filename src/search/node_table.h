@@ -40,6 +40,9 @@ class NodeTable {
 
   std::size_t size() const { return size_; }
 
+  /// Forgets all nodes, but keeps the memory for the next ones.
+  void Clear();
+
   /// The memory in use, in bytes.
   std::size_t bytes() const;
 

@@ -21,6 +21,7 @@
 #include "generate/bellman.h"
 #include "generate/known_estimates.h"
 #include "generate/q_learning.h"
+#include "generate/retrograde.h"
 #include "generate/search_tree.h"
 #include "nn/inference_net.h"
 #include "nn/network.h"
@@ -113,6 +114,10 @@ void Planner::PlanGeneration() {
     std::error_code missing;  // the generator reports it
     const std::uintmax_t text = std::filesystem::file_size(generate.paths, missing);
     if (!missing) plan_.generation += 3 * static_cast<std::int64_t>(text);
+  }
+  if (generate.target == Target::kRetrograde && rows_ > 0) {
+    plan_.generation +=
+        generate.workers.value_or(1) * RetrogradeTable::BytesFor(spec_, generate.problem_states);
   }
   if (!needs_network()) return;
   const auto at_once = [&](std::int64_t states) {
@@ -227,7 +232,8 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.buffers, "lower train.batch_size or train.iterations_per_update"},
       {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation,
-       "lower generate.chunk_rows, generate.ball_radius or, with searches, "
+       "lower generate.chunk_rows, generate.ball_radius, generate.problem_states or, with "
+       "searches, "
        "generate.search_iterations or generate.search_beam_width"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},

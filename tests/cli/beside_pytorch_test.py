@@ -23,7 +23,7 @@ class BesidePyTorch(CliTest):
         file = self.folder / "results.json"
         result = subprocess.run(
             [sys.executable, SOURCE / "bench/beside_pytorch", "--json", file, "--tandem", TANDEM,
-             "--width", "16", "--blocks", "1", "--batch", "100", "--seconds", "1", "--beam", "64",
+             "--nets", "16H_1B_layer", "--batch", "100", "--seconds", "1", "--beam", "64",
              "--depth", "3", "--puzzles", "1", "--rounds", "1", "--set", "train.threads=1"],
             capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -286,11 +286,12 @@ TEST_F(SpecOfSetTest, NetworkLabelledSetHoldsAllKeysThatMatter) {
   // A new config key must be in the spec or in this list.
   // Some keys are in it only if they make a difference, so that older sets stay valid.
   std::set<std::string> others = {
-      "generate.target",       "generate.workers",     "generate.ball_radius",
-      "generate.anchor_share", "generate.temperature", "generate.search_beam_width",
-      "generate.curriculum",   "generate.backup",      "generate.hindsight",
-      "generate.paths",        "generate.program",     "inference.first_layer",
-      "inference.forward"};
+      "generate.target",         "generate.workers",        "generate.ball_radius",
+      "generate.anchor_share",   "generate.temperature",    "generate.search_beam_width",
+      "generate.curriculum",     "generate.backup",         "generate.hindsight",
+      "generate.paths",          "generate.program",        "generate.problem_rows",
+      "generate.problem_states", "generate.dead_end_share", "generate.dead_end_cost",
+      "inference.first_layer",   "inference.forward"};
   for (const char* key : {"device", "network.head", "seed", "weights_sha256"}) {
     EXPECT_EQ(keys.erase(key), 1) << key;
   }

@@ -1,0 +1,105 @@
+// Examples with exact labels, from searches backwards from the goals of random problems.
+#pragma once
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "config/config.h"
+#include "data/examples.h"
+#include "generate/generator.h"
+#include "search/node_table.h"
+#include "tandem/domain.h"
+
+namespace tandem {
+
+/// RetrogradeTable finds all states of a problem from which a goal can be reached, with their exact
+/// costs-to-go. It searches backwards from the goals (retrograde analysis, as for the endgames of
+/// chess). All actions must cost the same. Not thread-safe.
+class RetrogradeTable {
+ public:
+  /// `domain` must outlive this. Throws InputError if its actions cost differently, or if it does
+  /// not know the predecessors of states.
+  explicit RetrogradeTable(const Domain& domain);
+
+  /// An upper bound on the memory, in bytes, of a table with `states` states.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
+
+  /// Finds the states of the problem of `goal`, which is a goal, and forgets those before. Other
+  /// goals of the problem are found if some way leads from them to `goal`. Returns false if there
+  /// are more than `most_states`; the table is then unspecified.
+  bool Build(std::span<const std::uint8_t> goal, std::size_t most_states);
+
+  std::size_t size() const { return nodes_.size(); }
+
+  /// The greatest number of actions that a cheapest solution of a state takes.
+  std::size_t longest() const { return levels_.size() - 1; }
+
+  /// The states whose cheapest solutions take `actions` actions, as numbers for state(). Not empty.
+  std::span<const std::uint32_t> Level(std::size_t actions) const { return levels_[actions]; }
+
+  std::span<const std::uint8_t> state(std::uint32_t number) const { return nodes_.state(number); }
+
+  /// Whether a goal can be reached from `state`, which is a state of the problem.
+  bool Contains(std::span<const std::uint8_t> state) const;
+
+ private:
+  bool ReachPredecessors(std::size_t level);
+  bool Reach(std::span<const std::uint8_t> state, std::uint64_t hash, std::size_t actions);
+  void RemoveOutdated();
+
+  const Domain& domain_;
+  NodeTable nodes_;                                 // the cost of a node is a number of actions
+  std::vector<std::vector<std::uint32_t>> levels_;  // levels_[n]: states that need n actions
+  std::vector<std::uint32_t> chosen_;
+  std::vector<std::uint8_t> predecessors_;  // of the chosen states
+  std::vector<std::uint64_t> hashes_;       // of the predecessors
+};
+
+/// RetrogradeGenerator draws states of random problems (Domain::DrawGoals) and labels them with
+/// their exact costs-to-go, from a RetrogradeTable. It is for puzzles whose goals differ by problem
+/// and whose problems are small, such as Sokoban.
+///
+/// generate.problem_rows consecutive rows belong to one problem. A row first draws the number of
+/// actions that a solution takes, uniformly, and then one of the states that need as many. With
+/// probability generate.dead_end_share, it goes on to a child from which no goal can be reached,
+/// and a quarter of these rows go on with up to seven random actions. Their label is
+/// generate.dead_end_cost. So the network learns which states a search should avoid, which walks
+/// from the goal never show. If the state has no such child, the row draws again, a few times.
+///
+/// The rows are a function of the seed and of their numbers.
+class RetrogradeGenerator final : public Generator {
+ public:
+  /// `domain` must outlive this. See MakeGenerator for `config`, whose network.head must be v.
+  /// Throws InputError if all problems of the domain have the same goal, or as RetrogradeTable
+  /// does.
+  RetrogradeGenerator(const Domain& domain, const Config& config);
+
+  bool needs_network() const override { return false; }
+  const Schema& schema() const override { return schema_; }
+
+  /// Also throws InputError if no problem with at most generate.problem_states states is found.
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+
+ private:
+  void DrawProblem(Random random, RetrogradeTable& table) const;
+  float DrawRow(const RetrogradeTable& table, Random& random, std::span<std::uint8_t> state) const;
+  bool StepIntoDeadEnd(const RetrogradeTable& table, Random& random,
+                       std::span<std::uint8_t> state) const;
+
+  const Domain& domain_;
+  const GenerateConfig config_;
+  const std::uint64_t seed_;
+  const Schema schema_;
+  const float action_cost_;
+  const bool has_dead_ends_;
+  tbb::task_arena arena_;
+  tbb::enumerable_thread_specific<RetrogradeTable> tables_;  // memory that the next problem reuses
+};
+
+}  // namespace tandem
