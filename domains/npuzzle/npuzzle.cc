@@ -3,10 +3,6 @@
 // A state is the numbers of the tiles, row by row, one byte each; 0 is the blank. The goal is
 // 1 2 3 ... 0. An action is named after the direction in which a tile moves into the blank: U
 // slides the tile below the blank up. If there is no such tile, the action does not apply.
-//
-// npuzzle gives a network the tile on each cell. npuzzle_coordinates gives it the row and the
-// column of each tile. A network then learns what a tile far from its place costs from tiles in the
-// same row or column, while random walks bring few tiles to each cell of a large board.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -26,24 +22,17 @@ constexpr int kMinSize = 3;
 constexpr int kMaxSize = 7;
 constexpr int kMaxCells = kMaxSize * kMaxSize;
 
-// What the network reads.
-enum class Input { kTiles, kCoordinates };
-
-DomainSpec Spec(int size, Input input) {
-  const int cells = size * size;
-  const bool tiles = input == Input::kTiles;
-  return {
-      .name = (tiles ? "npuzzle:" : "npuzzle_coordinates:") + std::to_string(size),
-      .summary = tiles ? "sliding tiles, the 15-puzzle if SIZE is 4; a state is their numbers row "
-                         "by row, 0 is the blank"
-                       : "npuzzle, with the row and the column of each tile as the network's input",
-      .state_size = cells,
-      .input = tiles ? InputLayout{.positions = cells, .depth = cells}
-                     : InputLayout{.positions = 2 * cells, .depth = size},
-      .board = tiles ? std::optional(BoardShape{.rows = size, .columns = size}) : std::nullopt,
-      .action_names = {"U", "D", "L", "R"},
-      .inverse_actions = {1, 0, 3, 2},
-      .masks_actions = true};
+DomainSpec Spec(int size) {
+  return {.name = "npuzzle:" + std::to_string(size),
+          .summary =
+              "sliding tiles, the 15-puzzle if SIZE is 4; a state is their numbers row by row, "
+              "0 is the blank",
+          .state_size = size * size,
+          .input = {.positions = size * size, .depth = size * size},
+          .board = BoardShape{.rows = size, .columns = size},
+          .action_names = {"U", "D", "L", "R"},
+          .inverse_actions = {1, 0, 3, 2},
+          .masks_actions = true};
 }
 
 // The position of the tile that `action` slides into the blank at `blank`; `blank` if there is
@@ -60,12 +49,9 @@ int SourceOf(int size, int blank, Action action) {
 
 class NPuzzle final : public Domain {
  public:
-  NPuzzle(int size, Input input)
-      : Domain(Spec(size, input)), input_(input), size_(size), cells_(size * size) {
+  explicit NPuzzle(int size) : Domain(Spec(size)), size_(size), cells_(size * size) {
     for (int cell = 0; cell < cells_; ++cell) {
       goal_[cell] = static_cast<std::uint8_t>((cell + 1) % cells_);
-      rows_[cell] = static_cast<std::uint8_t>(cell / size);
-      columns_[cell] = static_cast<std::uint8_t>(cell % size);
       for (Action a = 0; a < kActions; ++a) {
         sources_[cell][a] = static_cast<std::uint8_t>(SourceOf(size, cell, a));
       }
@@ -113,17 +99,6 @@ class NPuzzle final : public Domain {
     }
   }
 
-  void Encode(ConstRows states, Rows inputs) const override {
-    if (input_ == Input::kTiles) return Domain::Encode(states, inputs);
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      for (int cell = 0; cell < cells_; ++cell) {
-        const std::size_t tile = states[i][cell];
-        inputs[i][2 * tile] = rows_[cell];
-        inputs[i][2 * tile + 1] = columns_[cell];
-      }
-    }
-  }
-
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override;
   std::string FormatState(std::span<const std::uint8_t> state) const override;
   Picture Draw(std::span<const std::uint8_t> state) const override;
@@ -140,12 +115,9 @@ class NPuzzle final : public Domain {
     state[source] = 0;
   }
 
-  const Input input_;
   const int size_;
   const int cells_;
   std::array<std::uint8_t, kMaxCells> goal_{};
-  std::array<std::uint8_t, kMaxCells> rows_{};                           // of each cell
-  std::array<std::uint8_t, kMaxCells> columns_{};                        // of each cell
   std::array<std::array<std::uint8_t, kActions>, kMaxCells> sources_{};  // by blank and action
 };
 
@@ -225,21 +197,17 @@ Picture NPuzzle::Draw(std::span<const std::uint8_t> state) const {
   return picture;
 }
 
-template <Input input>
 std::unique_ptr<const Domain> Make(const std::string& argument) {
   const std::optional<int> size = ParseWholeNumber(argument, kMinSize, kMaxSize);
-  return size ? std::make_unique<const NPuzzle>(*size, input) : nullptr;
+  return size ? std::make_unique<const NPuzzle>(*size) : nullptr;
 }
 
-DomainParameter SizeParameter() {
-  return {.key = "size",
-          .meaning = "number of tiles along a side of the board",
-          .expected = "a whole number from 3 to 7",
-          .default_value = "4"};
-}
-
-TANDEM_REGISTER_DOMAIN(npuzzle, SizeParameter(), Make<Input::kTiles>);
-TANDEM_REGISTER_DOMAIN(npuzzle_coordinates, SizeParameter(), Make<Input::kCoordinates>);
+TANDEM_REGISTER_DOMAIN(npuzzle,
+                       DomainParameter{.key = "size",
+                                       .meaning = "number of tiles along a side of the board",
+                                       .expected = "a whole number from 3 to 7",
+                                       .default_value = "4"},
+                       Make);
 
 }  // namespace
 }  // namespace tandem
