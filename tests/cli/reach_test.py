@@ -69,6 +69,21 @@ class Reach(CliTest):
         self.assertEqual([goal.reached(figures) for goal in line.goals], [True, True])
 
 
+class PlainAStar(unittest.TestCase):
+    LEVEL = "#######\n#  .  #\n# $   #\n# @   #\n#######"
+
+    def test_weight_1_finds_a_shortest_solution_and_less_weight_expands_fewer_states(self):
+        solve = load_script().solve_sokoban
+        length, generated = solve(self.LEVEL, 20_000, 1)
+        self.assertEqual(length, 4)  # up, around the box, and right
+        longer, fewer = solve(self.LEVEL, 20_000, 0.1)
+        self.assertGreaterEqual(longer, length)
+        self.assertLess(fewer, generated)
+
+    def test_a_limit_on_states_ends_the_search(self):
+        self.assertIsNone(load_script().solve_sokoban(self.LEVEL, 3, 1)[0])
+
+
 class States(unittest.TestCase):
     def test_optimal_presses_are_those_of_an_exhaustive_search(self):
         script = load_script()
