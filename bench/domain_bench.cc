@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "domain/random_walk.h"
+#include "generate/retrograde.h"
 #include "generate/walk_length.h"
 #include "tandem/registry.h"
 
@@ -17,6 +18,27 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kStates = 1000;  // 54 kB, which fit in the cache
+
+// Finds all states of 50 Sokoban levels, which take about as much memory as a cache.
+void SearchBackwards(benchmark::State& state) {
+  constexpr std::uint64_t kLevels = 50;
+  constexpr std::size_t kMostStates = 500'000;
+  const auto sokoban = MakeDomain("sokoban:10");
+  RetrogradeTable table(*sokoban);
+  std::vector<std::uint8_t> goal(static_cast<std::size_t>(sokoban->spec().state_size));
+  std::size_t found = 0;
+  for (auto _ : state) {
+    for (std::uint64_t seed = 0; seed < kLevels; ++seed) {
+      sokoban->DrawGoals(Rows(std::span(goal)), {&seed, 1});
+      table.Build(goal, kMostStates);
+      found += table.size();
+    }
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(found));
+  state.counters["levels_per_s"] = benchmark::Counter(
+      static_cast<double>(state.iterations() * kLevels), benchmark::Counter::kIsRate);
+}
+BENCHMARK(SearchBackwards)->Unit(benchmark::kMillisecond);
 
 struct Cubes {
   Cubes() : states(kStates * 54), actions(kStates) {

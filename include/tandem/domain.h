@@ -112,11 +112,11 @@ class Domain {
   /// returns nothing. Called only if spec().inverse_actions is empty; then it must be overridden.
   virtual std::optional<Action> StepBack(std::span<std::uint8_t> state, std::uint64_t random) const;
 
-  /// Appends the predecessors of `state` to `states`, one row each: the other states from which some
-  /// action leads to it. A state may be appended more than once. Returns false, and appends nothing,
-  /// if the domain cannot tell. The default takes actions back by their inverses, and returns false
-  /// if spec().inverse_actions is empty. Training uses it to search backwards from goals
-  /// (generate.target: retrograde).
+  /// Appends the predecessors of `state` to `states`, one row each: the other states from which
+  /// some action leads to it. A state may be appended more than once. Returns false, and appends
+  /// nothing, if the domain cannot tell. The default takes actions back by their inverses, and
+  /// returns false if spec().inverse_actions is empty. Training uses it to search backwards from
+  /// goals (generate.target: retrograde).
   virtual bool Predecessors(std::span<const std::uint8_t> state,
                             std::vector<std::uint8_t>& states) const;
 

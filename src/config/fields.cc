@@ -152,8 +152,10 @@ std::vector<Field> FieldsOf(Config& c) {
        "labels. They keep estimates near the goal correct.",
        RealField{&c.generate.anchor_share, 0, 0.9}},
       {"generate.problem_rows",
-       "Number of consecutive rows that are drawn from one problem (target retrograde). Finding the "
-       "states of a problem takes milliseconds, so fewer rows take longer to generate, and are more "
+       "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "
+       "the "
+       "states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
+       "more "
        "varied.",
        IntField{&c.generate.problem_rows, 1, 1 << 24}},
       {"generate.problem_states",
