@@ -108,13 +108,13 @@ class States(unittest.TestCase):
         level = "######\n#@   #\n# $  #\n#   .#\n######"
         # By hand: right, push down, then left and down to the other side of the box, and two pushes
         # to the right.
-        self.assertEqual(script.solve_sokoban("#####\n#@$.#\n#####", 100)[0], 1)
-        self.assertEqual(script.solve_sokoban("#######\n#@ $ .#\n#######", 100)[0], 3)
-        length, generated = script.solve_sokoban(level, 1000)
+        self.assertEqual(script.solve_sokoban("#####\n#@$.#\n#####", 100, 1)[0], 1)
+        self.assertEqual(script.solve_sokoban("#######\n#@ $ .#\n#######", 100, 1)[0], 3)
+        length, generated = script.solve_sokoban(level, 1000, 1)
         self.assertEqual(length, 6)
         self.assertGreater(generated, length)
-        self.assertIsNone(script.solve_sokoban(level, 3)[0])
-        self.assertIsNone(script.solve_sokoban("#####\n#$@.#\n#####", 100)[0])
+        self.assertIsNone(script.solve_sokoban(level, 3, 1)[0])
+        self.assertIsNone(script.solve_sokoban("#####\n#$@.#\n#####", 100, 1)[0])
 
 
 if __name__ == "__main__":

@@ -40,10 +40,11 @@ TEST(Fields, ChoicesWithTheSameMeaningAreExplainedTogether) {
   EXPECT_EQ(
       meaning("search.method"),
       "beam: beam search. anytime_beam: beam search with wider and wider beams while max_seconds "
-      "lasts. astar: batched weighted A*. ida_star: iterative deepening A*, which stores only the "
-      "states of one path. greedy: take the best action again and again, without visiting a state "
-      "twice. bidirectional_beam: beam search from the state and from the goal "
-      "until the two meet.");
+      "lasts. astar: batched weighted A*. q_star: A* on the values of actions, for a Q net: "
+      "makes a child only when its action is taken. ida_star: iterative deepening A*, which "
+      "stores only the states of one path. greedy: take the best action again and again, "
+      "without visiting a state twice. bidirectional_beam: beam search from the state and "
+      "from the goal until the two meet.");
 }
 
 TEST(DeviceName, ParsesTheIndexOfAGpu) {

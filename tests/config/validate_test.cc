@@ -324,6 +324,18 @@ TEST(Validate, ExactDistancesNeedABallAndAHeadOfCosts) {
                       "which this target does not use");
 }
 
+TEST(Validate, SearchesBackwardsNeedAHeadOfStatesAndNoBall) {
+  const std::string retrograde = "generate.target=retrograde";
+  EXPECT_EQ(ErrorOf({retrograde}), "");
+  EXPECT_EQ(ErrorOf({retrograde, "generate.dead_end_share=0.2", "replay.updates=2"}), "");
+  for (const std::string head : {"q", "q_in", "vp"}) {
+    ExpectContradiction({retrograde, "network.head=" + head}, "generate.target", "network.head",
+                        "labels states with their costs-to-go");
+  }
+  ExpectContradiction({retrograde, "generate.ball_radius=4"}, "generate.ball_radius",
+                      "generate.target", "knows the exact costs of all states");
+}
+
 TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {
   const std::vector<std::string> both = {"generate.target=supervised", "generate.paths=solved"};
   for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
@@ -511,6 +523,14 @@ TEST(Validate, InverseNeedsBeamSearch) {
   EXPECT_EQ(ErrorOf({"search.inverse=true", "search.method=anytime_beam", "search.max_seconds=5"}),
             "");
   EXPECT_EQ(ErrorOf({"search.inverse=true", "search.at_most=20"}), "");
+}
+
+TEST(Validate, QStarNeedsTheCostsOfActions) {
+  for (const std::string head : {"q", "q_in"}) {
+    EXPECT_EQ(ErrorOf({"search.method=q_star", "network.head=" + head}), "");
+  }
+  ExpectContradiction({"search.method=q_star"}, "search.method", "network.head",
+                      "needs the costs of actions");
 }
 
 TEST(Validate, GreedySearchFollowsAPolicy) {
