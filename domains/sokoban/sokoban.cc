@@ -24,12 +24,14 @@ constexpr int kDirections = 4;
 constexpr std::array<int, kDirections> kDown = {-1, 1, 0, 0};
 constexpr std::array<int, kDirections> kRight = {0, 0, -1, 1};
 
-// What DrawGoal digs: the greatest and the least share of the cells, in percent, how often the
-// digger turns, and the cells around it, (down, right), of which it digs one group at a step.
+// The shares of the cells that DrawGoal digs, in percent.
 constexpr int kLeastDug = 35;
-constexpr int kLeastDugIfSmall = 55;  // so that boxes can move
-constexpr int kLargeSize = 10;
+constexpr int kLeastDugIfSmall = 55;  // on boards of fewer than kLargeSize lines: boxes must move
 constexpr int kMostDug = 68;
+constexpr int kLargeSize = 10;
+
+// The digger turns this often, and at each step digs one of these groups of cells around it, each
+// (down, right).
 constexpr std::uint64_t kTurnsInHundred = 35;
 using Offset = std::pair<int, int>;
 constexpr std::array<std::array<Offset, 4>, 5> kDug = {{
@@ -98,6 +100,20 @@ class Sokoban final : public board::BoardDomain {
   void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
     for (std::size_t i = 0; i < states.size(); ++i) {
       is_goal[i] = std::ranges::find(states[i], board::kBox) == states[i].end() ? 1 : 0;
+    }
+  }
+
+  // The boxes are on the goals, and the player may stand on any free cell.
+  void AllGoals(std::span<const std::uint8_t> goal,
+                std::vector<std::uint8_t>& goals) const override {
+    std::vector<std::uint8_t> board(goal.begin(), goal.end());
+    std::uint8_t& player = board[static_cast<std::size_t>(board::PlayerOf(goal))];
+    player = board::Without(player);
+    for (std::size_t cell = 0; cell < board.size(); ++cell) {
+      if (!board::IsFree(board[cell])) continue;
+      goals.insert(goals.end(), board.begin(), board.end());
+      std::uint8_t& stands = goals[goals.size() - board.size() + cell];
+      stands = board::WithPlayer(stands);
     }
   }
 

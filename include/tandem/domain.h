@@ -94,6 +94,12 @@ class Domain {
   /// calls WriteGoals. A domain that overrides this must set spec().per_problem_goals.
   virtual void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const;
 
+  /// Appends the goals of one problem to `goals`, one row each. `goal` is one of them, and comes
+  /// from DrawGoals or WriteGoals. A goal may be appended more than once. The default appends
+  /// `goal` alone. A domain whose problems have several goals must override this if it overrides
+  /// Predecessors.
+  virtual void AllGoals(std::span<const std::uint8_t> goal, std::vector<std::uint8_t>& goals) const;
+
   /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().
   virtual void Apply(Rows states, std::span<const Action> actions) const = 0;
 

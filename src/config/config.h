@@ -205,7 +205,7 @@ struct SearchConfig {
   double at_most = 0;
   UseInverse inverse = UseInverse::kNo;
 
-  static constexpr std::int64_t kAStarNodes = 10'000'000;  ///< `max_nodes: auto` with A*
+  static constexpr std::int64_t kAStarNodes = 10'000'000;  ///< `max_nodes: auto` with A*, Q*
 
   /// Returns the memory limit in bytes. 0: no limit.
   std::int64_t max_bytes() const { return std::llround(max_gib * 1024 * 1024 * 1024); }

@@ -417,7 +417,7 @@ std::vector<Field> FieldsOf(Config& c) {
        "keeps at most this many.",
        IntField{&c.search.beam_width, 1, 1 << 28}},
       {"search.max_length",
-       "Length of the longest solution that searches other than A* look for, in actions.",
+       "Length of the longest solution that searches other than A* and Q* look for, in actions.",
        IntField{&c.search.max_length, 1, 100'000}},
       {"search.weight",
        "Weight of the path's cost relative to the estimate of the remaining cost in A* and its "
@@ -430,16 +430,18 @@ std::vector<Field> FieldsOf(Config& c) {
        "without evaluating the policy.",
        RealField{&c.search.policy_weight, 0, 1000}},
       {"search.batch",
-       "Largest number of states of one puzzle that A* expands at a time. A* starts with 1 state "
-       "and grows the number to a tenth of the states expanded so far.",
+       "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
+       "takes at a time. They start with 1, and grow the number to a tenth of those so far.",
        IntField{&c.search.batch, 1, 1 << 24}},
-      {"search.instances", "Number of puzzles that A* solves at the same time.",
+      {"search.instances", "Number of puzzles that A* and Q* solve at the same time.",
        IntField{&c.search.instances, 1, 1 << 20}},
       {"search.max_nodes",
-       "Largest number of states for one puzzle. A* counts the distinct states that it stores. The "
-       "other searches count all states that they generate, with repetitions, as `nodes` of the "
-       "results does; anytime_beam adds up all its beams. 0: no limit. auto: 10,000,000 for A*, no "
-       "limit for the others.",
+       "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
+       "store. The other searches count all states that they generate, with repetitions, as "
+       "`nodes` "
+       "of the results does; anytime_beam adds up all its beams. 0: no limit. auto: 10,000,000 for "
+       "A* "
+       "and Q*, no limit for the others.",
        AutoIntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
       {"search.max_gib",
        "End the search for one puzzle before it would take more than this much memory, in GiB. It "

@@ -423,6 +423,41 @@ std::string CheckPredecessors(const Samples& samples) {
   });
 }
 
+// Returns the goals that AllGoals appends for the problem of `goal`, and names one that is none.
+std::string FindAllGoals(const Samples& samples, State goal, std::set<StateBytes>& found) {
+  StateBytes goals;
+  samples.domain().AllGoals(goal, goals);
+  for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
+    const State other = std::span(goals).subspan(at, goal.size());
+    if (!samples.IsGoal(other))
+      return "AllGoals has a state that is no goal: " + samples.NameOf(other);
+    found.emplace(other.begin(), other.end());
+  }
+  return "";
+}
+
+// Looks for goals on random walks from the goals of problems.
+std::string CheckAllGoals(const Samples& samples) {
+  const Domain& domain = samples.domain();
+  StateBytes state(samples.row_size());
+  StateBytes unused;
+  domain.WriteGoals(Rows(std::span(state)));
+  if (!samples.spec().per_problem_goals || !domain.Predecessors(state, unused)) return "";
+  for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
+    domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
+    std::set<StateBytes> goals;
+    if (const std::string wrong = FindAllGoals(samples, state, goals); !wrong.empty()) return wrong;
+    Random random(5, Purpose::kScramble, 0, seed);
+    for (std::size_t step = 0; step < kWalks; ++step) {
+      if (samples.IsGoal(state) && !goals.contains(state)) {
+        return "AllGoals lacks a goal of the problem: " + samples.NameOf(state);
+      }
+      state = samples.After(state, static_cast<Action>(random.Below(samples.num_actions())));
+    }
+  }
+  return "";
+}
+
 // Takes random walks, and walks back by the actions that they report.
 std::string CheckScrambles(const Samples& samples) {
   StateBytes state(samples.row_size());
@@ -578,6 +613,7 @@ constexpr auto kPromises = std::to_array<Promise>({
     {"inverse actions undo their actions", CheckInverses},
     {"the action that StepBack returns leads back", CheckStepsBack},
     {"actions lead from the states of Predecessors, and only from them", CheckPredecessors},
+    {"AllGoals has all goals of a problem", CheckAllGoals},
     {"MoveGoals changes only the goal", CheckMovedGoals},
     {"scrambles can be undone", CheckScrambles},
     {"scrambles leave the goal", CheckLeaving},

@@ -85,6 +85,10 @@ void Domain::DrawGoals(Rows states, std::span<const std::uint64_t> /*seeds*/) co
   WriteGoals(states);
 }
 
+void Domain::AllGoals(std::span<const std::uint8_t> goal, std::vector<std::uint8_t>& goals) const {
+  goals.insert(goals.end(), goal.begin(), goal.end());
+}
+
 std::optional<Action> Domain::StepBack(std::span<std::uint8_t> /*state*/,
                                        std::uint64_t /*random*/) const {
   throw Error(fmt::format("domain '{}': it has no inverse_actions, so it must override StepBack",

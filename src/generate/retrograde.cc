@@ -14,7 +14,7 @@ namespace tandem {
 namespace {
 
 constexpr std::size_t kAtOnce = 16;  // states whose predecessors are looked up together
-constexpr int kMostProblems = 1000;  // that are drawn until one is small enough
+constexpr int kMostProblems = 100;   // that are drawn until one is small enough
 constexpr int kDeadEndTries = 8;     // states that are drawn until one has a child without solution
 constexpr std::uint64_t kFurtherInFour = 1;  // of four dead ends, how many go on
 constexpr std::uint64_t kMostFurther = 7;    // random actions
@@ -42,46 +42,32 @@ RetrogradeTable::RetrogradeTable(const Domain& domain)
 }
 
 std::int64_t RetrogradeTable::BytesFor(const DomainSpec& spec, std::int64_t states) {
-  // A state's number is in its level, and at most once more in the level of a longer way.
-  constexpr std::size_t kOfLevels = 4 * sizeof(std::uint32_t);
-  const auto count = static_cast<std::size_t>(states);
-  return static_cast<std::int64_t>(
-      NodeTable::BytesFor(count, static_cast<std::size_t>(spec.state_size)) + count * kOfLevels);
+  return static_cast<std::int64_t>(NodeTable::BytesFor(static_cast<std::size_t>(states),
+                                                       static_cast<std::size_t>(spec.state_size)));
 }
 
-// States are taken in the order of their costs. A goal that is found from a state of a higher level
-// costs nothing, so the search returns to level 0, and the costs of other states may fall.
 bool RetrogradeTable::Build(std::span<const std::uint8_t> goal, std::size_t most_states) {
   nodes_.Clear();
-  for (std::vector<std::uint32_t>& level : levels_) level.clear();
-  levels_.resize(1);
-  Reach(goal, HashState(goal), 0);
-  std::vector<std::size_t> taken(1);  // of each level
-  for (std::size_t level = 0; level < levels_.size();) {
-    taken.resize(levels_.size());
-    if (taken[level] == levels_[level].size()) {
-      ++level;
-      continue;
+  ends_.clear();
+  predecessors_.clear();
+  domain_.AllGoals(goal, predecessors_);
+  AddNewOfPredecessors();
+  for (std::size_t next = 0; next < nodes_.size(); ends_.push_back(next)) {
+    const std::size_t end = nodes_.size();  // of the level that begins with `next`
+    while (next < end) {
+      predecessors_.clear();
+      for (const std::size_t last = std::min(next + kAtOnce, end); next < last; ++next) {
+        domain_.Predecessors(nodes_.state(static_cast<std::uint32_t>(next)), predecessors_);
+      }
+      AddNewOfPredecessors();
+      if (nodes_.size() > most_states) return false;
     }
-    const std::size_t count = std::min(kAtOnce, levels_[level].size() - taken[level]);
-    chosen_.assign(levels_[level].begin() + static_cast<std::ptrdiff_t>(taken[level]),
-                   levels_[level].begin() + static_cast<std::ptrdiff_t>(taken[level] + count));
-    taken[level] += count;
-    if (ReachPredecessors(level)) level = 0;
-    if (nodes_.size() > most_states) return false;
   }
-  RemoveOutdated();
-  return true;
+  return nodes_.size() <= most_states;
 }
 
-// Reaches the predecessors of the chosen states, which are of this level. Look-ups miss the cache,
-// so all of them are announced before the first. Returns whether a goal was found.
-bool RetrogradeTable::ReachPredecessors(std::size_t level) {
-  predecessors_.clear();
-  for (const std::uint32_t number : chosen_) {
-    const bool is_cheaper_now = nodes_[number].cost != static_cast<float>(level);
-    if (!is_cheaper_now) domain_.Predecessors(nodes_.state(number), predecessors_);
-  }
+// Look-ups miss the cache, so all of them are announced before the first.
+void RetrogradeTable::AddNewOfPredecessors() {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   const ConstRows states(predecessors_.data(), predecessors_.size() / state_size, state_size);
   hashes_.resize(states.size());
@@ -89,44 +75,11 @@ bool RetrogradeTable::ReachPredecessors(std::size_t level) {
     hashes_[i] = HashState(states[i]);
     nodes_.Prefetch(hashes_[i]);
   }
-  bool found_goal = false;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    found_goal = Reach(states[i], hashes_[i], level + 1) || found_goal;
+    if (nodes_.Find(states[i], hashes_[i]) == NodeTable::kNone) {
+      nodes_.Add(states[i], hashes_[i], NodeTable::Node{}, Action{});
+    }
   }
-  return found_goal;
-}
-
-// Adds a state that can reach a goal with this many actions, or lowers its cost. Returns whether it
-// is a new goal, which needs none.
-bool RetrogradeTable::Reach(std::span<const std::uint8_t> state, std::uint64_t hash,
-                            std::size_t actions) {
-  std::uint32_t number = nodes_.Find(state, hash);
-  bool is_new_goal = false;
-  if (number == NodeTable::kNone) {
-    is_new_goal = IsGoal(domain_, state);
-    if (is_new_goal) actions = 0;
-    number = static_cast<std::uint32_t>(nodes_.size());
-    const auto cost = static_cast<float>(actions);
-    nodes_.Add(state, hash, {.cost = cost, .estimate = 0, .parent = 0, .closed = 0}, 0);
-  } else if (static_cast<float>(actions) < nodes_[number].cost) {
-    nodes_[number].cost = static_cast<float>(actions);
-  } else {
-    return false;
-  }
-  if (actions == levels_.size()) levels_.emplace_back();
-  levels_[actions].push_back(number);
-  return is_new_goal;
-}
-
-// Removes the states from a level that have moved to a lower one, and then the levels at the end
-// that are empty.
-void RetrogradeTable::RemoveOutdated() {
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    std::erase_if(levels_[level], [&](std::uint32_t number) {
-      return nodes_[number].cost != static_cast<float>(level);
-    });
-  }
-  while (levels_.back().empty()) levels_.pop_back();
 }
 
 bool RetrogradeTable::Contains(std::span<const std::uint8_t> state) const {
@@ -140,17 +93,15 @@ RetrogradeGenerator::RetrogradeGenerator(const Domain& domain, const Config& con
       schema_(ExampleSchema(domain.spec(), config)),
       action_cost_(domain.spec().action_costs[0]),
       has_dead_ends_(domain.spec().inverse_actions.empty() && config_.dead_end_share > 0),
-      arena_(static_cast<int>(*config.generate.workers)),
-      tables_([&domain] { return RetrogradeTable(domain); }) {
-  if (domain.spec().per_problem_goals) {
-    const RetrogradeTable checks_the_domain(domain);
-    return;
+      arena_(static_cast<int>(*config.generate.workers)) {
+  if (!domain.spec().per_problem_goals) {
+    throw InputError(fmt::format(
+        "`generate.target: retrograde`: all problems of {} have the same goal, expected a puzzle "
+        "whose goals differ by problem, such as sokoban. Set generate.target to exact_distance "
+        "and generate.ball_radius above 0.",
+        domain.spec().name));
   }
-  throw InputError(fmt::format(
-      "`generate.target: retrograde`: all problems of {} have the same goal, expected a puzzle "
-      "whose goals differ by problem, such as sokoban. Set generate.target to exact_distance and "
-      "generate.ball_radius above 0.",
-      domain.spec().name));
+  for (std::int64_t i = 0; i < *config.generate.workers; ++i) tables_.emplace_back(domain);
 }
 
 // The rows of a problem are one unit of work. A request may begin and end within a problem.
@@ -161,12 +112,13 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
   const std::int64_t end = request.first_row + request.rows;
   FillRanges(arena_, RowRanges(end - first, of_problem), stop, [&](RowRange range) {
     const std::int64_t problem = (first + range.first) / of_problem;
-    RetrogradeTable& table = tables_.local();
+    RetrogradeTable& table =
+        tables_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
     {
       const Span span(Phase::kScramble);
       DrawProblem(Random(seed_, Purpose::kProblem, static_cast<std::uint64_t>(request.update),
                          static_cast<std::uint64_t>(problem)),
-                  table);
+                  table, stop);
     }
     const Span span(Phase::kWrite);
     std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
@@ -181,9 +133,11 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
   });
 }
 
-void RetrogradeGenerator::DrawProblem(Random random, RetrogradeTable& table) const {
+void RetrogradeGenerator::DrawProblem(Random random, RetrogradeTable& table,
+                                      const StopSignal& stop) const {
   std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain_.spec().state_size));
   for (int i = 0; i < kMostProblems; ++i) {
+    if (stop.Reached()) throw Stopped();
     const std::uint64_t seed = random.Next();
     domain_.DrawGoals(Rows(std::span(goal)), {&seed, 1});
     const bool fits = table.Build(goal, static_cast<std::size_t>(config_.problem_states));
@@ -191,9 +145,8 @@ void RetrogradeGenerator::DrawProblem(Random random, RetrogradeTable& table) con
   }
   throw InputError(
       fmt::format("`generate.problem_states: {}`: none of {} problems of {} has between 2 and that "
-                  "many states. "
-                  "Raise generate.problem_states, or choose another target.",
-                  config_.problem_states, WithThousands(kMostProblems), domain_.spec().name));
+                  "many states. Raise generate.problem_states, or choose another target.",
+                  config_.problem_states, kMostProblems, domain_.spec().name));
 }
 
 // Writes the state of a row and returns its label.
@@ -203,8 +156,9 @@ float RetrogradeGenerator::DrawRow(const RetrogradeTable& table, Random& random,
   std::size_t actions = 0;
   for (int i = 0; i < (wants_dead_end ? kDeadEndTries : 1); ++i) {
     actions = static_cast<std::size_t>(random.Below(table.longest() + 1));
-    const std::span<const std::uint32_t> level = table.Level(actions);
-    std::ranges::copy(table.state(level[random.Below(level.size())]), state.begin());
+    const auto level = table.Level(actions);
+    std::ranges::copy(table.state(level[static_cast<std::uint32_t>(random.Below(level.size()))]),
+                      state.begin());
     if (wants_dead_end && StepIntoDeadEnd(table, random, state)) {
       return static_cast<float>(config_.dead_end_cost);
     }

@@ -1,11 +1,11 @@
 // Examples with exact labels, from searches backwards from the goals of random problems.
 #pragma once
 
-#include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -19,8 +19,8 @@
 namespace tandem {
 
 /// RetrogradeTable finds all states of a problem from which a goal can be reached, with their exact
-/// costs-to-go. It searches backwards from the goals (retrograde analysis, as for the endgames of
-/// chess). All actions must cost the same. Not thread-safe.
+/// costs-to-go, by breadth-first search backwards from all its goals (retrograde analysis, as for
+/// the endgames of chess). All actions must cost the same. Not thread-safe.
 class RetrogradeTable {
  public:
   /// `domain` must outlive this. Throws InputError if its actions cost differently, or if it does
@@ -30,18 +30,20 @@ class RetrogradeTable {
   /// An upper bound on the memory, in bytes, of a table with `states` states.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
 
-  /// Finds the states of the problem of `goal`, which is a goal, and forgets those before. Other
-  /// goals of the problem are found if some way leads from them to `goal`. Returns false if there
-  /// are more than `most_states`; the table is then unspecified.
+  /// Finds the states of the problem of `goal`, a goal from Domain::DrawGoals, and forgets those
+  /// before. Returns false if there are more than `most_states`; the table is then unspecified.
   bool Build(std::span<const std::uint8_t> goal, std::size_t most_states);
 
   std::size_t size() const { return nodes_.size(); }
 
   /// The greatest number of actions that a cheapest solution of a state takes.
-  std::size_t longest() const { return levels_.size() - 1; }
+  std::size_t longest() const { return ends_.size() - 1; }
 
   /// The states whose cheapest solutions take `actions` actions, as numbers for state(). Not empty.
-  std::span<const std::uint32_t> Level(std::size_t actions) const { return levels_[actions]; }
+  std::ranges::iota_view<std::uint32_t, std::uint32_t> Level(std::size_t actions) const {
+    const std::size_t first = actions == 0 ? 0 : ends_[actions - 1];
+    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ends_[actions])};
+  }
 
   std::span<const std::uint8_t> state(std::uint32_t number) const { return nodes_.state(number); }
 
@@ -49,15 +51,12 @@ class RetrogradeTable {
   bool Contains(std::span<const std::uint8_t> state) const;
 
  private:
-  bool ReachPredecessors(std::size_t level);
-  bool Reach(std::span<const std::uint8_t> state, std::uint64_t hash, std::size_t actions);
-  void RemoveOutdated();
+  void AddNewOfPredecessors();
 
   const Domain& domain_;
-  NodeTable nodes_;                                 // the cost of a node is a number of actions
-  std::vector<std::vector<std::uint32_t>> levels_;  // levels_[n]: states that need n actions
-  std::vector<std::uint32_t> chosen_;
-  std::vector<std::uint8_t> predecessors_;  // of the chosen states
+  NodeTable nodes_;                         // in the order of their costs
+  std::vector<std::size_t> ends_;           // the number of nodes that need at most n actions
+  std::vector<std::uint8_t> predecessors_;  // of some nodes
   std::vector<std::uint64_t> hashes_;       // of the predecessors
 };
 
@@ -87,7 +86,7 @@ class RetrogradeGenerator final : public Generator {
   void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
 
  private:
-  void DrawProblem(Random random, RetrogradeTable& table) const;
+  void DrawProblem(Random random, RetrogradeTable& table, const StopSignal& stop) const;
   float DrawRow(const RetrogradeTable& table, Random& random, std::span<std::uint8_t> state) const;
   bool StepIntoDeadEnd(const RetrogradeTable& table, Random& random,
                        std::span<std::uint8_t> state) const;
@@ -99,7 +98,7 @@ class RetrogradeGenerator final : public Generator {
   const float action_cost_;
   const bool has_dead_ends_;
   tbb::task_arena arena_;
-  tbb::enumerable_thread_specific<RetrogradeTable> tables_;  // memory that the next problem reuses
+  std::vector<RetrogradeTable> tables_;  // one per thread of the arena; problems reuse the memory
 };
 
 }  // namespace tandem

@@ -46,7 +46,7 @@ void NodeTable::Add(std::span<const std::uint8_t> state, std::uint64_t hash, Nod
                     Action action) {
   if (size_ == kMostNodes) {
     throw Error(
-        fmt::format("A*: one puzzle's search holds {} states, the most that it can store; "
+        fmt::format("one puzzle's search holds {} states, the most that it can store; "
                     "set a limit with search.max_nodes",
                     kMostNodes));
   }

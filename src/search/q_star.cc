@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -61,6 +62,12 @@ void QStarTree::SetValues(std::span<const float> values) {
 
 // Adds the actions in a node to the open entries, and sets the node's estimate.
 void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
+  if (node > UINT32_MAX / num_actions_ - 1) {
+    throw Error(
+        fmt::format("Q*: one puzzle's search holds {} states, the most that it can store if a "
+                    "puzzle has {} actions; set a limit with search.max_nodes",
+                    nodes_.size(), num_actions_));
+  }
   nodes_[node].closed = 0;
   SetEstimate(node, std::ranges::min(values));
   const float cost = nodes_[node].cost;
@@ -98,10 +105,23 @@ void QStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& d
 }
 
 void QStar::EstimateStarts(const Starts& starts, Running running, const StopSignal& stop) {
+  fresh_states_.clear();
+  std::size_t num_fresh = 0;
   for (auto& each : running) {
     if (each.tree->ended()) continue;
-    each.tree->SetStartValues(
-        expander_.EstimateActions(q_net_, ConstRows(starts.states[each.number]), stop));
+    each.first_fresh = num_fresh++;
+    const std::span<const std::uint8_t> start = starts.states[each.number];
+    fresh_states_.insert(fresh_states_.end(), start.begin(), start.end());
+  }
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const std::span<const float> values =
+      expander_.EstimateActions(q_net_,
+                                ConstRows(fresh_states_.data(), num_fresh,
+                                          static_cast<std::size_t>(domain_.spec().state_size)),
+                                stop);
+  for (auto& each : running) {
+    if (each.tree->ended()) continue;
+    each.tree->SetStartValues(values.subspan(each.first_fresh * num_actions, num_actions));
   }
 }
 

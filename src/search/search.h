@@ -64,8 +64,8 @@ struct SearchResult {
   /// Set if no solution was found and at least one state was evaluated.
   std::optional<Partial> best;
 
-  /// States generated: results of actions that apply. Searches that know which action undoes the
-  /// last one of a path do not take it.
+  /// States generated: results of actions that apply. Beam search and Q* do not take the action
+  /// that undoes the last one of a path.
   std::int64_t nodes = 0;
   std::int64_t expanded = 0;  ///< expansions; a state that is expanded twice counts twice
   std::int64_t stored = 0;    ///< distinct states in memory at the end

@@ -68,6 +68,14 @@ TEST(CheckDomain, DetectsWrongGoals) {
             "yet per_problem_goals is true");
 }
 
+TEST(CheckDomain, DetectsWrongListsOfGoals) {
+  EXPECT_EQ(FirstBroken(TwoGoals()), "");
+  EXPECT_EQ(FirstBroken(ForgottenGoal()),
+            "AllGoals has all goals of a problem: AllGoals lacks a goal of the problem: state 0");
+  EXPECT_EQ(FirstBroken(GoalTooMany()),
+            "AllGoals has all goals of a problem: AllGoals has a state that is no goal: state 5");
+}
+
 TEST(CheckDomain, DetectsGoalsThatMoveWrongly) {
   EXPECT_EQ(FirstBroken(GoalsThatMoveTheMarker()),
             "MoveGoals changes only the goal: action r in state 0 leads to another state after "

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tandem/domain.h"
 #include "tandem/error.h"
@@ -240,6 +241,46 @@ struct StepBackByUnknownAction final : OneWay {
   std::optional<Action> StepBack(std::span<std::uint8_t> /*state*/,
                                  std::uint64_t /*random*/) const override {
     return static_cast<Action>(-1);
+  }
+};
+
+/// Both ends of the path are goals. A problem draws one of them.
+struct TwoGoals : Walker {
+  TwoGoals()
+      : Walker([] {
+          DomainSpec spec = Spec();
+          spec.per_problem_goals = true;
+          return spec;
+        }()) {}
+
+  void DrawGoals(Rows states, std::span<const std::uint64_t> seeds) const override {
+    for (std::size_t i = 0; i < states.size(); ++i)
+      states[i][0] = seeds[i] % 2 == 0 ? 0 : kCells - 1;
+  }
+
+  void IsGoal(ConstRows states, std::span<std::uint8_t> is_goal) const override {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      is_goal[i] = states[i][0] == 0 || states[i][0] == kCells - 1 ? 1 : 0;
+    }
+  }
+
+  void AllGoals(std::span<const std::uint8_t> /*goal*/,
+                std::vector<std::uint8_t>& goals) const override {
+    goals.insert(goals.end(), {0, kCells - 1});
+  }
+};
+
+struct ForgottenGoal final : TwoGoals {
+  void AllGoals(std::span<const std::uint8_t> /*goal*/,
+                std::vector<std::uint8_t>& goals) const override {
+    goals.push_back(kCells - 1);
+  }
+};
+
+struct GoalTooMany final : TwoGoals {
+  void AllGoals(std::span<const std::uint8_t> /*goal*/,
+                std::vector<std::uint8_t>& goals) const override {
+    goals.insert(goals.end(), {0, 5, kCells - 1});
   }
 };
 
