@@ -63,6 +63,9 @@ class Bundle(CliTest):
                      "solve-domain-operators"):
             self.assertEqual(len(steps[name]["figures"]["cubes"]), 1)
         self.assertGreater(steps["shards"]["figures"]["summary"]["data"]["epochs"], 0)
+        of_rank, of_plain = ({key for line in steps[name]["figures"]["last_updates"]
+                              for key in json.loads(line)} for name in ("one-rank", "plain-again"))
+        self.assertIn("world_size", of_rank - of_plain)
         self.assertEqual(set(steps["modes"]["figures"]["runs"]),
                          {"sequential-seed1", "async-seed1", "sync-main-seed1"})
         self.assertEqual(set(steps["deepcubea"]["figures"]["runs"]),
