@@ -156,9 +156,10 @@ float RetrogradeGenerator::DrawRow(const RetrogradeTable& table, Random& random,
   std::size_t actions = 0;
   for (int i = 0; i < (wants_dead_end ? kDeadEndTries : 1); ++i) {
     actions = static_cast<std::size_t>(random.Below(table.longest() + 1));
-    const auto level = table.Level(actions);
-    std::ranges::copy(table.state(level[static_cast<std::uint32_t>(random.Below(level.size()))]),
-                      state.begin());
+    const std::uint32_t first = table.First(actions);
+    const auto number =
+        first + static_cast<std::uint32_t>(random.Below(table.First(actions + 1) - first));
+    std::ranges::copy(table.state(number), state.begin());
     if (wants_dead_end && StepIntoDeadEnd(table, random, state)) {
       return static_cast<float>(config_.dead_end_cost);
     }

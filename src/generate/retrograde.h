@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <vector>
 
@@ -39,10 +38,11 @@ class RetrogradeTable {
   /// The greatest number of actions that a cheapest solution of a state takes.
   std::size_t longest() const { return ends_.size() - 1; }
 
-  /// The states whose cheapest solutions take `actions` actions, as numbers for state(). Not empty.
-  std::ranges::iota_view<std::uint32_t, std::uint32_t> Level(std::size_t actions) const {
-    const std::size_t first = actions == 0 ? 0 : ends_[actions - 1];
-    return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(ends_[actions])};
+  /// The number of the first state whose cheapest solutions take `actions` actions, at most
+  /// longest() + 1. States are numbered in the order of their costs, so those that take as many
+  /// end before First(actions + 1). There is at least one for each number up to longest().
+  std::uint32_t First(std::size_t actions) const {
+    return actions == 0 ? 0 : static_cast<std::uint32_t>(ends_[actions - 1]);
   }
 
   std::span<const std::uint8_t> state(std::uint32_t number) const { return nodes_.state(number); }

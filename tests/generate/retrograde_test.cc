@@ -89,8 +89,8 @@ TEST(RetrogradeTable, HasExactlyTheStatesWithAWayToAGoalAndTheirDistances) {
   EXPECT_GT(alive, 100U);
   std::size_t found = 0;
   for (std::size_t level = 0; level <= table.longest(); ++level) {
-    ASSERT_FALSE(table.Level(level).empty());
-    for (const std::uint32_t number : table.Level(level)) {
+    ASSERT_LT(table.First(level), table.First(level + 1));
+    for (std::uint32_t number = table.First(level); number < table.First(level + 1); ++number) {
       const std::span<const std::uint8_t> state = table.state(number);
       const auto known = distances.find(State(state.begin(), state.end()));
       if (known == distances.end()) continue;  // the start does not lead there
@@ -121,7 +121,7 @@ TEST(RetrogradeTable, HasGoalsThatActionsDoNotLeadToFromTheDrawnOne) {
   ASSERT_TRUE(table.Build(drawn, 1'000'000));
   std::size_t found = 0;
   for (std::size_t level = 0; level <= table.longest(); ++level) {
-    for (const std::uint32_t number : table.Level(level)) {
+    for (std::uint32_t number = table.First(level); number < table.First(level + 1); ++number) {
       const std::span<const std::uint8_t> state = table.state(number);
       const auto known = distances.find(State(state.begin(), state.end()));
       if (known == distances.end()) continue;
