@@ -159,8 +159,8 @@ class Suite(CliTest):
                                  "overlap", "generate", "shards", "shards-in-memory", "modes",
                                  "quickstart", "solve", "deepcubea-tensor", "quickstart-tensor",
                                  "four-million", "solve-tensor-tensors", "solve-tensor-operators",
-                                 "solve-domain-operators", "deepcubea-autograd",
-                                 "deepcubea-tensors", "deepcubea-captured",
+                                 "solve-domain-operators", "plain", "one-rank", "plain-again",
+                                 "deepcubea-autograd", "deepcubea-tensors", "deepcubea-captured",
                                  "deepxube_async-autograd", "deepxube_async-tensors",
                                  "deepxube_async-captured"])
         loader = SourceFileLoader("suite", str(SOURCE / "scripts/gpu_suite"))
