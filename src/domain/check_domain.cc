@@ -429,8 +429,9 @@ std::string FindAllGoals(const Samples& samples, State goal, std::set<StateBytes
   samples.domain().AllGoals(goal, goals);
   for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
     const State other = std::span(goals).subspan(at, goal.size());
-    if (!samples.IsGoal(other))
+    if (!samples.IsGoal(other)) {
       return "AllGoals has a state that is no goal: " + samples.NameOf(other);
+    }
     found.emplace(other.begin(), other.end());
   }
   return "";
@@ -446,7 +447,7 @@ std::string CheckAllGoals(const Samples& samples) {
   for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
     domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
     std::set<StateBytes> goals;
-    if (const std::string wrong = FindAllGoals(samples, state, goals); !wrong.empty()) return wrong;
+    if (std::string wrong = FindAllGoals(samples, state, goals); !wrong.empty()) return wrong;
     Random random(5, Purpose::kScramble, 0, seed);
     for (std::size_t step = 0; step < kWalks; ++step) {
       if (samples.IsGoal(state) && !goals.contains(state)) {

@@ -24,51 +24,51 @@ void AStarTree::Pop() {
   popped_.clear();
   if (ended()) return;
   const std::size_t batch = CurrentBatch();
-  const std::size_t children = batch * static_cast<std::size_t>(spec_.num_actions());
-  CheckLimits(batch, children, nodes_.size() + children);
+  const std::size_t children = batch * static_cast<std::size_t>(spec().num_actions());
+  CheckLimits(batch, children, nodes().size() + children);
   if (ended()) return;
-  while (popped_.size() < batch && !open_.empty() && CanImprove(open_.least())) {
-    const std::uint32_t node = open_.Pop();
-    if (nodes_[node].closed != 0) continue;
-    nodes_[node].closed = 1;
+  while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
+    const std::uint32_t node = open().Pop();
+    if (nodes()[node].closed != 0) continue;
+    nodes()[node].closed = 1;
     popped_.push_back(node);
   }
-  expanded_ += std::ssize(popped_);
+  expanded() += std::ssize(popped_);
   if (popped_.empty()) EndWithoutOpenEntries();
 }
 
 void AStarTree::CopyPopped(Rows into) const {
   for (std::size_t i = 0; i < popped_.size(); ++i) {
-    std::ranges::copy(nodes_.state(popped_[i]), into[i].begin());
+    std::ranges::copy(nodes().state(popped_[i]), into[i].begin());
   }
 }
 
 // A closed node is opened again if a cheaper path to it was found, because that also makes its
 // descendants cheaper. If costs do not matter, the order would not change.
 void AStarTree::Receive(const Expander& step, std::size_t first) {
-  const std::size_t num_actions = spec_.num_actions();
+  const std::size_t num_actions = spec().num_actions();
   const std::size_t num_children = popped_.size() * num_actions;
   const std::span<const std::uint64_t> hashes = step.hashes().subspan(first, num_children);
-  fresh_.clear();
-  first_fresh_ = static_cast<std::uint32_t>(nodes_.size());
+  fresh_children().clear();
+  first_fresh_ = static_cast<std::uint32_t>(nodes().size());
   for (std::size_t i = 0; i < num_children; ++i) {
-    if (i + kPrefetchDistance < num_children) nodes_.Prefetch(hashes[i + kPrefetchDistance]);
+    if (i + kPrefetchDistance < num_children) nodes().Prefetch(hashes[i + kPrefetchDistance]);
     if (step.is_left_out()[first + i] != 0) continue;
     const auto reached =
         Reach(step, first + i, popped_[i / num_actions], static_cast<Action>(i % num_actions));
     if (!reached) continue;
     if (reached->is_new) {
-      fresh_.push_back(static_cast<std::uint32_t>(first + i));
+      fresh_children().push_back(static_cast<std::uint32_t>(first + i));
     } else if (reached->node < first_fresh_ && uses_costs()) {
-      nodes_[reached->node].closed = 0;
+      nodes()[reached->node].closed = 0;
       Open(reached->node);
     }
   }
 }
 
 void AStarTree::Open(std::uint32_t node) {
-  const float value = ValueOf(nodes_[node]);
-  if (CanImprove(value)) open_.Push(value, node);
+  const float value = ValueOf(nodes()[node]);
+  if (CanImprove(value)) open().Push(value, node);
 }
 
 void AStarTree::SetEstimates(std::span<const float> estimates) {
@@ -89,14 +89,14 @@ AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
 
 void AStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const auto make = [&](std::size_t number) {
-    const float at_most = starts.AtMost(number, config_.at_most);
+    const float at_most = starts.AtMost(number, config().at_most);
     auto tree =
-        std::make_unique<AStarTree>(domain_.spec(), config_, starts.states[number], at_most);
+        std::make_unique<AStarTree>(domain_.spec(), config(), starts.states[number], at_most);
     SolveIfKnown(*tree, domain_, ball_.get(), starts.states[number], at_most);
     return tree;
   };
   SearchInLockStep<AStarTree>(
-      starts.size(), config_.instances, make,
+      starts.size(), config().instances, make,
       [&](Running running) { EstimateStarts(starts, running, stop); },
       [&](Running running) { Step(running, stop); }, done);
 }
@@ -147,7 +147,7 @@ void AStar::Step(Running running, const StopSignal& stop) {
   });
 }
 
-std::string AStar::Describe() const { return fmt::format("A* with weight {:g}", config_.weight); }
+std::string AStar::Describe() const { return fmt::format("A* with weight {:g}", config().weight); }
 
 std::size_t AStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
   return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +

@@ -39,7 +39,7 @@ class AStarTree final : public BestFirstTree {
   std::size_t num_popped() const { return popped_.size(); }
   /// The actions of the cheapest known path from the start to popped state i.
   std::vector<Action> PathToPopped(std::size_t i) const { return PathTo(popped_[i]); }
-  float EstimateOfPopped(std::size_t i) const { return nodes_[popped_[i]].estimate; }
+  float EstimateOfPopped(std::size_t i) const { return nodes()[popped_[i]].estimate; }
   /// Copies the popped states to `into`, which has num_popped() rows.
   void CopyPopped(Rows into) const;
 
@@ -52,7 +52,7 @@ class AStarTree final : public BestFirstTree {
   void SetEstimates(std::span<const float> estimates);
 
  private:
-  float ValueOf(const NodeTable::Node& node) const { return weight_ * node.cost + node.estimate; }
+  float ValueOf(const NodeTable::Node& node) const { return weight() * node.cost + node.estimate; }
   void Open(std::uint32_t node);
 
   std::vector<std::uint32_t> popped_;  // nodes of the current step

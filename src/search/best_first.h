@@ -54,8 +54,6 @@ class BestFirstTree {
   BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
                 std::span<const std::uint8_t> start, float at_most);
   ~BestFirstTree() = default;
-  BestFirstTree(const BestFirstTree&) = delete;
-  BestFirstTree& operator=(const BestFirstTree&) = delete;
 
   // The node that an action reached.
   struct Reached {
@@ -91,13 +89,13 @@ class BestFirstTree {
 
   std::vector<Action> PathTo(std::uint32_t node) const;
 
-  const DomainSpec& spec_;
-  const SearchConfig& config_;
-  const float weight_;
-  NodeTable nodes_;
-  OpenList open_;
-  std::vector<std::uint32_t> fresh_;  // see fresh()
-  std::int64_t expanded_ = 0;
+  const DomainSpec& spec() const { return spec_; }
+  float weight() const { return weight_; }
+  NodeTable& nodes() { return nodes_; }
+  const NodeTable& nodes() const { return nodes_; }
+  OpenList& open() { return open_; }
+  std::vector<std::uint32_t>& fresh_children() { return fresh_; }  // see fresh()
+  std::int64_t& expanded() { return expanded_; }
 
  private:
   struct Goal {
@@ -106,6 +104,13 @@ class BestFirstTree {
     float cost;
   };
 
+  const DomainSpec& spec_;
+  const SearchConfig& config_;
+  const float weight_;
+  NodeTable nodes_;
+  OpenList open_;
+  std::vector<std::uint32_t> fresh_;
+  std::int64_t expanded_ = 0;
   const std::int64_t max_nodes_;  // 0: no limit
   const CostBound bound_;
   const Stopwatch watch_;
@@ -136,6 +141,9 @@ class BestFirstSearch : public Search {
   /// if search.batch or search.instances is below 1.
   BestFirstSearch(const char* name, const SearchConfig& config);
 
+  const SearchConfig& config() const { return config_; }
+
+ private:
   const SearchConfig config_;
 };
 
@@ -148,7 +156,7 @@ std::string BestFirstMemory(const char* search, const SearchConfig& config,
 /// The search of one puzzle among several.
 template <class Tree>
 struct RunningTree {
-  std::size_t number;  // index of the puzzle
+  std::size_t number = 0;  // index of the puzzle
   std::unique_ptr<Tree> tree;
   std::size_t first_state = 0;  // of the tree, among the states of the current step
   std::size_t first_fresh = 0;  // of the tree, among the children that need estimates

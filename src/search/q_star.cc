@@ -22,24 +22,24 @@ void QStarTree::Pop() {
   popped_.clear();
   if (ended()) return;
   const std::size_t batch = CurrentBatch();
-  CheckLimits(batch, batch, open_.size() + batch * num_actions_);
+  CheckLimits(batch, batch, open().size() + batch * num_actions_);
   if (ended()) return;
-  while (popped_.size() < batch && !open_.empty() && CanImprove(open_.least())) {
-    popped_.push_back(open_.Pop());
+  while (popped_.size() < batch && !open().empty() && CanImprove(open().least())) {
+    popped_.push_back(open().Pop());
   }
-  expanded_ += std::ssize(popped_);
+  expanded() += std::ssize(popped_);
   if (popped_.empty()) EndWithoutOpenEntries();
 }
 
 void QStarTree::CopyPopped(Rows states, std::span<Action> actions) const {
   for (std::size_t i = 0; i < popped_.size(); ++i) {
-    std::ranges::copy(nodes_.state(popped_[i] / num_actions_), states[i].begin());
+    std::ranges::copy(nodes().state(popped_[i] / num_actions_), states[i].begin());
     actions[i] = static_cast<Action>(popped_[i] % num_actions_);
   }
 }
 
 void QStarTree::Receive(const Expander& step, std::size_t first) {
-  fresh_.clear();
+  fresh_children().clear();
   fresh_nodes_.clear();
   for (std::size_t i = 0; i < popped_.size(); ++i) {
     const std::size_t child = first + i;
@@ -47,9 +47,9 @@ void QStarTree::Receive(const Expander& step, std::size_t first) {
     const auto reached = Reach(step, child, popped_[i] / num_actions_,
                                static_cast<Action>(popped_[i] % num_actions_));
     if (!reached || (!reached->is_new && !uses_costs())) continue;
-    if (nodes_[reached->node].closed != 0) continue;  // waits for its values already
-    nodes_[reached->node].closed = 1;
-    fresh_.push_back(static_cast<std::uint32_t>(child));
+    if (nodes()[reached->node].closed != 0) continue;  // waits for its values already
+    nodes()[reached->node].closed = 1;
+    fresh_children().push_back(static_cast<std::uint32_t>(child));
     fresh_nodes_.push_back(reached->node);
   }
 }
@@ -66,19 +66,19 @@ void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
     throw Error(
         fmt::format("Q*: one puzzle's search holds {} states, the most that it can store if a "
                     "puzzle has {} actions; set a limit with search.max_nodes",
-                    nodes_.size(), num_actions_));
+                    nodes().size(), num_actions_));
   }
-  nodes_[node].closed = 0;
+  nodes()[node].closed = 0;
   SetEstimate(node, std::ranges::min(values));
-  const float cost = nodes_[node].cost;
+  const float cost = nodes()[node].cost;
   for (std::uint32_t action = 0; action < num_actions_; ++action) {
-    const bool undoes = node != 0 && !spec_.inverse_actions.empty() &&
-                        spec_.inverse_actions[nodes_.action(node)] == action;
+    const bool undoes = node != 0 && !spec().inverse_actions.empty() &&
+                        spec().inverse_actions[nodes().action(node)] == action;
     if (undoes) continue;
-    const float of_action = spec_.action_costs[action];
+    const float of_action = spec().action_costs[action];
     const float value =
-        weight_ * (cost + of_action) + CostToGo(/*is_goal=*/false, values[action] - of_action);
-    if (CanImprove(value)) open_.Push(value, node * num_actions_ + action);
+        weight() * (cost + of_action) + CostToGo(/*is_goal=*/false, values[action] - of_action);
+    if (CanImprove(value)) open().Push(value, node * num_actions_ + action);
   }
 }
 
@@ -92,14 +92,14 @@ QStar::QStar(const Domain& domain, QEvaluator& q_net, const Config& config,
 
 void QStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const auto make = [&](std::size_t number) {
-    const float at_most = starts.AtMost(number, config_.at_most);
+    const float at_most = starts.AtMost(number, config().at_most);
     auto tree =
-        std::make_unique<QStarTree>(domain_.spec(), config_, starts.states[number], at_most);
+        std::make_unique<QStarTree>(domain_.spec(), config(), starts.states[number], at_most);
     SolveIfKnown(*tree, domain_, ball_.get(), starts.states[number], at_most);
     return tree;
   };
   SearchInLockStep<QStarTree>(
-      starts.size(), config_.instances, make,
+      starts.size(), config().instances, make,
       [&](Running running) { EstimateStarts(starts, running, stop); },
       [&](Running running) { Step(running, stop); }, done);
 }
@@ -167,7 +167,7 @@ void QStar::Step(Running running, const StopSignal& stop) {
   });
 }
 
-std::string QStar::Describe() const { return fmt::format("Q* with weight {:g}", config_.weight); }
+std::string QStar::Describe() const { return fmt::format("Q* with weight {:g}", config().weight); }
 
 std::size_t QStarBytesFor(std::size_t nodes, const DomainSpec& spec) {
   return NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec.state_size)) +
