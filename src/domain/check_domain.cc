@@ -424,7 +424,7 @@ std::string CheckPredecessors(const Samples& samples) {
 }
 
 // Returns the goals that AllGoals appends for the problem of `goal`, and names one that is none.
-std::string FindAllGoals(const Samples& samples, State goal, std::set<StateBytes>& found) {
+std::string FindAllGoals(const Samples& samples, State goal, std::vector<StateBytes>& found) {
   StateBytes goals;
   samples.domain().AllGoals(goal, goals);
   for (std::size_t at = 0; at < goals.size(); at += goal.size()) {
@@ -432,7 +432,7 @@ std::string FindAllGoals(const Samples& samples, State goal, std::set<StateBytes
     if (!samples.IsGoal(other)) {
       return "AllGoals has a state that is no goal: " + samples.NameOf(other);
     }
-    found.emplace(other.begin(), other.end());
+    found.emplace_back(other.begin(), other.end());
   }
   return "";
 }
@@ -446,11 +446,11 @@ std::string CheckAllGoals(const Samples& samples) {
   if (!samples.spec().per_problem_goals || !domain.Predecessors(state, unused)) return "";
   for (std::uint64_t seed = 0; seed < kWalks; ++seed) {
     domain.DrawGoals(Rows(std::span(state)), {&seed, 1});
-    std::set<StateBytes> goals;
+    std::vector<StateBytes> goals;
     if (std::string wrong = FindAllGoals(samples, state, goals); !wrong.empty()) return wrong;
     Random random(5, Purpose::kScramble, 0, seed);
     for (std::size_t step = 0; step < kWalks; ++step) {
-      if (samples.IsGoal(state) && !goals.contains(state)) {
+      if (samples.IsGoal(state) && std::ranges::find(goals, state) == goals.end()) {
         return "AllGoals lacks a goal of the problem: " + samples.NameOf(state);
       }
       state = samples.After(state, static_cast<Action>(random.Below(samples.num_actions())));
