@@ -44,6 +44,19 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def rate(lines):
+    """Examples per second of the lines of metrics.jsonl, without the first update."""
+    return sum(l["examples"] for l in lines[1:]) / (lines[-1]["elapsed_s"] - lines[0]["elapsed_s"])
+
+
+def examples_per_second(run):
+    """Returns the rate of a run of Tandem, which must have at least three updates."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    if len(lines) < 3:
+        raise SystemExit(f"{run} finished {len(lines)} updates, expected at least 3; raise --seconds")
+    return rate(lines)
+
+
 def write_json(path, results, settings):
     path.write_text(json.dumps({"results": results, "settings": settings}, indent=2) + "\n")
     print(path.read_text(), end="")

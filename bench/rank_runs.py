@@ -62,8 +62,3 @@ def metrics_of(args, norm, cores):
     if len(lines) < 2:
         raise SystemExit(f"Tandem finished {len(lines)} updates, expected at least 2; raise --seconds")
     return [json.loads(line) for line in lines], summary
-
-
-def rate(lines):
-    """Examples per second, without the first update."""
-    return sum(l["examples"] for l in lines[1:]) / (lines[-1]["elapsed_s"] - lines[0]["elapsed_s"])

@@ -423,7 +423,8 @@ std::string CheckPredecessors(const Samples& samples) {
   });
 }
 
-// Returns the goals that AllGoals appends for the problem of `goal`, and names one that is none.
+// Adds the goals of the problem of `goal` to `found`. Returns an error if AllGoals appends a state
+// that is not a goal, or "".
 std::string FindAllGoals(const Samples& samples, State goal, std::vector<StateBytes>& found) {
   StateBytes goals;
   samples.domain().AllGoals(goal, goals);
