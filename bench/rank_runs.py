@@ -51,7 +51,7 @@ def metrics_of(args, norm, cores):
         for rank, core in enumerate(cores):
             own = {"RANK": str(rank), "LOCAL_RANK": str(rank)} if len(cores) > 1 else {}
             ranks.append(subprocess.Popen(
-                ["taskset", "-c", str(core), args.tandem.resolve(), "train", "config.yaml", "--out",
+                ["taskset", "-c", str(core), args.tandem.absolute(), "train", "config.yaml", "--out",
                  "run", *runs.settings_of(args)], cwd=folder, env=environment | own,
                 stderr=subprocess.PIPE, text=True))
         errors = [rank.communicate()[1] for rank in ranks]

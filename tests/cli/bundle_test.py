@@ -74,7 +74,7 @@ class Bundle(CliTest):
         self.assertEqual([each["net"] for each in steps["pytorch"]["figures"]["results"]],
                          ["train 16H_0B_layer", "beam 16H_0B_layer"])
         self.assertEqual(sorted([*suite["kept"], "suite.json"]), sorted(os.listdir(kept)))
-        for name in ("deepcubea-async-seed1-trace.json.gz", "shards-trace.json.gz"):
+        for name in ("deepcubea-async-seed1-trace.json.gz", "modes-async-seed1-trace.json.gz"):
             self.assertTrue(json.loads(gzip.decompress((kept / name).read_bytes()))["traceEvents"])
 
     def test_keeps_a_folder_that_is_not_a_bundle(self):
