@@ -1,4 +1,4 @@
-// Measures a training step and an evaluation of the quickstart's network, with stickers as its
+// Measures a training step and an evaluation of a network of two residual blocks of 256, with stickers as its
 // input, in fp32 and bf16, and the matrix products of the step alone: compare items_per_second.
 // Then compares pairs of networks, or of ways to compute one, which take turns: `speedup` is the
 // time of the first over that of the second.
@@ -35,7 +35,7 @@ Config TrainingConfigFor(bool bf16) {
   return config;
 }
 
-NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
+NetworkSpec NetworkOfTwoBlocks(Norm norm = Norm::kLayer) {
   return {.input = {.positions = 54, .depth = 6},
           .layers = {.width = 256, .blocks = 2, .norm = norm}};
 }
@@ -43,7 +43,7 @@ NetworkSpec QuickstartNetwork(Norm norm = Norm::kLayer) {
 void TrainingStep(benchmark::State& state) {
   const ScopedThreads threads(Cores());
   const auto device = OpenDevice("cpu");
-  ResNetFC net(QuickstartNetwork(static_cast<Norm>(state.range(0))), 1);
+  ResNetFC net(NetworkOfTwoBlocks(static_cast<Norm>(state.range(0))), 1);
   DataLoader unused(*device, {}, {}, nullptr);  // Step takes its batch as an argument
   TorchTrainer trainer(net, nullptr, unused, *device, TrainingConfigFor(state.range(1) != 0));
   const Batch batch{.inputs = at::randint(0, 6, {kBatch, 54}, at::kByte),
@@ -105,7 +105,7 @@ BENCHMARK(OneHotByComparing)->UseRealTime();
 
 void Evaluation(benchmark::State& state) {
   const auto device = OpenDevice("cpu");
-  const NetworkSpec spec = QuickstartNetwork(static_cast<Norm>(state.range(0)));
+  const NetworkSpec spec = NetworkOfTwoBlocks(static_cast<Norm>(state.range(0)));
   const ResNetFC net(spec, 1);
   InferenceNet copy(spec,
                     {.batch_size = 4096,

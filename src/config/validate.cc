@@ -367,6 +367,10 @@ void CheckInputLayer(const Config& c, const Reject& reject) {
          "network.input_layer", "network.stem_width",
          "two linear layers with no activation between them are one. Set network.stem_width to 0, "
          "or network.input_layer to hidden.");
+  reject(c.network.input_layer == InputLayer::kLinear && c.network.blocks == 0,
+         "network.input_layer", "network.blocks",
+         "the whole network would be linear. Set network.blocks to at least 1, or "
+         "network.input_layer to hidden.");
 }
 
 // Checks the keys that not every kind of network supports.

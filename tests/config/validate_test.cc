@@ -69,6 +69,8 @@ TEST(Validate, LinearInputLayerRejectsAStem) {
   EXPECT_EQ(ErrorOf({"network.stem_width=8"}), "");
   ExpectContradiction({"network.input_layer=linear", "network.stem_width=8"}, "network.input_layer",
                       "network.stem_width", "no activation between them");
+  ExpectContradiction({"network.input_layer=linear", "network.blocks=0"}, "network.input_layer",
+                      "network.blocks", "would be linear");
   ExpectContradiction(
       {"network.input_layer=linear", "network.kind=resnet_2d", "network.norm=batch"},
       "network.input_layer", "network.kind", "only resnet_fc");
