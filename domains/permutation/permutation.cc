@@ -18,6 +18,7 @@
 #include "permutation/shipped.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
+#include "tandem/state_text.h"
 
 namespace tandem {
 namespace {
@@ -58,7 +59,8 @@ class PermutationPuzzle final : public PermutationDomain {
     for (std::string word; words >> word; ++count) {
       const auto at = std::ranges::find(puzzle_.labels, word) - puzzle_.labels.begin();
       if (std::cmp_equal(at, puzzle_.labels.size())) {
-        throw InputError("position " + std::to_string(count) + " is not a label of the goal");
+        throw InputError("position " + std::to_string(count) + " is " + Quoted(word) +
+                         ", expected a label of the goal: " + Labels());
       }
       if (count < state.size()) state[count] = static_cast<std::uint8_t>(at);
     }
@@ -93,6 +95,15 @@ class PermutationPuzzle final : public PermutationDomain {
   }
 
  private:
+  std::string Labels() const {
+    constexpr std::size_t kMost = 20;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(puzzle_.labels.size(), kMost); ++i) {
+      text += (i == 0 ? "" : ", ") + puzzle_.labels[i];
+    }
+    return puzzle_.labels.size() > kMost ? text + ", ..." : text;
+  }
+
   // Checks only that each label occurs as often as in the goal, not that moves lead to the goal.
   void CheckCounts(std::span<const std::uint8_t> state) const {
     for (std::size_t label = 0; label < puzzle_.labels.size(); ++label) {
@@ -121,13 +132,15 @@ std::unique_ptr<const Domain> Make(const std::string& argument) {
     if (argument != puzzle.name) continue;
     return MakePuzzle(argument, ParsePuzzle(std::string(puzzle.text), argument + ".yaml"));
   }
-  std::ifstream in(argument);
-  if (!in || std::filesystem::is_directory(argument)) {
+  std::ifstream in;
+  if (std::filesystem::is_regular_file(argument)) in.open(argument);  // a pipe might never end
+  if (!in.is_open()) {
     throw InputError(argument + " cannot be read: expected a YAML file, or one of " +
                      ShippedNames());
   }
   std::string text(kMostPuzzleBytes + 1, '\0');  // ParsePuzzle rejects a text of that size
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) throw InputError(argument + " cannot be read to its end");
   text.resize(static_cast<std::size_t>(in.gcount()));
   return MakePuzzle(argument, ParsePuzzle(text, argument));
 }

@@ -57,13 +57,13 @@ class YamlReader {
   std::string Word(const YAML::Node& node, const std::string& what) const {
     const auto is_space = [](unsigned char letter) { return letter <= ' ' || letter == 0x7f; };
     if (!node.IsScalar() || node.Scalar().empty() || std::ranges::any_of(node.Scalar(), is_space)) {
-      Fail(node, what + ": expected a word without white space");
+      Fail(node, what + ": expected a word without white space" + Found(node));
     }
     return node.Scalar();
   }
 
   std::vector<YAML::Node> List(const YAML::Node& node, const std::string& what) const {
-    if (!node.IsSequence()) Fail(node, what + ": expected a list");
+    if (!node.IsSequence()) Fail(node, what + ": expected a list" + Found(node));
     return {node.begin(), node.end()};
   }
 
@@ -74,7 +74,8 @@ class YamlReader {
         number <= most) {
       return number;
     }
-    Fail(node, what + ": expected a number from " + Plain(least) + " to " + Plain(most));
+    Fail(node,
+         what + ": expected a number from " + Plain(least) + " to " + Plain(most) + Found(node));
   }
 
   // Checks that no key of `map` occurs twice or is unknown. `of` names the map in messages.
@@ -96,6 +97,12 @@ class YamlReader {
                             .append("`; the keys are ")
                             .append(keys));
     }
+  }
+
+  // What stands in the place of what was expected, for messages.
+  static std::string Found(const YAML::Node& node) {
+    if (node.IsScalar()) return ", found " + Quoted(node.Scalar());
+    return node.IsMap() ? ", found a map" : node.IsSequence() ? ", found a list" : "";
   }
 
  private:
@@ -354,17 +361,25 @@ void ReadLayout(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzz
 void ReadColours(const YamlReader& yaml, const YAML::Node& node, PuzzleFile& puzzle) {
   if (!node.IsMap()) yaml.Fail(node, "colours: expected a colour for each label");
   puzzle.colours.assign(puzzle.labels.size(), Cell::kPlain);
+  std::set<std::string> seen;
   for (const auto& entry : node) {
     const std::string label = yaml.Word(entry.first, "colours");
     const auto at = std::ranges::find(puzzle.labels, label) - puzzle.labels.begin();
     if (std::cmp_equal(at, puzzle.labels.size())) {
       yaml.Fail(entry.first, "colours: " + label + " is not a label of the goal");
     }
+    if (!seen.insert(label).second) yaml.Fail(entry.first, "colours: " + label + " occurs twice");
     const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
     const bool right = text.size() == 7 && text[0] == '#' &&
                        text.find_first_not_of("0123456789abcdefABCDEF", 1) == std::string::npos;
-    if (!right) yaml.Fail(entry.second, "colours: expected \"#rrggbb\" for " + label);
+    if (!right) {
+      yaml.Fail(entry.second,
+                "colours: expected \"#rrggbb\" for " + label + YamlReader::Found(entry.second));
+    }
     puzzle.colours[static_cast<std::size_t>(at)] = std::stoi(text.substr(1), nullptr, 16);
+  }
+  for (const std::string& label : puzzle.labels) {
+    if (!seen.contains(label)) yaml.Fail(node, "colours: expected a colour for label " + label);
   }
 }
 
@@ -391,7 +406,7 @@ PuzzleFile Read(const YamlReader& yaml, const YAML::Node& document) {
   std::string inverses = "added";
   if (document["inverses"]) inverses = yaml.Word(document["inverses"], "inverses");
   if (inverses != "added" && inverses != "given") {
-    yaml.Fail(document["inverses"], "inverses: expected added or given");
+    yaml.Fail(document["inverses"], "inverses: expected added or given, found " + Quoted(inverses));
   }
   ReadGenerators(yaml, document["generators"], inverses == "added", puzzle);
   if (document["layout"]) ReadLayout(yaml, document["layout"], puzzle);

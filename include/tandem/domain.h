@@ -96,8 +96,8 @@ class Domain {
 
   /// Appends the goals of one problem to `goals`, one row each. `goal` is one of them, and comes
   /// from DrawGoals or WriteGoals. A goal may be appended more than once. The default appends
-  /// `goal` alone. A domain whose problems have several goals must override this if it overrides
-  /// Predecessors.
+  /// `goal` alone. A domain whose problems have several goals must override this if Predecessors
+  /// works for it, by spec().inverse_actions or by an override.
   virtual void AllGoals(std::span<const std::uint8_t> goal, std::vector<std::uint8_t>& goals) const;
 
   /// Applies actions[i] to row i, in place. Requires actions.size() == states.size().

@@ -145,7 +145,9 @@ class PuzzleDomain final : public Domain {
 
   void ParseState(std::string_view text, std::span<std::uint8_t> state) const override {
     if constexpr (requires { kPuzzle.Parse(text); }) {
-      Write(kPuzzle.Parse(text), state);
+      const State parsed = kPuzzle.Parse(text);
+      CheckParsed(parsed);
+      Write(parsed, state);
     } else {
       ParseNumbers(text, P::kDepth, state);
     }
@@ -218,10 +220,22 @@ class PuzzleDomain final : public Domain {
     return spec;
   }
 
+  static auto FindBeyondDepth(const State& state) {
+    return std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
+  }
+
+  static void CheckParsed(const State& state) {
+    const auto beyond = FindBeyondDepth(state);
+    if (beyond == state.end()) return;
+    throw InputError("position " + std::to_string(beyond - state.begin()) + " is " +
+                     std::to_string(*beyond) + ", expected a number from 0 to " +
+                     std::to_string(P::kDepth - 1));
+  }
+
   // A byte that is too large would make LibTorch fail during training, without naming the puzzle.
   static void CheckDepth(const std::string& name, const std::vector<State>& samples) {
     for (const State& state : samples) {
-      const auto beyond = std::ranges::find_if(state, [](int byte) { return byte >= P::kDepth; });
+      const auto beyond = FindBeyondDepth(state);
       if (beyond == state.end()) continue;
       throw Error("puzzle '" + name + "': byte " + std::to_string(beyond - state.begin()) +
                   " of state " + FormatNumbers(state) + " is " + std::to_string(*beyond) +

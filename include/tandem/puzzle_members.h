@@ -22,7 +22,7 @@ namespace tandem::puzzle_members {
 struct Names {
   void ActionName(), Cost(), Inverse(), StepBack(), Validate(), Format(), Parse(), Draw();
   void kSummary(), kVersion(), kBoard();
-  void Encode(), Expand(), Mask(), MoveGoals();
+  void Encode(), Expand(), Mask(), MoveGoals(), AllGoals(), Predecessors();
   void actionName(), action_name(), Actionname(), ActionNames(), MoveName();
   void cost(), Costs(), ActionCost(), ActionCosts(), kCost(), kCosts();
   void inverse(), Inverses(), InverseAction(), InverseOf();
@@ -120,6 +120,8 @@ struct Checked {
   TANDEM_NO_PUZZLE_MEMBER(Expand, "it calls Apply; give it another name");
   TANDEM_NO_PUZZLE_MEMBER(Mask, "Apply returns false where an action does not apply");
   TANDEM_NO_PUZZLE_MEMBER(MoveGoals, "structs cannot move goals; give it another name");
+  TANDEM_NO_PUZZLE_MEMBER(AllGoals, "a problem of a struct has one goal; give it another name");
+  TANDEM_NO_PUZZLE_MEMBER(Predecessors, "StepBack walks backwards; give it another name");
 
   static_assert(
       !requires { P::kSummary; } ||

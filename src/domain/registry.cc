@@ -93,8 +93,11 @@ std::unique_ptr<const Domain> Make(std::string_view name, const Entry& entry,
   return domain;
 }
 
+// A file's name may contain '@', which the rules of a puzzle from a file do not.
 std::string_view NameIn(std::string_view identity) {
-  return identity.substr(0, identity.find('@'));
+  const DomainParameter* parameter = ParameterOf(identity.substr(0, identity.find(':')));
+  const bool is_from_file = parameter != nullptr && parameter->key == "file";
+  return identity.substr(0, is_from_file ? identity.rfind('@') : identity.find('@'));
 }
 
 // The parts of an identity: for example "permutation", "my.yaml" and the rules. The last two may be

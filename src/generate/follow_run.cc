@@ -93,6 +93,18 @@ class PublishedNetwork {
   std::string loaded_;
 };
 
+void WriteShard(const Follower& follower, const StreamShardName& name, DataBuffer& rows,
+                const StopSignal& stop, FollowProgress& progress) {
+  const ScopedTimer timer(progress.generate_s);
+  follower.generator.Fill({.update = kStreamUpdate, .first_row = name.first_row, .rows = name.rows},
+                          rows, stop);
+  CheckTargets(rows, FormatStreamShardName(name));
+  progress.bytes += WriteStreamShard(follower.folder.path(), follower.kind, name, rows);
+  progress.rows += name.rows;
+  ++progress.shards;
+  progress.version = name.version;
+}
+
 }  // namespace
 
 StreamManifest AwaitManifest(const fs::path& run, const StopSignal& stop,
@@ -121,17 +133,9 @@ FollowEnd FollowRun(const Follower& follower, StreamManifest manifest, const Sto
       continue;
     }
     if (!network.Load(manifest)) continue;
-    const ScopedTimer timer(progress.generate_s);
     const StreamShardName name = own.Next(manifest.version);
-    follower.generator.Fill(
-        {.update = kStreamUpdate, .first_row = name.first_row, .rows = name.rows}, rows, stop);
-    const std::string file = FormatStreamShardName(name);
-    CheckTargets(rows, file);
-    progress.bytes += WriteStreamShard(follower.folder.path(), follower.kind, name, rows);
-    progress.rows += name.rows;
-    ++progress.shards;
-    progress.version = name.version;
-    follower.wrote(file, progress);
+    WriteShard(follower, name, rows, stop, progress);
+    follower.wrote(FormatStreamShardName(name), progress);
   }
 }
 

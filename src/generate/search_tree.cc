@@ -160,17 +160,18 @@ void SearchTree::LowerValues(std::span<float> values, std::span<const float> lea
 }
 
 // The steps from the root along the least costs, until they leave the tree or reach a node of value
-// 0. Empty if the root has no finite value.
+// 0. Empty if the root has no finite value, or if the sum of costs hides that of an action by
+// rounding, so that a cycle looks as cheap as the way out.
 std::vector<SearchTree::Step> SearchTree::CheapestPath(std::span<const float> values,
                                                        std::span<const float> leaves) const {
   std::vector<Step> path;
   if (std::isinf(values[0])) return path;
-  // Values fall from step to step, so a path has at most one step per node.
   for (std::uint32_t node = 0; node != kNotExpanded && values[node] > 0;) {
     std::size_t best = 0;
     for (std::size_t action = 1; action < num_actions(); ++action) {
       if (CostBy(values, leaves, node, action) < CostBy(values, leaves, node, best)) best = action;
     }
+    if (path.size() == nodes_.size()) return {};
     path.push_back({.node = node, .action = static_cast<Action>(best)});
     node = child_nodes_[node * num_actions() + best];
   }

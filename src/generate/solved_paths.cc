@@ -21,6 +21,16 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kMostWeight = 1e6;  // far from where sums of weights overflow
+
+// The value as a message shows it.
+std::string Shortened(const json& value) {
+  constexpr std::size_t kMost = 60;
+  const std::string text =
+      value.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
 std::vector<Action> ReadMoves(const json& moves, const DomainSpec& spec) {
   if (moves.is_string()) return ParseActions(spec, moves.get<std::string>());
   std::string text;
@@ -30,7 +40,9 @@ std::vector<Action> ReadMoves(const json& moves, const DomainSpec& spec) {
     if (are_texts) text += move.get<std::string>() + " ";
   }
   if (!are_texts) {
-    throw InputError("expected `moves`, the names of actions, as one text or as a list of texts");
+    throw InputError(fmt::format(
+        "expected `moves`, the names of actions, as one text or as a list of texts, found {}",
+        Shortened(moves)));
   }
   return ParseActions(spec, text);
 }
@@ -74,8 +86,10 @@ std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) 
   if (object.contains("weight")) {
     const json& weight = object["weight"];
     if (weight.is_number()) path.weight = weight.get<double>();
-    if (!weight.is_number() || !(path.weight > 0) || std::isinf(path.weight)) {
-      throw InputError("expected `weight` to be a number above 0");
+    if (!weight.is_number() || !(path.weight > 0) || path.weight > kMostWeight) {
+      throw InputError(
+          fmt::format("expected `weight` to be a number above 0 and at most {:.0f}, found {}",
+                      kMostWeight, Shortened(weight)));
     }
   }
   CheckByReplay(path, domain);

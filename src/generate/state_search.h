@@ -1,4 +1,5 @@
-// Searches whose states become training examples: one state per step, many searches in lock step.
+// Searches whose states become training examples: a few states per step, many searches in lock
+// step.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/parallel.h"
@@ -85,7 +86,17 @@ AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
       domain_(domain),
       ball_(std::move(ball)),
       expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
-                ball_) {}
+                ball_) {
+  // Children are numbered by 32 bits.
+  const double children = static_cast<double>(config.search.instances) *
+                          static_cast<double>(config.search.batch) * domain.spec().num_actions();
+  if (children <= std::numeric_limits<std::uint32_t>::max()) return;
+  throw InputError(fmt::format(
+      "search.instances: {} and search.batch: {} make {:.0f} children at a time with {} "
+      "actions, expected at most {}",
+      config.search.instances, config.search.batch, children, domain.spec().num_actions(),
+      std::numeric_limits<std::uint32_t>::max()));
+}
 
 void AStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
   const auto make = [&](std::size_t number) {

@@ -52,12 +52,11 @@ std::vector<Action> CheapestInverses(const DomainSpec& spec) {
 // equal action costs this is a breadth-first search.
 class GoalBall::Builder {
  public:
-  Builder(const Domain& domain, GoalBall& ball, std::size_t most_bytes, bool center_is_goal)
+  Builder(const Domain& domain, GoalBall& ball, std::size_t most_bytes)
       : domain_(domain),
         spec_(domain.spec()),
         ball_(ball),
         most_bytes_(most_bytes),
-        center_is_goal_(center_is_goal),
         inverses_(CheapestInverses(spec_)),
         least_action_cost_(LeastCost(spec_)),
         expander_(domain, none_) {}
@@ -127,9 +126,7 @@ class GoalBall::Builder {
       NoteOutside(cost);
       return true;
     }
-    if (center_is_goal_ && expander_.is_goal()[child] != 0) {
-      Refuse(spec_, "there is more than one goal, for example " + domain_.FormatState(state));
-    }
+    if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseGoalOutside(domain_, state);
     if (NodeTable::BytesFor(ball_.size() + 1, state.size()) > most_bytes_) return false;
     Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent & 0x7FFFFFFFU, .closed = 0},
         back);
@@ -150,7 +147,6 @@ class GoalBall::Builder {
   const DomainSpec& spec_;
   GoalBall& ball_;
   const std::size_t most_bytes_;
-  const bool center_is_goal_;
   const std::vector<Action> inverses_;
   const float least_action_cost_;
   NoNetwork none_;
@@ -164,32 +160,36 @@ class GoalBall::Builder {
 };
 
 GoalBall::GoalBall(const Domain& domain, float radius, std::size_t most_bytes)
-    : nodes_(static_cast<std::size_t>(domain.spec().state_size)), radius_(radius) {
+    : has_all_goals_(true),
+      nodes_(static_cast<std::size_t>(domain.spec().state_size)),
+      radius_(radius) {
   if (domain.spec().per_problem_goals) {
     Refuse(domain.spec(), "each problem has a goal of its own");
   }
   std::vector<std::uint8_t> goal(static_cast<std::size_t>(domain.spec().state_size));
   domain.WriteGoals(Rows(std::span(goal)));
-  Build(domain, goal, most_bytes, /*center_is_goal=*/true);
+  Build(domain, goal, most_bytes);
 }
 
 GoalBall::GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
                    std::size_t most_bytes)
-    : nodes_(static_cast<std::size_t>(domain.spec().state_size)), radius_(radius) {
-  Build(domain, center, most_bytes, /*center_is_goal=*/false);
+    : has_all_goals_(false),
+      nodes_(static_cast<std::size_t>(domain.spec().state_size)),
+      radius_(radius) {
+  Build(domain, center, most_bytes);
 }
 
 // If the ball does not fit, builds it again with the largest radius that does. Without the states
 // beyond that radius, it is usually far smaller than the limit.
 void GoalBall::Build(const Domain& domain, std::span<const std::uint8_t> center,
-                     std::size_t most_bytes, bool center_is_goal) {
-  Builder builder(domain, *this, most_bytes, center_is_goal);
+                     std::size_t most_bytes) {
+  Builder builder(domain, *this, most_bytes);
   if (builder.Run(center)) return;
   nodes_ = NodeTable(center.size());
   radius_ = builder.completed();
   limited_ = true;
   least_cost_outside_ = std::numeric_limits<float>::infinity();
-  Builder(domain, *this, std::numeric_limits<std::size_t>::max(), center_is_goal).Run(center);
+  Builder(domain, *this, std::numeric_limits<std::size_t>::max()).Run(center);
 }
 
 std::optional<float> GoalBall::CostOf(std::span<const std::uint8_t> state,
@@ -225,6 +225,10 @@ std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t
   }
   if (states >= static_cast<double>(most_bytes)) return most_bytes;
   return std::min(most_bytes, NodeTable::BytesFor(static_cast<std::size_t>(states), state_size));
+}
+
+void RefuseGoalOutside(const Domain& domain, std::span<const std::uint8_t> goal) {
+  Refuse(domain.spec(), "there is more than one goal, for example " + domain.FormatState(goal));
 }
 
 std::optional<std::vector<Action>> KnownSolution(const Domain& domain, const GoalBall* ball,

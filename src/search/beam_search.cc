@@ -20,6 +20,11 @@ namespace {
 // latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
+// Children are numbered by 32 bits.
+std::int64_t MostStates(const DomainSpec& spec) {
+  return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
+}
+
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
 
@@ -40,6 +45,10 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
                     domain.spec().action_costs.end()),
       bound_(0),
       expander_(domain, network, static_cast<std::size_t>(config.inference.rows_at_once()), ball_) {
+  if (config_.beam_width <= MostStates(domain.spec())) return;
+  throw InputError(fmt::format("search.beam_width: {}, expected at most {} with {} actions",
+                               config_.beam_width, MostStates(domain.spec()),
+                               domain.spec().num_actions()));
 }
 
 void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
@@ -58,6 +67,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
                                      const StopSignal& stop) {
   const Stopwatch watch;
   limits_ = limits;
+  limits_.width = std::min(limits.width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
   Begin(start);
 
@@ -150,12 +160,16 @@ std::int64_t BeamSearch::BytesOfNextDepth() const {
   const std::int64_t kept = std::min(children, limits_.width);
   // Of a table of hashes, up to a half is unused.
   constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
-  // For each child: its rank, its place in the order and among the new ones, and its hash in seen_.
-  constexpr std::int64_t kOfChild = sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+  // For each child: its estimate, its rank, its place in the order and among the new ones, and its
+  // hash in seen_. A V net reads copies of children that the expander keeps.
+  constexpr std::int64_t kOfChild =
+      sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+  const bool copies = q_net_ == nullptr && expander_.keeps_children();
+  const std::int64_t of_copy = copies ? domain_.spec().state_size : 0;
   const std::int64_t of_kept =
       static_cast<std::int64_t>(sizeof(Step) + kOfEntry) + domain_.spec().state_size;
-  return BytesStored() + Expander::BytesFor(domain_.spec(), parents) + children * kOfChild +
-         kept * of_kept;
+  return BytesStored() + Expander::BytesFor(domain_.spec(), parents) +
+         children * (kOfChild + of_copy) + kept * of_kept;
 }
 
 ConstRows BeamSearch::frontier() const {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "tandem/error.h"
@@ -36,12 +39,13 @@ std::string ToEndInTime(const SearchConfig& config, const SearchResult& result) 
 }  // namespace
 
 BestFirstTree::BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
-                             std::span<const std::uint8_t> start, float at_most)
+                             std::span<const std::uint8_t> start, float at_most,
+                             std::int64_t most_nodes)
     : spec_(spec),
       config_(config),
       weight_(static_cast<float>(config.weight)),
       nodes_(start.size()),
-      max_nodes_(MostStored(config)),
+      max_nodes_(MostStored(config) > 0 ? std::min(MostStored(config), most_nodes) : most_nodes),
       bound_(at_most) {
   nodes_.Add(start, HashState(start), {.cost = 0, .estimate = 0, .parent = 0, .closed = 0}, 0);
 }
@@ -65,8 +69,8 @@ void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::
     ended_ = Ended::kTimeLimit;
     return;
   }
-  std::size_t nodes = nodes_.size() + children;
-  if (max_nodes_ > 0) nodes = std::min(nodes, static_cast<std::size_t>(max_nodes_));
+  const std::size_t nodes =
+      std::min(nodes_.size() + children, static_cast<std::size_t>(max_nodes_));
   const std::size_t stored =
       std::max(NodeTable::BytesFor(nodes, static_cast<std::size_t>(spec_.state_size)),
                nodes_.bytes()) +
@@ -109,7 +113,7 @@ std::optional<BestFirstTree::Reached> BestFirstTree::Reach(const Expander& step,
   const std::uint64_t hash = step.hashes()[child];
   const std::uint32_t known = nodes_.Find(state, hash);
   if (known == NodeTable::kNone) {
-    if (max_nodes_ != 0 && std::cmp_greater_equal(nodes_.size(), max_nodes_)) {
+    if (std::cmp_greater_equal(nodes_.size(), max_nodes_)) {
       full_ = true;
       return std::nullopt;
     }
@@ -159,12 +163,10 @@ SearchResult BestFirstTree::Result() const {
 
 void SolveIfKnown(BestFirstTree& tree, const Domain& domain, const GoalBall* ball,
                   std::span<const std::uint8_t> start, float at_most) {
-  const std::optional<float> known = ball != nullptr ? ball->CostOf(start) : std::nullopt;
-  if (known && !CostBound(at_most).Excludes(*known)) {
-    tree.SetSolution(ball->WayHome(start));
-  } else if (IsGoal(domain, start)) {
-    tree.SetSolution({});
-  }
+  constexpr auto kAnyLength = std::numeric_limits<std::int64_t>::max();
+  std::optional<std::vector<Action>> known =
+      KnownSolution(domain, ball, CostBound(at_most), kAnyLength, start);
+  if (known) tree.SetSolution(std::move(*known));
 }
 
 BestFirstSearch::BestFirstSearch(const char* name, const SearchConfig& config) : config_(config) {
@@ -185,7 +187,7 @@ std::int64_t MostStored(const SearchConfig& config) {
 std::string BestFirstSearch::Failure(const SearchResult& result) const {
   switch (result.ended) {
     case Ended::kNodeLimit:
-      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(MostStored(config_)),
+      return fmt::format("{}; {}raise search.max_nodes", NotWithinNodes(result.stored),
                          LowerWeight(config_));
     case Ended::kMemoryLimit:
       return fmt::format("{}; {}raise search.max_gib", NotInMemory(config_), LowerWeight(config_));

@@ -50,9 +50,11 @@ class BestFirstTree {
  protected:
   /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
   /// be 0: no limit. The time limit starts here. It looks for solutions that cost at most `at_most`
-  /// (0: no limit). `spec` and `config` must outlive this.
+  /// (0: no limit). It stores at most `most_nodes` states, whatever the config says. `spec` and
+  /// `config` must outlive this.
   BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
-                std::span<const std::uint8_t> start, float at_most);
+                std::span<const std::uint8_t> start, float at_most,
+                std::int64_t most_nodes = NodeTable::kMostNodes);
   ~BestFirstTree() = default;
 
   // The node that an action reached.
@@ -111,7 +113,7 @@ class BestFirstTree {
   OpenList open_;
   std::vector<std::uint32_t> fresh_;
   std::int64_t expanded_ = 0;
-  const std::int64_t max_nodes_;  // 0: no limit
+  const std::int64_t max_nodes_;
   const CostBound bound_;
   const Stopwatch watch_;
   std::optional<Goal> goal_;   // the cheapest found; states of known cost are not in nodes_

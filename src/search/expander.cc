@@ -174,9 +174,11 @@ void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
   constexpr float kUnknown = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::size_t child = first_child + i;
-    known_costs_[child] = is_left_out_[child] != 0
-                              ? kUnknown
-                              : ball_->CostOf(children[i], hashes_[child]).value_or(kUnknown);
+    const std::optional<float> cost =
+        is_left_out_[child] == 0 ? ball_->CostOf(children[i], hashes_[child]) : std::nullopt;
+    known_costs_[child] = cost.value_or(kUnknown);
+    if (cost || is_left_out_[child] != 0 || is_goal_[child] == 0) continue;
+    if (ball_->has_all_goals()) RefuseGoalOutside(domain_, children[i]);
   }
 }
 

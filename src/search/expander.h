@@ -36,7 +36,8 @@ std::uint64_t HashState(std::span<const std::uint8_t> state);
 ///
 /// Not thread-safe, except for ExpandRange. The evaluator is called on the calling thread and may
 /// block, so never call an Estimate method inside a TBB task. The Estimate methods throw Error that
-/// names the state if an estimate is NaN, and whatever the evaluator throws.
+/// names the state if an estimate is NaN, and whatever the evaluator throws. The methods that make
+/// children throw InputError if one is a goal outside the ball around another goal.
 class Expander {
  public:
   /// `domain` and `evaluator` must outlive this. Estimate and EstimateActions pass at most
@@ -47,7 +48,8 @@ class Expander {
            std::size_t evaluate_rows = std::numeric_limits<std::size_t>::max(),
            std::shared_ptr<const GoalBall> ball = nullptr);
 
-  /// The memory, in bytes, for the children of `states` states, without what EstimateAll needs.
+  /// The memory, in bytes, for the children of `states` states, without estimates and what
+  /// EstimateAll needs.
   static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t states);
 
   // Methods for searches.
@@ -110,6 +112,9 @@ class Expander {
 
   /// One estimate per child, from EstimateAll.
   std::span<const float> estimates() const { return values_; }
+
+  /// Whether ExpandHashes keeps the children's states.
+  bool keeps_children() const { return !permutes_; }
 
   // The children of the current batch.
 

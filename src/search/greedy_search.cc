@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -27,6 +28,8 @@ struct GreedySearch::Path {
 
 namespace {
 
+constexpr std::size_t kStartsAtOnce = 4096;
+
 std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), state.end()}; }
 
 }  // namespace
@@ -42,6 +45,14 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
 }
 
 void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
+    SolveTogether(
+        starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)), stop,
+        [&](std::size_t number, SearchResult result) { done(first + number, std::move(result)); });
+  }
+}
+
+void GreedySearch::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
   const Stopwatch watch;
   std::vector<Path> paths;
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -76,15 +87,11 @@ GreedySearch::Path GreedySearch::Begin(std::size_t number, std::span<const std::
                                        float at_most) const {
   Path path{.number = number, .state = {start.begin(), start.end()}, .bound = CostBound(at_most)};
   path.visited.insert(Key(start));
-  const std::optional<float> known = ball_ != nullptr ? ball_->CostOf(start) : std::nullopt;
-  if (IsGoal(domain_, start)) {
+  std::optional<std::vector<Action>> known =
+      KnownSolution(domain_, ball_.get(), path.bound, config_.max_length, start);
+  if (known) {
+    path.result.actions = std::move(*known);
     path.ended = Ended::kSolved;
-  } else if (known && !path.bound.Excludes(*known)) {
-    std::vector<Action> way = ball_->WayHome(start);
-    if (std::cmp_less_equal(way.size(), config_.max_length)) {
-      path.result.actions = std::move(way);
-      path.ended = Ended::kSolved;
-    }
   }
   return path;
 }
@@ -108,7 +115,8 @@ void GreedySearch::CheckLimits(Path& path, bool out_of_time) const {
 
 // The memory of the states on the path.
 std::int64_t GreedySearch::BytesOf(const Path& path) const {
-  return static_cast<std::int64_t>(path.visited.size()) * domain_.spec().state_size;
+  return static_cast<std::int64_t>(path.visited.size()) *
+         (domain_.spec().state_size + static_cast<std::int64_t>(sizeof(std::string)));
 }
 
 // For each child, the value that it is ranked by: the cost of its action plus its estimate or, with

@@ -40,6 +40,7 @@ class GreedySearch final : public Search {
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
+  /// Searches from a few thousand starts at a time, which share search.max_seconds.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override { return "greedy search"; }
@@ -49,6 +50,7 @@ class GreedySearch final : public Search {
  private:
   struct Path;
 
+  void SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done);
   Path Begin(std::size_t number, std::span<const std::uint8_t> start, float at_most) const;
   void CheckLimits(Path& path, bool out_of_time) const;
   std::int64_t BytesOf(const Path& path) const;

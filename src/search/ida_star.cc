@@ -15,6 +15,7 @@ namespace tandem {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::size_t kStartsAtOnce = 4096;
 constexpr float kLeastStep = 0.5F;  // in units of the least cost of an action
 
 // An action that remains to be taken from a state on the path, and the value of its child.
@@ -72,6 +73,14 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& evaluator, const Config& confi
                 ball_) {}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
+  for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
+    SolveTogether(
+        starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)), stop,
+        [&](std::size_t number, SearchResult result) { done(first + number, std::move(result)); });
+  }
+}
+
+void IdaStar::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
   const Stopwatch watch;
   std::vector<Puzzle> puzzles = Begin(starts, stop);
   for (;;) {
@@ -96,16 +105,11 @@ std::vector<IdaStar::Puzzle> IdaStar::Begin(const Starts& starts, const StopSign
         puzzles.emplace_back(Puzzle{.number = i,
                                     .start = starts.states[i],
                                     .allowed = CostBound(starts.AtMost(i, config_.at_most))});
-    const std::optional<float> known =
-        ball_ != nullptr ? ball_->CostOf(puzzle.start) : std::nullopt;
-    if (IsGoal(domain_, puzzle.start)) {
+    std::optional<std::vector<Action>> known =
+        KnownSolution(domain_, ball_.get(), puzzle.allowed, config_.max_length, puzzle.start);
+    if (known) {
+      puzzle.result.actions = std::move(*known);
       puzzle.ended = Ended::kSolved;
-    } else if (known && !puzzle.allowed.Excludes(*known)) {
-      std::vector<Action> way = ball_->WayHome(puzzle.start);
-      if (std::cmp_less_equal(way.size(), config_.max_length)) {
-        puzzle.result.actions = std::move(way);
-        puzzle.ended = Ended::kSolved;
-      }
     }
     puzzle.result.solved = puzzle.ended.has_value();
     if (!puzzle.ended) to_estimate.push_back(static_cast<std::uint32_t>(i));

@@ -54,6 +54,7 @@ class IdaStar final : public Search {
   IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
           std::shared_ptr<const GoalBall> ball = nullptr);
 
+  /// Searches from a few thousand starts at a time, which share search.max_seconds.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
@@ -63,6 +64,7 @@ class IdaStar final : public Search {
  private:
   struct Puzzle;
 
+  void SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done);
   std::vector<Puzzle> Begin(const Starts& starts, const StopSignal& stop);
   void ChooseState(Puzzle& puzzle) const;
   void BeginIteration(Puzzle& puzzle) const;

@@ -13,7 +13,9 @@ namespace tandem {
 
 QStarTree::QStarTree(const DomainSpec& spec, const SearchConfig& config,
                      std::span<const std::uint8_t> start, float at_most)
-    : BestFirstTree(spec, config, start, at_most),
+    // The entry of an action in a node has the number node * num_actions + action.
+    : BestFirstTree(spec, config, start, at_most,
+                    std::numeric_limits<std::uint32_t>::max() / spec.num_actions()),
       num_actions_(static_cast<std::uint32_t>(spec.num_actions())) {}
 
 void QStarTree::SetStartValues(std::span<const float> values) { Open(0, values); }
@@ -62,12 +64,6 @@ void QStarTree::SetValues(std::span<const float> values) {
 
 // Adds the actions in a node to the open entries, and sets the node's estimate.
 void QStarTree::Open(std::uint32_t node, std::span<const float> values) {
-  if (node > UINT32_MAX / num_actions_ - 1) {
-    throw Error(
-        fmt::format("Q*: one puzzle's search holds {} states, the most that it can store if a "
-                    "puzzle has {} actions; set a limit with search.max_nodes",
-                    nodes().size(), num_actions_));
-  }
   nodes()[node].closed = 0;
   SetEstimate(node, std::ranges::min(values));
   const float cost = nodes()[node].cost;

@@ -41,6 +41,19 @@ TEST(Domain, BoardMustHaveAsManyCellsAsTheInputHasPositions) {
   }
 }
 
+TEST(PuzzleDomain, NamesAParsedByteThatIsTooLarge) {
+  const PuzzleDomain<LampsWithLetters> lamps("lamps");
+  std::vector<std::uint8_t> state(3);
+  lamps.ParseState("aba", state);
+  EXPECT_EQ(state, (std::vector<std::uint8_t>{0, 1, 0}));
+  try {
+    lamps.ParseState("abd", state);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()), "position 2 is 3, expected a number from 0 to 1");
+  }
+}
+
 TEST(CheckDomain, DetectsWrongInversesAndMasks) {
   EXPECT_EQ(FirstBroken(WrongInverse()),
             "inverse actions undo their actions: action r in state 4: l does not undo it, but "

@@ -103,6 +103,7 @@ TEST(Identity, DifferentNamesAreDifferentPuzzles) {
 
 TEST(Identity, RulesFromAFileDecideWhateverItsPath) {
   EXPECT_TRUE(IsSameDomain("permutation:my.yaml@1", "permutation:/home/me/my.yaml@1"));
+  EXPECT_TRUE(IsSameDomain("permutation:my.yaml@1", "permutation:/home/me@work/my.yaml@1"));
   EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "permutation:my.yaml@2"));
   EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "other:my.yaml@1"));
   EXPECT_FALSE(IsSameDomain("permutation:my.yaml@1", "permutation:my.yaml"));

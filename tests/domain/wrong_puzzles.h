@@ -6,6 +6,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "tandem/puzzle.h"
 
@@ -23,6 +24,17 @@ struct Lamps {
 
 struct LampsOfVersionTwo : Lamps {
   static constexpr const char* kVersion = "2";
+};
+
+/// Reads the letters a and b. Any other letter gives a byte that is too large.
+struct LampsWithLetters : Lamps {
+  static State Parse(std::string_view text) {
+    State state{};
+    for (std::size_t i = 0; i < std::min(text.size(), state.size()); ++i) {
+      state[i] = static_cast<std::uint8_t>(text[i] - 'a');
+    }
+    return state;
+  }
 };
 
 struct LampsInAColumn : Lamps {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <string>
@@ -13,6 +14,7 @@
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "tandem/puzzle.h"
 
 namespace tandem {
 namespace {
@@ -246,6 +248,31 @@ TEST(SolutionBackups, CountDownToTheGoalAlongARollout) {
     far += label > distance ? 1 : 0;  // the long way round
   }
   EXPECT_GT(far, 50U);
+}
+
+// Two lamps. Switching the first one costs so little that a float does not keep it beside the
+// second.
+struct CheapAndDear {
+  static constexpr int kActions = 2;
+  static constexpr int kDepth = 2;
+  using State = std::array<std::uint8_t, 2>;
+  static State Goal() { return {}; }
+  static bool IsGoal(const State& state) { return state == Goal(); }
+  static float Cost(int action) { return action == 0 ? 1e-6F : 64.0F; }
+  static void Apply(State& state, int action) { state[static_cast<std::size_t>(action)] ^= 1; }
+};
+
+TEST(SolutionBackups, EndWhereRoundingHidesACost) {
+  const PuzzleDomain<CheapAndDear> lamps("lamps");
+  StandInEvaluator guess(GuessOf);
+  const DataBuffer rows = Filled(lamps, guess,
+                                 GeneratorConfig({.target = Target::kValueIteration,
+                                                  .search = GenerateSearch::kGreedy,
+                                                  .search_iterations = 30,
+                                                  .search_epsilon = 0.5,
+                                                  .backup = Backup::kUbSoln,
+                                                  .max_scramble = 5}));
+  for (const float label : rows.floats(kTargetColumn)) EXPECT_LE(label, 65.0F);
 }
 
 TEST(SearchTreeMemory, IsNeededOnlyForBackupsAndHindsight) {

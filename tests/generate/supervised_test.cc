@@ -176,6 +176,7 @@ TEST_F(Supervised, ErrorNamesFileLineAndWhatIsWrong) {
   expect(R"({"state": "4", "moves": "b a"})", "move 1, b, does not apply");
   expect(R"({"state": "1", "moves": "a", "weight": 0})", "`weight` to be a number above 0");
   expect(R"({"state": "1", "moves": "a", "weight": "2"})", "`weight` to be a number above 0");
+  expect(R"({"state": "1", "moves": "a", "weight": 1e308})", "at most 1000000, found 1e+308");
 }
 
 TEST_F(Supervised, FileWithoutAUsablePathIsAnError) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/astar.h"
@@ -15,12 +17,14 @@
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
 #include "tandem/error.h"
+#include "tandem/puzzle.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
 
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 constexpr std::size_t kNoLimit = std::size_t{1} << 40;
 
@@ -126,6 +130,32 @@ TEST(GoalBall, RefusesPuzzlesWithoutABallAndSaysWhy) {
   EXPECT_THAT(ReasonFor(*MakeDomain("sokoban")), HasSubstr("each problem has a goal of its own"));
   const RoadsDomain one_way({{1}, {0}}, {1});
   EXPECT_THAT(ReasonFor(one_way), HasSubstr("some actions have no inverse"));
+}
+
+// A walk along cells 0 to 9, both of whose ends are goals.
+struct OpenPath {
+  static constexpr int kActions = 2;
+  static constexpr int kDepth = 10;
+  using State = std::array<std::uint8_t, 1>;
+  static State Goal() { return {0}; }
+  static bool IsGoal(const State& state) { return state[0] == 0 || state[0] == 9; }
+  static bool Apply(State& state, int action) {
+    if (state[0] == (action == 0 ? 0 : 9)) return false;
+    state[0] = static_cast<std::uint8_t>(state[0] + (action == 0 ? -1 : 1));
+    return true;
+  }
+  static int Inverse(int action) { return 1 - action; }
+};
+
+TEST(GoalBall, RefusesASecondGoalInsideAndOutside) {
+  const PuzzleDomain<OpenPath> path("path");
+  EXPECT_THAT([&] { GoalBall(path, 9, kNoLimit); },
+              ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
+  StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
+  const Config config{.search = {.beam_width = 10, .max_length = 20}};
+  BeamSearch beam(path, ignorant, config, nullptr, BallOf(path, 2));
+  EXPECT_THAT([&] { beam.Solve(State{7}, StopSignal()); },
+              ThrowsMessage<InputError>(HasSubstr("there is more than one goal, for example 9")));
 }
 
 // The end of a random walk of 7 moves.

@@ -1,5 +1,6 @@
 #include "search/beam_search.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -11,10 +12,14 @@
 #include "support/roads_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "tandem/error.h"
 #include "tandem/registry.h"
 
 namespace tandem {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 std::vector<std::uint8_t> Scramble(const Domain& domain, int moves, std::uint64_t number = 0) {
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
@@ -173,6 +178,15 @@ TEST(BeamSearch, EndsAtItsTimeLimit) {
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kTimeLimit);
   EXPECT_GE(result.seconds, 0.05);
+}
+
+TEST(BeamSearch, RefusesAWidthWithMoreChildrenThanItCanNumber) {
+  const auto cube = MakeDomain("cube3_htm");
+  StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
+  const Config config{.search = {.beam_width = std::int64_t{1} << 28}};
+  EXPECT_THAT([&] { BeamSearch(*cube, ignorant, config); },
+              ThrowsMessage<InputError>(HasSubstr("search.beam_width: 268435456, expected at most "
+                                                  "238609294 with 18 actions")));
 }
 
 TEST(BeamSearch, StopSignalEndsTheSearch) {

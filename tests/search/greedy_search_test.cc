@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "search/ball.h"
@@ -44,6 +45,26 @@ TEST(GreedySearch, ExactEstimatesGiveShortestSolutions) {
     EXPECT_FALSE(results[i].best.has_value());
   }
   EXPECT_TRUE(Solves(ring, OnRing(7), results[1].actions));
+}
+
+TEST(GreedySearch, EndsEachOfMoreStartsThanItTakesAtOnceExactlyOnce) {
+  constexpr std::size_t kStarts = 5000;
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  GreedySearch search(ring, truth, {.search = {.max_length = 100}});
+  State starts;
+  for (std::size_t i = 0; i < kStarts; ++i) {
+    const State start = OnRing(i % 20);
+    starts.insert(starts.end(), start.begin(), start.end());
+  }
+  std::vector<int> ended(kStarts, 0);
+  search.SolveAll(ConstRows(starts.data(), kStarts, 20), StopSignal(),
+                  [&](std::size_t i, const SearchResult& result) {
+                    ++ended[i];
+                    EXPECT_EQ(result.actions.size(), std::min(i % 20, 20 - i % 20));
+                  });
+  EXPECT_EQ(ended, std::vector<int>(kStarts, 1));
 }
 
 TEST(GreedySearch, NeverVisitsAStateTwice) {

@@ -189,8 +189,10 @@ TEST(MemoryLimit, GreedySearchEndsOnItsWay) {
   const RingDomain ring(20);
   StandInEvaluator truth(
       [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
-  // 20 bytes for each state on the path, and 60 for the two children of the next step.
-  GreedySearch search(ring, truth, {.search = {.max_gib = 150 * kByte}});
+  // A string of 20 bytes for each state on the path, and 60 bytes for the two children of the next
+  // step.
+  constexpr double kState = 20 + sizeof(std::string);
+  GreedySearch search(ring, truth, {.search = {.max_gib = (4.5 * kState + 60) * kByte}});
   State start(20, 0);
   start[7] = 1;
   const SearchResult result = search.Solve(start, StopSignal());
