@@ -126,7 +126,7 @@ class GoalBall::Builder {
       NoteOutside(cost);
       return true;
     }
-    if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseGoalOutside(domain_, state);
+    if (ball_.has_all_goals_ && expander_.is_goal()[child] != 0) RefuseSecondGoal(domain_, state);
     if (NodeTable::BytesFor(ball_.size() + 1, state.size()) > most_bytes_) return false;
     Add(state, hash, {.cost = cost, .estimate = 0, .parent = parent & 0x7FFFFFFFU, .closed = 0},
         back);
@@ -227,7 +227,7 @@ std::size_t GoalBall::BytesFor(const DomainSpec& spec, float radius, std::size_t
   return std::min(most_bytes, NodeTable::BytesFor(static_cast<std::size_t>(states), state_size));
 }
 
-void RefuseGoalOutside(const Domain& domain, std::span<const std::uint8_t> goal) {
+void RefuseSecondGoal(const Domain& domain, std::span<const std::uint8_t> goal) {
   Refuse(domain.spec(), "there is more than one goal, for example " + domain.FormatState(goal));
 }
 

@@ -31,8 +31,8 @@ class GoalBall {
   /// Builds the ball around the goal of `domain`. If the states would take more than `most_bytes`
   /// bytes, the ball ends at the largest smaller radius that fits. Throws InputError that gives the
   /// reason if the puzzle has no such ball: its goals differ by problem, some action has no
-  /// inverse, or another state within the radius is a goal. Whoever meets a goal outside calls
-  /// RefuseGoalOutside.
+  /// inverse, or another state within the radius is a goal. A goal further away is not noticed
+  /// here. Code that meets one must call RefuseSecondGoal.
   GoalBall(const Domain& domain, float radius, std::size_t most_bytes);
 
   /// Builds a ball around `center`, as if that state were the only goal. Its has_all_goals() is
@@ -40,7 +40,7 @@ class GoalBall {
   GoalBall(const Domain& domain, std::span<const std::uint8_t> center, float radius,
            std::size_t most_bytes);
 
-  /// Whether the costs are those to the nearest goal, so that no goal may lie outside.
+  /// Whether the costs are meant to be those to the nearest goal, so that no goal may lie outside.
   bool has_all_goals() const { return has_all_goals_; }
 
   /// The ball has all states whose cost-to-go is at most this.
@@ -84,9 +84,9 @@ class GoalBall {
   float least_cost_outside_ = std::numeric_limits<float>::infinity();
 };
 
-/// Throws InputError because `goal` lies outside the ball around another goal, so the ball's costs
-/// are not those to the nearest goal.
-[[noreturn]] void RefuseGoalOutside(const Domain& domain, std::span<const std::uint8_t> goal);
+/// Throws InputError because `goal` is not the goal at the centre of the ball, whose costs are
+/// therefore not those to the nearest goal.
+[[noreturn]] void RefuseSecondGoal(const Domain& domain, std::span<const std::uint8_t> goal);
 
 /// Returns a solution of `state` that needs no search: no actions if the state is a goal, or its
 /// way home if it is in `ball`, which may be null. Nothing if there is no such solution, if it

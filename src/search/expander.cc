@@ -174,11 +174,13 @@ void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
   constexpr float kUnknown = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < children.size(); ++i) {
     const std::size_t child = first_child + i;
-    const std::optional<float> cost =
-        is_left_out_[child] == 0 ? ball_->CostOf(children[i], hashes_[child]) : std::nullopt;
-    known_costs_[child] = cost.value_or(kUnknown);
-    if (cost || is_left_out_[child] != 0 || is_goal_[child] == 0) continue;
-    if (ball_->has_all_goals()) RefuseGoalOutside(domain_, children[i]);
+    known_costs_[child] = kUnknown;
+    if (is_left_out_[child] != 0) continue;
+    if (const std::optional<float> cost = ball_->CostOf(children[i], hashes_[child])) {
+      known_costs_[child] = *cost;
+    } else if (is_goal_[child] != 0 && ball_->has_all_goals()) {
+      RefuseSecondGoal(domain_, children[i]);
+    }
   }
 }
 

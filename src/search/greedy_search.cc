@@ -12,6 +12,7 @@
 
 #include "base/stopwatch.h"
 #include "search/cost_bound.h"
+#include "search/groups.h"
 
 namespace tandem {
 
@@ -28,8 +29,6 @@ struct GreedySearch::Path {
 
 namespace {
 
-constexpr std::size_t kStartsAtOnce = 4096;
-
 std::string Key(std::span<const std::uint8_t> state) { return {state.begin(), state.end()}; }
 
 }  // namespace
@@ -45,11 +44,9 @@ GreedySearch::GreedySearch(const Domain& domain, Evaluator& network, const Confi
 }
 
 void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
-    SolveTogether(
-        starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)), stop,
-        [&](std::size_t number, SearchResult result) { done(first + number, std::move(result)); });
-  }
+  SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
+    SolveTogether(group, stop, done_of_group);
+  });
 }
 
 void GreedySearch::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {

@@ -10,12 +10,12 @@
 
 #include "base/stopwatch.h"
 #include "search/cost_bound.h"
+#include "search/groups.h"
 
 namespace tandem {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::size_t kStartsAtOnce = 4096;
 constexpr float kLeastStep = 0.5F;  // in units of the least cost of an action
 
 // An action that remains to be taken from a state on the path, and the value of its child.
@@ -73,11 +73,9 @@ IdaStar::IdaStar(const Domain& domain, Evaluator& evaluator, const Config& confi
                 ball_) {}
 
 void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) {
-  for (std::size_t first = 0; first < starts.size(); first += kStartsAtOnce) {
-    SolveTogether(
-        starts.Slice(first, std::min(kStartsAtOnce, starts.size() - first)), stop,
-        [&](std::size_t number, SearchResult result) { done(first + number, std::move(result)); });
-  }
+  SolveInGroups(starts, done, [&](const Starts& group, const Done& done_of_group) {
+    SolveTogether(group, stop, done_of_group);
+  });
 }
 
 void IdaStar::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
