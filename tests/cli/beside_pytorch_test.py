@@ -1,30 +1,22 @@
 """Tests bench/beside_pytorch, with little work."""
 
 import json
-import os
-import pathlib
 import subprocess
 import sys
 import unittest
 
 from harness import SOURCE, TANDEM, CliTest
 
-PYTHON = pathlib.Path(os.environ.get("PYTHON", SOURCE / ".venv/bin/python"))
 
-
-def has_torch():
-    return PYTHON.exists() and subprocess.run([PYTHON, "-c", "import torch"],
-                                              capture_output=True).returncode == 0
-
-
-@unittest.skipUnless(has_torch(), "needs PyTorch in .venv")
 class BesidePyTorch(CliTest):
     def test_both_programs_train_and_search_and_the_file_has_the_ratios(self):
+        python = self.python_with_torch()
         file = self.folder / "results.json"
         result = subprocess.run(
             [sys.executable, SOURCE / "bench/beside_pytorch", "--json", file, "--tandem", TANDEM,
-             "--nets", "16H_1B_layer", "--batch", "100", "--seconds", "1", "--beam", "64",
-             "--depth", "3", "--puzzles", "1", "--rounds", "1", "--set", "train.threads=1"],
+             "--python", python, "--nets", "16H_1B_layer", "--batch", "100", "--seconds", "1",
+             "--beam", "64", "--depth", "3", "--puzzles", "1", "--rounds", "1", "--set",
+             "train.threads=1"],
             capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         results = json.loads(file.read_text())["results"]
