@@ -53,9 +53,9 @@ DeepXubePuzzle Cube3(const DomainSpec& spec) {
 
 // Why DeepXube has no counterpart of a puzzle, by the beginning of its name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kReasons = {{
-    {"cube3:pieces",
-     "`domain.input: pieces`: DeepXube's networks read the colours of the stickers, and a piece is "
-     "no weighted sum of colours. Train with domain.input: stickers."},
+    {"cube3:",
+     "DeepXube's networks read the colours of the stickers, and pieces and pairs of pieces are no "
+     "weighted sums of colours. Train with domain.input: stickers."},
     {"cube3_htm", "DeepXube's cube has quarter turns only."},
     {"grid:", "DeepXube's grid has four moves and no walls."},
     {"sokoban:",

@@ -19,10 +19,11 @@ constexpr std::array<std::array<int, 2>, 6> kUnfolded = {
     {{1, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 1}, {3, 1}}};
 
 DomainSpec WithInput(DomainSpec spec, int size, Input input) {
-  if (input == Input::kPieces) {
-    spec.name += ":pieces";
-    spec.input = {.positions = Pieces(size).NumPlaces(), .depth = Pieces::kPlacements};
-  }
+  if (input == Input::kStickers) return spec;
+  const Pieces pieces(size);
+  spec.name += input == Input::kPieces ? ":pieces" : ":pairs";
+  spec.input = {.positions = pieces.NumPlaces(), .depth = Pieces::kPlacements};
+  if (input == Input::kPairs) spec.input.positions += Pairs(pieces).Num();
   return spec;
 }
 
@@ -30,14 +31,17 @@ DomainSpec WithInput(DomainSpec spec, int size, Input input) {
 
 DomainParameter InputParameter() {
   return {.key = "input",
-          .meaning = "the network's input: the colour of each sticker, or the piece in each place",
-          .expected = "stickers or pieces",
+          .meaning =
+              "the network's input: the colour of each sticker, the piece in each place, or "
+              "also how neighbouring pieces lie relative to each other",
+          .expected = "stickers, pieces or pairs",
           .default_value = "stickers"};
 }
 
 std::optional<Input> ParseInput(const std::string& argument) {
   if (argument == "stickers") return Input::kStickers;
   if (argument == "pieces") return Input::kPieces;
+  if (argument == "pairs") return Input::kPairs;
   return std::nullopt;
 }
 
@@ -46,7 +50,8 @@ Cube::Cube(const DomainSpec& spec, int size, Input input)
       size_(size),
       input_(input),
       solved_(Solved(size)),
-      pieces_(size) {}
+      pieces_(size),
+      pairs_(pieces_) {}
 
 void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) const {
   if (text.size() != state.size()) {
@@ -88,7 +93,12 @@ std::string Cube::HeldSo(std::span<const std::uint8_t> state,
 
 void Cube::Encode(ConstRows states, Rows inputs) const {
   if (input_ == Input::kStickers) return Domain::Encode(states, inputs);
-  for (std::size_t i = 0; i < states.size(); ++i) pieces_.WritePlacements(states[i], inputs[i]);
+  const auto places = static_cast<std::size_t>(pieces_.NumPlaces());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    pieces_.WritePlacements(states[i], inputs[i]);
+    if (input_ == Input::kPieces) continue;
+    pairs_.Write(inputs[i].first(places), inputs[i].subspan(places));
+  }
 }
 
 std::string Cube::FormatState(std::span<const std::uint8_t> state) const {

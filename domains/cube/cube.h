@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cube/geometry.h"
+#include "cube/pairs.h"
 #include "tandem/permutation.h"
 #include "tandem/registry.h"
 
@@ -19,6 +20,8 @@ enum class Input {
   kStickers,  ///< the colour of each sticker, as for the networks of other systems
   kPieces,  ///< for each place, which piece is there and how it is turned. With kStickers a network
             ///< has to derive this itself, and learns several times as slowly
+  kPairs    ///< kPieces and, for each corner and each piece next to it, how the two lie relative to
+            ///< each other. A network learns more from as many states, which take longer
 };
 
 /// Metric says which turns count as one move.
@@ -60,6 +63,7 @@ class Cube : public PermutationDomain {
   const Input input_;
   const std::vector<std::uint8_t> solved_;
   const Pieces pieces_;
+  const Pairs pairs_;
 };
 
 }  // namespace tandem::cube

@@ -196,15 +196,10 @@ std::size_t Swaps(std::vector<Placed> all) {
 // piece is there and how it is turned.
 std::vector<std::uint8_t> PlacementsOf(const std::vector<Place>& places) {
   std::vector<std::uint8_t> placements(216);
-  std::uint8_t number = 0;
-  for (const Place& place : places) {
-    std::vector<std::uint8_t> shown = place.colours;
-    for (std::size_t turned = 0; turned < shown.size(); ++turned) {
-      std::size_t code = 0;
-      for (const std::uint8_t colour : shown) code = 6 * code + colour;
-      placements[code] = number++;
-      std::rotate(shown.begin(), shown.begin() + 1, shown.end());
-    }
+  for (std::uint8_t number = 0; !places.empty() && number < Pieces::kPlacements; ++number) {
+    std::size_t code = 0;
+    for (const std::uint8_t colour : Pieces::Shown(places, number)) code = 6 * code + colour;
+    placements[code] = number;
   }
   return placements;
 }
@@ -283,6 +278,14 @@ Pieces::Pieces(int size)
       edge_stickers_(StickersOf(edges_)),
       corner_placings_(PlacementsOf(corners_)),
       edge_placings_(PlacementsOf(edges_)) {}
+
+std::vector<std::uint8_t> Pieces::Shown(const std::vector<Place>& kind, std::size_t placement) {
+  const std::size_t ways = kind.front().stickers.size();
+  std::vector<std::uint8_t> shown = kind[placement / ways].colours;
+  const auto turned = static_cast<std::ptrdiff_t>(placement % ways);
+  std::rotate(shown.begin(), shown.begin() + turned, shown.end());
+  return shown;
+}
 
 void Pieces::WritePlacements(State state, std::span<std::uint8_t> placements) const {
   std::size_t place = 0;

@@ -68,16 +68,24 @@ class Pieces {
   /// places.
   void CheckReachable(std::span<const std::uint8_t> state) const;
 
+  /// The places of corners and of edges. With 2 layers there are no edges.
+  const std::vector<Place>& corners() const { return corners_; }
+  const std::vector<Place>& edges() const { return edges_; }
+
   /// The number of places.
   int NumPlaces() const { return static_cast<int>(corners_.size() + edges_.size()); }
 
-  /// Writes for each place which piece is there and how it is turned, as one number below
-  /// kPlacements. Requires a state that CheckReachable accepts.
+  /// Writes for each place, corners first, which piece is there and how it is turned, as one number
+  /// below kPlacements. Requires a state that CheckReachable accepts.
   void WritePlacements(std::span<const std::uint8_t> state,
                        std::span<std::uint8_t> placements) const;
 
   /// 8 corners turned in 3 ways each, or 12 edges in 2.
   static constexpr int kPlacements = 24;
+
+  /// The colours that a place shows, in the order of its stickers, if it holds `placement`. `kind`
+  /// is corners() or edges().
+  static std::vector<std::uint8_t> Shown(const std::vector<Place>& kind, std::size_t placement);
 
  private:
   std::vector<Place> corners_;

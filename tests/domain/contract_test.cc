@@ -21,21 +21,20 @@ TEST_P(EveryDomain, PassesTheConformanceSuite) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Puzzles, EveryDomain,
-                         testing::Values("cube2", "cube2:pieces", "cube2_htm", "cube2_htm:pieces",
-                                         "cube3", "cube3:pieces", "cube3_htm", "cube3_htm:pieces",
-                                         "grid:5", "grid:10", "grid:16", "hanoi:3", "hanoi:9",
-                                         "lights_out:2", "lights_out:5", "lights_out:7",
-                                         "lights_out:9", "sokoban:5", "sokoban:10", "sokoban:16",
-                                         "permutation:cube4", "permutation:lrx",
-                                         "permutation:megaminx", "permutation:pyraminx",
-                                         "permutation:topspin", "npuzzle:3", "npuzzle:4",
-                                         "npuzzle:5", "npuzzle:6", "npuzzle:7"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::ranges::replace(name, ':', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Puzzles, EveryDomain,
+    testing::Values("cube2", "cube2:pieces", "cube2:pairs", "cube2_htm", "cube2_htm:pieces",
+                    "cube3", "cube3:pieces", "cube3:pairs", "cube3_htm", "cube3_htm:pieces",
+                    "grid:5", "grid:10", "grid:16", "hanoi:3", "hanoi:9", "lights_out:2",
+                    "lights_out:5", "lights_out:7", "lights_out:9", "sokoban:5", "sokoban:10",
+                    "sokoban:16", "permutation:cube4", "permutation:lrx", "permutation:megaminx",
+                    "permutation:pyraminx", "permutation:topspin", "npuzzle:3", "npuzzle:4",
+                    "npuzzle:5", "npuzzle:6", "npuzzle:7"),
+    [](const auto& info) {
+      std::string name = info.param;
+      std::ranges::replace(name, ':', '_');
+      return name;
+    });
 
 // A domain and a published test set of its states.
 using PublishedSet = std::pair<std::string, std::string>;

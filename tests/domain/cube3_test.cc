@@ -77,6 +77,47 @@ TEST_F(Cube3, OnlyTheSolvedCubeIsAGoal) {
   EXPECT_EQ(is_goal[1], 0);
 }
 
+std::vector<std::uint8_t> InputOf(const Domain& cube, std::span<const std::uint8_t> state) {
+  std::vector<std::uint8_t> input(static_cast<std::size_t>(cube.spec().input.positions));
+  cube.Encode(ConstRows(state), Rows(std::span(input)));
+  return input;
+}
+
+// A turn parts the four corners and the four edges of its face from the pieces next to them.
+TEST_F(Cube3, ATurnChangesEightOfTheThirtySixPairs) {
+  const auto cube = MakeDomain("cube3:pairs");
+  const auto by_piece = MakeDomain("cube3:pieces");
+  const std::vector<std::uint8_t> solved = InputOf(*cube, Goal());
+  ASSERT_EQ(solved.size(), 20 + 36);
+  for (const std::string& move : cube->spec().action_names) {
+    std::vector<std::uint8_t> state = Goal();
+    Move(*cube, state, move);
+    const std::vector<std::uint8_t> input = InputOf(*cube, state);
+    const std::vector<std::uint8_t> pieces = InputOf(*by_piece, state);
+    EXPECT_TRUE(std::equal(pieces.begin(), pieces.end(), input.begin()));
+    int changed = 0;
+    for (std::size_t i = pieces.size(); i < input.size(); ++i) changed += input[i] != solved[i];
+    EXPECT_EQ(changed, 8) << move;
+  }
+}
+
+// Turns about one axis move two layers and leave the third. The pairs within a layer stay together.
+TEST_F(Cube3, APairThatStaysTogetherHasTheNumbersOfTheSolvedCubeWhereverItIs) {
+  const auto cube = MakeDomain("cube3:pairs");
+  const std::vector<std::uint8_t> solved = InputOf(*cube, Goal());
+  std::vector<std::uint8_t> state = Goal();
+  Move(*cube, state, "R R L L");  // a half turn of the left layer and of the right one
+  const std::vector<std::uint8_t> input = InputOf(*cube, state);
+  EXPECT_NE(std::vector(input.begin(), input.begin() + 20),
+            std::vector(solved.begin(), solved.begin() + 20));
+  const auto together = [&](std::size_t i) { return input[i] == solved[i]; };
+  int kept = 0;
+  for (std::size_t i = 20; i < input.size(); ++i) kept += together(i) ? 1 : 0;
+  // In each of the two layers, four pairs of corners and eight of a corner and an edge, and the
+  // four pairs of corners that face each other across the middle layer, which turn together.
+  EXPECT_EQ(kept, 2 * 12 + 4);
+}
+
 TEST_F(Cube3, MovesSurviveTheRoundTripThroughText) {
   const std::string all = "U U' D D' L L' R R' B B' F F'";
   EXPECT_EQ(FormatActions(cube_->spec(), ParseActions(cube_->spec(), all)), all);
