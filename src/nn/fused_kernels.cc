@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
+#include <utility>
 
 // The passes are plain loops. Each is inlined into one function per instruction set, for which the
 // compiler vectorises it. Sums need `omp simd`, which lets the compiler change their order.
@@ -260,14 +262,96 @@ TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
   }
 }
 
-// Row r of the sums, from the rows of the matrix. Adds four rows at a time, so that sums are read
-// and written a quarter as often.
+// Functions that return vectors are inlined, so it does not matter in which registers they would.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+// Vectors of one AVX-512 register. The compiler splits them for older instruction sets. Sums in an
+// array of floats would be stored after each row.
+using Floats [[gnu::vector_size(64)]] = float;
+using Words [[gnu::vector_size(64)]] = std::uint32_t;
+constexpr std::int64_t kLanes = 16;
+
+// kColumns sums in registers.
+template <class T, std::int64_t kColumns>
+struct Sums {
+  static constexpr std::int64_t kVectors = kColumns / kLanes;
+  std::array<Floats, kVectors> sums;
+
+  TANDEM_INLINE void Add(const float* row) {
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      Floats more;
+      std::memcpy(&more, row + i * kLanes, sizeof(more));
+      sums[i] += more;
+    }
+  }
+  TANDEM_INLINE void Load(const float* from) { std::memcpy(&sums, from, sizeof(sums)); }
+  TANDEM_INLINE void Store(float* to) const { std::memcpy(to, &sums, sizeof(sums)); }
+};
+
+// Adds the columns of even and of odd number apart. Each is half of a 32-bit word, so one
+// instruction widens it.
+template <std::int64_t kColumns>
+struct Sums<Bf16, kColumns> {
+  static constexpr std::int64_t kVectors = kColumns / kLanes / 2;
+  std::array<Floats, kVectors> even, odd;
+
+  TANDEM_INLINE static Words WordsAt(const Bf16* row, std::int64_t i) {
+    Words words;
+    std::memcpy(&words, row + 2 * i * kLanes, sizeof(words));
+    return words;
+  }
+  TANDEM_INLINE static Floats Even(Words words) { return reinterpret_cast<Floats>(words << 16); }
+  TANDEM_INLINE static Floats Odd(Words words) {
+    return reinterpret_cast<Floats>(words & 0xFFFF0000U);
+  }
+
+  TANDEM_INLINE void Add(const Bf16* row) {
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      const Words words = WordsAt(row, i);
+      even[i] += Even(words);
+      odd[i] += Odd(words);
+    }
+  }
+  TANDEM_INLINE void Add(const Bf16* a, const Bf16* b, const Bf16* c, const Bf16* d) {
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      const Words p = WordsAt(a, i);
+      const Words q = WordsAt(b, i);
+      const Words r = WordsAt(c, i);
+      const Words s = WordsAt(d, i);
+      even[i] += (Even(p) + Even(q)) + (Even(r) + Even(s));
+      odd[i] += (Odd(p) + Odd(q)) + (Odd(r) + Odd(s));
+    }
+  }
+  TANDEM_INLINE void Load(const float* from) {
+    for (std::int64_t c = 0; c < kVectors * kLanes; ++c) {
+      even[c / kLanes][c % kLanes] = from[2 * c];
+      odd[c / kLanes][c % kLanes] = from[2 * c + 1];
+    }
+  }
+  TANDEM_INLINE void Store(float* to) const {
+#pragma GCC unroll 8
+    for (std::int64_t i = 0; i < kVectors; ++i) {
+      const Floats first = __builtin_shufflevector(even[i], odd[i], 0, 16, 1, 17, 2, 18, 3, 19, 4,
+                                                   20, 5, 21, 6, 22, 7, 23);
+      const Floats second = __builtin_shufflevector(even[i], odd[i], 8, 24, 9, 25, 10, 26, 11, 27,
+                                                    12, 28, 13, 29, 14, 30, 15, 31);
+      std::memcpy(to + 2 * i * kLanes, &first, sizeof(first));
+      std::memcpy(to + (2 * i + 1) * kLanes, &second, sizeof(second));
+    }
+  }
+};
+
+// Columns from `first` on of row r of the sums, from the rows of the matrix. Adds four rows at a
+// time, so that sums are read and written a quarter as often.
 template <class T>
-TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
+TANDEM_INLINE void GatherColumns(const GatherRows<T>& p, std::int64_t r, std::int64_t first) {
   using Sum = typename GatherRows<T>::Sum;
   const std::uint8_t* bytes = p.bytes + r * p.positions;
   Sum* __restrict to = p.sums + r * p.width;
-  for (std::int64_t c = 0; c < p.width; ++c) to[c] = 0;
+  for (std::int64_t c = first; c < p.width; ++c) to[c] = 0;
   std::int64_t i = 0;
   for (; i + 4 <= p.positions; i += 4) {
     const T* __restrict a = p.matrix + (i * p.depth + bytes[i]) * p.width;
@@ -275,15 +359,38 @@ TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
     const T* __restrict c = p.matrix + ((i + 2) * p.depth + bytes[i + 2]) * p.width;
     const T* __restrict d = p.matrix + ((i + 3) * p.depth + bytes[i + 3]) * p.width;
 #pragma omp simd
-    for (std::int64_t k = 0; k < p.width; ++k) {
+    for (std::int64_t k = first; k < p.width; ++k) {
       to[k] = static_cast<Sum>(to[k] + ((Widen(a[k]) + Widen(b[k])) + (Widen(c[k]) + Widen(d[k]))));
     }
   }
   for (; i < p.positions; ++i) {
     const T* __restrict row = p.matrix + (i * p.depth + bytes[i]) * p.width;
 #pragma omp simd
-    for (std::int64_t k = 0; k < p.width; ++k) to[k] = static_cast<Sum>(to[k] + Widen(row[k]));
+    for (std::int64_t k = first; k < p.width; ++k) to[k] = static_cast<Sum>(to[k] + Widen(row[k]));
   }
+}
+
+template <class T>
+TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
+  GatherColumns(p, r, 0);
+}
+
+// Sums in registers, and added in the same order.
+TANDEM_INLINE void GatherRow(const GatherRows<Bf16>& p, std::int64_t r) {
+  constexpr std::int64_t kColumns = 256;
+  const std::uint8_t* bytes = p.bytes + r * p.positions;
+  std::int64_t first = 0;
+  for (; first + kColumns <= p.width; first += kColumns) {
+    const auto row = [&](std::int64_t i) {
+      return p.matrix + (i * p.depth + bytes[i]) * p.width + first;
+    };
+    Sums<Bf16, kColumns> sums{};
+    std::int64_t i = 0;
+    for (; i + 4 <= p.positions; i += 4) sums.Add(row(i), row(i + 1), row(i + 2), row(i + 3));
+    for (; i < p.positions; ++i) sums.Add(row(i));
+    sums.Store(p.sums + r * p.width + first);
+  }
+  if (first < p.width) GatherColumns(p, r, first);
 }
 
 // Row r > 0 of the sums, from the row before and the bytes in which the two differ, two at a time.
@@ -344,13 +451,34 @@ TANDEM_INLINE void Run(const GatherRows<T>& p) {
   }
 }
 
+TANDEM_INLINE void Run(const SortRows& p) {
+  const std::uint8_t* bytes = p.bytes + p.position;
+  for (std::int64_t v = 0; v < p.depth; ++v) p.ends[v] = 0;
+  for (std::int64_t r = 0; r < p.rows; ++r) ++p.ends[bytes[r * p.positions]];
+  std::uint32_t before = 0;
+  for (std::int64_t v = 0; v < p.depth; ++v) before = std::exchange(p.ends[v], before) + before;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    p.order[p.ends[bytes[r * p.positions]]++] = static_cast<std::uint32_t>(r);
+  }
+}
+
 template <class T>
 TANDEM_INLINE void Run(const ScatterRows<T>& p) {
-  for (std::int64_t r = 0; r < p.rows; ++r) {
-    const T* __restrict from = p.gradient + r * p.width;
-    float* __restrict to = p.into + p.bytes[r * p.positions + p.position] * p.width;
+  std::uint32_t i = 0;
+  for (std::int64_t v = 0; v < p.depth; ++v) {
+    float* __restrict to = p.into + v * p.stride;
+    if (p.width == ScatterRows<T>::kBestWidth) {
+      Sums<T, ScatterRows<T>::kBestWidth> sums;
+      sums.Load(to);
+      for (; i < p.ends[v]; ++i) sums.Add(p.gradient + p.order[i] * p.width);
+      sums.Store(to);
+      continue;
+    }
+    for (; i < p.ends[v]; ++i) {
+      const T* __restrict from = p.gradient + p.order[i] * p.width;
 #pragma omp simd
-    for (std::int64_t c = 0; c < p.width; ++c) to[c] += Widen(from[c]);
+      for (std::int64_t c = 0; c < p.width; ++c) to[c] += Widen(from[c]);
+    }
   }
 }
 
@@ -552,6 +680,7 @@ template void RunPass(const GatherRows<std::int16_t>&);
 template void RunPass(const RoundToIntegers&);
 template void RunPass(const ActivateSums&);
 template void RunPass(const PairRows&);
+template void RunPass(const SortRows&);
 template void RunPass(const TransposeWords&);
 template void RunPass(const RoundToBf16&);
 template void RunPass(const DequantizeRows&);

@@ -45,14 +45,26 @@ struct ActivateSums {
   Bf16* out;                 ///< (rows, width)
 };
 
-/// Adds each row of `gradient` (rows, width) to the row of `into` (depth, width) that byte
-/// `position` of `bytes` selects, in the order of the rows.
+/// Sorts the numbers of the rows by byte `position` of `bytes`, and equal ones in ascending order.
+/// Those of byte v are in `order` from ends[v - 1], or 0, to ends[v].
+struct SortRows {
+  std::int64_t rows, positions, position, depth;
+  const std::uint8_t* bytes;  ///< (rows, positions), each below `depth`
+  std::uint32_t* order;       ///< (rows)
+  std::uint32_t* ends;        ///< (depth)
+};
+
+/// Adds rows of `gradient` (rows, width) to `width` numbers of each row v of `into`, which begins
+/// at v * stride: those rows that `order` and `ends`, of SortRows, give for v, in their order.
 template <class T>
 struct ScatterRows {
-  std::int64_t rows, positions, position, width;
-  const std::uint8_t* bytes;  ///< (rows, positions)
+  std::int64_t depth, width, stride;
+  const std::uint32_t *order, *ends;
   const T* gradient;
   float* into;
+
+  /// The width with which it is fastest.
+  static constexpr std::int64_t kBestWidth = 128;
 };
 
 /// The bias, the normalisation, the residual connection and the activation of a hidden layer.

@@ -33,6 +33,10 @@ namespace {
 // If all rows of a batch were together, each tile would write to as many pages as there are units.
 constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
 
+// Gradients of the first layer's product are stored for so many units together. Those of all rows
+// then stay in the cache of a core while they are added up for one position after another.
+constexpr std::int64_t kFirstUnits = ScatterRows<Bf16>::kBestWidth;
+
 template <class T>
 constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
@@ -149,6 +153,7 @@ class ResNetStep final : public FusedStep {
   double Run(const Part& part);
   void PackLayer(const Slice& slice, Tile& tile);
   void PackFirstWeights(std::int64_t position);
+  void SortPosition(const Part& part, std::int64_t position);
   void RunTile(const Part& part, std::int64_t number, Tile& tile);
   void RunByLayer(const Part& part, RegionFailure& failure);
   void RunLayer(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
@@ -161,8 +166,9 @@ class ResNetStep final : public FusedStep {
   void SetMeanGradients(const Part& part, std::size_t number);
   void KeepInput(std::size_t number, std::int64_t first, std::int64_t rows, const Tile& tile);
   void KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows, Tile& tile);
+  void KeepFirstGradient(const Part& part, std::int64_t first, std::int64_t rows, const Tile& tile);
   void SetWeightGradient(const Part& part, const Slice& slice);
-  void SetFirstGradient(const Part& part, std::int64_t position);
+  void SetFirstGradient(const Part& part, std::int64_t first_unit, std::int64_t position);
   void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
   void SetSums(const Part& part, std::size_t number) const;
 
@@ -185,11 +191,7 @@ class ResNetStep final : public FusedStep {
   float* GradientOf(std::size_t layer, Tile& tile) const {
     return tile.gradients[(layers_.size() - 1 - layer) % 2].data();
   }
-  T* ProductGradientOf(std::int64_t number, std::size_t layer, Tile& tile) {
-    if (layer > 0) return tile.product_gradient.data();
-    return first_gradients_.data() + number * kTileRows * layers_.front().shape.width;
-  }
-
+  std::int64_t first_width() const { return layers_.front().shape.width; }
   std::int64_t last_width() const { return layers_.back().shape.width; }
   // In fp32, the weights of these two products are in the right order already.
   const T* first_matrix() const {
@@ -231,12 +233,13 @@ class ResNetStep final : public FusedStep {
   bool normalises_batch_ = false;           // in some layer
   std::atomic<std::int64_t> finished_ = 0;  // tiles of the current stage (RunByLayer)
 
-  std::int64_t capacity_ = 0;       // rows
-  std::vector<T> first_gradients_;  // of the first layer's product: (rows, width)
-  std::vector<float> sums_;         // (tiles, sums_size_)
-  std::vector<float> moments_;      // of the columns of each tile: mean and squares (widest_ each)
-  std::vector<double> losses_;      // of each tile
-  std::vector<Tile> tiles_;         // of each thread or, with batch normalisation, of each tile
+  std::int64_t capacity_ = 0;                // rows
+  std::vector<T> first_gradients_;           // of the first layer's product: see KeepFirstGradient
+  std::vector<std::uint32_t> order_, ends_;  // of SortRows: (positions, rows), (positions, depth)
+  std::vector<float> sums_;                  // (tiles, sums_size_)
+  std::vector<float> moments_;  // of the columns of each tile: mean and squares (widest_ each)
+  std::vector<double> losses_;  // of each tile
+  std::vector<Tile> tiles_;     // of each thread or, with batch normalisation, of each tile
 };
 
 template <class T>
@@ -312,7 +315,9 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
       layers_[i].inputs.resize(size(word_rows * layers_[i].in));
       layers_[i].product_gradients.resize(size(groups * layers_[i].shape.width * kStride));
     }
-    first_gradients_.resize(size(rows * layers_.front().shape.width));
+    first_gradients_.resize(size(rows * first_width()));
+    order_.resize(size(input_.positions * rows));
+    ends_.resize(size(input_.positions * input_.depth));
     const std::int64_t tiles = CeilDivide(rows, kTileRows);
     sums_.resize(size(tiles * sums_size_));
     if (normalises_batch_) moments_.resize(size(tiles * 2 * widest_));
@@ -370,18 +375,18 @@ double ResNetStep<T>::Run(const Part& part) {
   const auto slices = static_cast<std::int64_t>(slices_.size());
   const auto layers = static_cast<std::int64_t>(layers_.size());
   const std::int64_t positions = input_.positions;
+  const std::int64_t of_first = CeilDivide(first_width(), kFirstUnits) * positions;
   RegionFailure failure;
 #pragma omp parallel
   {
     Tile& tile = tiles_[static_cast<std::size_t>(omp_get_thread_num())];
-    if (!part.add) {
 #pragma omp for schedule(dynamic)
-      for (std::int64_t i = 0; i < slices + positions; ++i) {
-        if (i < slices) {
-          PackLayer(slices_[static_cast<std::size_t>(i)], tile);
-        } else {
-          PackFirstWeights(i - slices);
-        }
+    for (std::int64_t i = part.add ? slices : 0; i < slices + positions; ++i) {
+      if (i < slices) {
+        PackLayer(slices_[static_cast<std::size_t>(i)], tile);
+      } else {
+        if (!part.add) PackFirstWeights(i - slices);
+        SortPosition(part, i - slices);
       }
     }
     if (normalises_batch_) {
@@ -393,14 +398,15 @@ double ResNetStep<T>::Run(const Part& part) {
       }
     }
 #pragma omp for schedule(dynamic)
-    for (std::int64_t i = 0; i < slices + positions + layers; ++i) {
+    for (std::int64_t i = 0; i < slices + of_first + layers; ++i) {
       failure.Catch([&] {
         if (i < slices) {
           SetWeightGradient(part, slices_[static_cast<std::size_t>(i)]);
-        } else if (i < slices + positions) {
-          SetFirstGradient(part, i - slices);
+        } else if (i < slices + of_first) {
+          const std::int64_t number = i - slices;
+          SetFirstGradient(part, number / positions * kFirstUnits, number % positions);
         } else {
-          SetSums(part, static_cast<std::size_t>(i - slices - positions));
+          SetSums(part, static_cast<std::size_t>(i - slices - of_first));
         }
       });
     }
@@ -433,6 +439,18 @@ void ResNetStep<T>::PackFirstWeights(std::int64_t position) {
                         .from = layer.weight + position * count,
                         .to = layer.forward.data() + position * count});
   }
+}
+
+// Sorts the rows by a position of the input, for SetFirstGradient.
+template <class T>
+void ResNetStep<T>::SortPosition(const Part& part, std::int64_t position) {
+  RunPass(SortRows{.rows = part.rows,
+                   .positions = input_.positions,
+                   .position = position,
+                   .depth = input_.depth,
+                   .bytes = part.bytes,
+                   .order = order_.data() + position * part.rows,
+                   .ends = ends_.data() + position * input_.depth});
 }
 
 template <class T>
@@ -593,7 +611,7 @@ void ResNetStep<T>::ActivateBackward(const Part& part, std::int64_t number, std:
                                   .skip = skip_of(layer, tile),
                                   .inverse_deviation = tile.inverse_deviation[layer].data(),
                                   .gradient = GradientOf(layer, tile),
-                                  .product_gradient = ProductGradientOf(number, layer, tile),
+                                  .product_gradient = tile.product_gradient.data(),
                                   .bias_sums = sums + l.sums.bias,
                                   .scale_sums = sums + l.sums.scale,
                                   .shift_sums = sums + l.sums.shift});
@@ -606,7 +624,7 @@ void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std:
   const Layer& l = layers_[layer];
   const std::int64_t width = l.shape.width;
   const std::int64_t rows = RowsOf(part, number);
-  T* product_gradient = ProductGradientOf(number, layer, tile);
+  T* product_gradient = tile.product_gradient.data();
   if (l.normalises_batch()) {
     RunPass(NormaliseColumnsBackward<T>{.rows = rows,
                                         .width = width,
@@ -618,7 +636,10 @@ void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std:
                                         .mean_product = l.mean_product.data(),
                                         .product_gradient = product_gradient});
   }
-  if (layer == 0) return;
+  if (layer == 0) {
+    KeepFirstGradient(part, number * kTileRows, rows, tile);
+    return;
+  }
   KeepGradient(layer, number * kTileRows, rows, tile);
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
   Product(rows, l.in, width, product_gradient, width, backward_operand(l),
@@ -715,6 +736,21 @@ void ResNetStep<T>::KeepGradient(std::size_t number, std::int64_t first, std::in
                                first % kGroupRows / kRowsOfWords<T>});
 }
 
+// Keeps the gradient of the first layer's product: those of units 0 to kFirstUnits - 1 for all
+// rows, then those of the next units, and so on.
+template <class T>
+void ResNetStep<T>::KeepFirstGradient(const Part& part, std::int64_t first, std::int64_t rows,
+                                      const Tile& tile) {
+  const std::int64_t width = first_width();
+  for (std::int64_t unit = 0; unit < width; unit += kFirstUnits) {
+    const std::int64_t count = std::min(kFirstUnits, width - unit);
+    T* to = first_gradients_.data() + unit * part.rows + first * count;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::copy_n(tile.product_gradient.data() + row * width + unit, count, to + row * count);
+    }
+  }
+}
+
 template <class T>
 void ResNetStep<T>::SetWeightGradient(const Part& part, const Slice& slice) {
   const Layer& layer = layers_[slice.layer];
@@ -731,18 +767,22 @@ void ResNetStep<T>::SetWeightGradient(const Part& part, const Slice& slice) {
   }
 }
 
+// Adds up, for one position of the input, the gradients of kFirstUnits units from `first_unit` on.
 template <class T>
-void ResNetStep<T>::SetFirstGradient(const Part& part, std::int64_t position) {
-  const Layer& layer = layers_.front();
-  const std::int64_t count = input_.depth * layer.shape.width;
-  float* into = layer.weight_gradient + position * count;
-  if (!part.add) std::fill_n(into, count, 0.0F);
-  RunPass(ScatterRows<T>{.rows = part.rows,
-                         .positions = input_.positions,
-                         .position = position,
-                         .width = layer.shape.width,
-                         .bytes = part.bytes,
-                         .gradient = first_gradients_.data(),
+void ResNetStep<T>::SetFirstGradient(const Part& part, std::int64_t first_unit,
+                                     std::int64_t position) {
+  const std::int64_t width = first_width();
+  const std::int64_t count = std::min(kFirstUnits, width - first_unit);
+  float* into = layers_.front().weight_gradient + position * input_.depth * width + first_unit;
+  for (std::int64_t v = 0; v < input_.depth && !part.add; ++v) {
+    std::fill_n(into + v * width, count, 0.0F);
+  }
+  RunPass(ScatterRows<T>{.depth = input_.depth,
+                         .width = count,
+                         .stride = width,
+                         .order = order_.data() + position * part.rows,
+                         .ends = ends_.data() + position * input_.depth,
+                         .gradient = first_gradients_.data() + first_unit * part.rows,
                          .into = into});
 }
 

@@ -77,6 +77,27 @@ TEST_F(FusedGradients, AreTheSameOnAnyNumberOfThreads) {
   ExpectSameGradientsOnAnyNumberOfThreads(Precision::kBf16);
 }
 
+// Wide enough that sums of the first layer are kept in registers, and some are left over.
+class FusedWideNetwork : public FusedGradients {
+ protected:
+  FusedWideNetwork() : FusedGradients({.width = 416, .blocks = 1, .norm = Norm::kLayer}) {}
+};
+
+TEST_F(FusedWideNetwork, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
+
+TEST_F(FusedWideNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
+  ExpectBf16GradientsNearFp32(/*most=*/1.25);
+}
+
+TEST_F(FusedWideNetwork, GradientsOfPartsOfABatchAreThoseOfTheWholeBatch) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    const Gradients whole = ByStep(precision);
+    const Gradients parts = ByStep(precision, /*parts=*/3);
+    EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
+    EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
+  }
+}
+
 class FusedDeepXubeNetwork : public FusedGradients {
  protected:
   FusedDeepXubeNetwork() : FusedGradients(SmallDeepXubeNetwork()) {}
