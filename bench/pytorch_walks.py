@@ -132,27 +132,27 @@ def train(args, device):
 
 @torch.inference_mode()
 def beam_search(cube, net, start, width, depth, words, chunk):
-    """Returns (depth of the solution or None, number of generated states)."""
+    """Returns (depth of the solution or None, number of states whose children it generated)."""
     states = start[None]
     seen = torch.zeros(0, dtype=torch.long, device=cube.device)
-    generated = 0
+    expanded = 0
     for level in range(1, depth + 1):
         children = states[:, cube.moves].flatten(0, 1)
-        generated += len(children)
+        expanded += len(states)
         hashes = (children.long() * words).sum(1)
         _, first = unique_with_index(hashes)
         children, hashes = children[first], hashes[first]
         new = ~torch.isin(hashes, seen)
         children, hashes = children[new], hashes[new]
         if (children == cube.solved).all(1).any():
-            return level, generated
+            return level, expanded
         estimates = torch.cat([net(part) for part in children.split(chunk)]).float()
         if len(children) > width:
             best = estimates.topk(width, largest=False).indices
             children, hashes = children[best], hashes[best]
         seen = torch.cat([seen[-2 * width:], hashes])
         states = children
-    return None, generated
+    return None, expanded
 
 
 def unique_with_index(hashes):
@@ -173,16 +173,16 @@ def search(args, device):
     words = torch.randint(-2**63, 2**63 - 1, (54,), device=device, dtype=torch.long)
     states, _ = cube.walks(args.puzzles + 1, 100)
     starts = states.view(args.puzzles + 1, 100, 54)[:, -1]
-    nodes = seconds = 0
+    expanded = seconds = 0
     for i, start in enumerate(starts):
         synchronize(device)
         began = time.monotonic()
-        _, generated = beam_search(cube, net, start, args.beam, args.depth, words, args.chunk)
+        _, count = beam_search(cube, net, start, args.beam, args.depth, words, args.chunk)
         synchronize(device)
         if i > 0:  # the first one warms up
-            nodes += generated
+            expanded += count
             seconds += time.monotonic() - began
-    return {"nodes_per_s": nodes / seconds, "nodes": nodes, "seconds": seconds}
+    return {"expanded_per_s": expanded / seconds, "expanded": expanded, "seconds": seconds}
 
 
 def main():

@@ -52,6 +52,13 @@ class Reach(CliTest):
         self.assertIn("skipped, because their states are missing: puzzle15", printed)
         self.assertFalse((self.folder / "out" / "puzzle15").exists())
 
+    def test_a_run_that_was_stopped_is_not_evaluated(self):
+        run = self.folder / "out" / "lights_out5"
+        run.mkdir(parents=True)
+        (run / "summary.json").write_text('{"ended_by": "stopped"}')
+        self.assertIn("the run was stopped before its end. Continue it with `tandem train --resume",
+                      self.reach("lights_out5", "--out", "out", code=1))
+
     def test_an_unknown_line_is_an_error_that_names_the_lines(self):
         self.assertIn("unknown line puzzle16; expected some of cube3, ",
                       self.reach("puzzle16", code=2))
