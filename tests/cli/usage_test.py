@@ -80,7 +80,7 @@ class Domains(CliTest):
         self.assertIn(" 13 14 15  .\n", out)
         _, error = self.run_tandem("domains", "npuzzle:9", code=2)
         self.assertIn("npuzzle: size is 9, expected a whole number from 3 to 7", error)
-        self.assertIn("cube3: input is 4, expected stickers or pieces",
+        self.assertIn("cube3: input is 4, expected stickers, pieces or pairs",
                       self.run_tandem("domains", "cube3:4", code=2)[1])
 
     def test_an_unknown_word_suggests_the_nearest(self):
