@@ -468,7 +468,7 @@ TANDEM_INLINE void Run(const ScatterRows<T>& p) {
   for (std::int64_t v = 0; v < p.depth; ++v) {
     float* __restrict to = p.into + v * p.stride;
     if (p.width == ScatterRows<T>::kBestWidth) {
-      Sums<T, ScatterRows<T>::kBestWidth> sums;
+      Sums<T, ScatterRows<T>::kBestWidth> sums{};
       sums.Load(to);
       for (; i < p.ends[v]; ++i) sums.Add(p.gradient + p.order[i] * p.width);
       sums.Store(to);
