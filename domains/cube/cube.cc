@@ -51,7 +51,7 @@ Cube::Cube(const DomainSpec& spec, int size, Input input)
       input_(input),
       solved_(Solved(size)),
       pieces_(size),
-      pairs_(pieces_) {}
+      pairs_(input == Input::kPairs ? std::optional<Pairs>(pieces_) : std::nullopt) {}
 
 void Cube::ReadColours(std::string_view text, std::span<std::uint8_t> state) const {
   if (text.size() != state.size()) {
@@ -96,8 +96,7 @@ void Cube::Encode(ConstRows states, Rows inputs) const {
   const auto places = static_cast<std::size_t>(pieces_.NumPlaces());
   for (std::size_t i = 0; i < states.size(); ++i) {
     pieces_.WritePlacements(states[i], inputs[i]);
-    if (input_ == Input::kPieces) continue;
-    pairs_.Write(inputs[i].first(places), inputs[i].subspan(places));
+    if (pairs_) pairs_->Write(inputs[i].first(places), inputs[i].subspan(places));
   }
 }
 

@@ -21,7 +21,7 @@ enum class Input {
   kPieces,  ///< for each place, which piece is there and how it is turned. With kStickers a network
             ///< has to derive this itself, and learns several times as slowly
   kPairs    ///< kPieces and, for each corner and each piece next to it, how the two lie relative to
-            ///< each other. A network learns more from as many states, which take longer
+            ///< each other. A network learns more from each state, but takes longer for it
 };
 
 /// Metric says which turns count as one move.
@@ -63,7 +63,7 @@ class Cube : public PermutationDomain {
   const Input input_;
   const std::vector<std::uint8_t> solved_;
   const Pieces pieces_;
-  const Pairs pairs_;
+  const std::optional<Pairs> pairs_;  // with Input::kPairs
 };
 
 }  // namespace tandem::cube

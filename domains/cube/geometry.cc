@@ -192,14 +192,19 @@ std::size_t Swaps(std::vector<Placed> all) {
   return swaps;
 }
 
+// A sequence of colours as a number in base 6.
+std::size_t Code(std::span<const std::uint8_t> colours) {
+  std::size_t code = 0;
+  for (const std::uint8_t colour : colours) code = 6 * code + colour;
+  return code;
+}
+
 // Returns, for each sequence of colours that a place can show, the number of the placement: which
 // piece is there and how it is turned.
 std::vector<std::uint8_t> PlacementsOf(const std::vector<Place>& places) {
   std::vector<std::uint8_t> placements(216);
   for (std::uint8_t number = 0; !places.empty() && number < Pieces::kPlacements; ++number) {
-    std::size_t code = 0;
-    for (const std::uint8_t colour : Pieces::Shown(places, number)) code = 6 * code + colour;
-    placements[code] = number;
+    placements[Code(Pieces::Shown(places, number))] = number;
   }
   return placements;
 }
@@ -285,6 +290,10 @@ std::vector<std::uint8_t> Pieces::Shown(const std::vector<Place>& kind, std::siz
   const auto turned = static_cast<std::ptrdiff_t>(placement % ways);
   std::rotate(shown.begin(), shown.begin() + turned, shown.end());
   return shown;
+}
+
+std::uint8_t Pieces::PlacementOf(std::span<const std::uint8_t> colours) const {
+  return (colours.size() == 3 ? corner_placings_ : edge_placings_)[Code(colours)];
 }
 
 void Pieces::WritePlacements(State state, std::span<std::uint8_t> placements) const {

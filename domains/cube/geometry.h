@@ -87,6 +87,10 @@ class Pieces {
   /// is corners() or edges().
   static std::vector<std::uint8_t> Shown(const std::vector<Place>& kind, std::size_t placement);
 
+  /// The placement that shows these colours: the inverse of Shown. Three are those of a corner, two
+  /// those of an edge.
+  std::uint8_t PlacementOf(std::span<const std::uint8_t> colours) const;
+
  private:
   std::vector<Place> corners_;
   std::vector<Place> edges_;  // empty if there are 2 layers

@@ -62,9 +62,7 @@ void Pairs::AddTable(const Pieces& pieces, const Place& first, const std::vector
     for (std::size_t b = 0; b < kPlacements; ++b) {
       std::vector<std::uint8_t> colours = Pieces::Shown(kind, b);
       for (std::uint8_t& colour : colours) colour = becomes[colour];
-      std::size_t seen = 0;
-      while (Pieces::Shown(kind, seen) != colours) ++seen;
-      tables_.push_back(static_cast<std::uint8_t>(seen));
+      tables_.push_back(pieces.PlacementOf(colours));
     }
   }
 }

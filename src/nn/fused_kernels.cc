@@ -262,7 +262,8 @@ TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
   }
 }
 
-// Functions that return vectors are inlined, so it does not matter in which registers they would.
+// GCC warns that functions which return vectors are called differently with other instruction sets.
+// Those below are inlined and never called.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // Vectors of one AVX-512 register. The compiler splits them for older instruction sets. Sums in an

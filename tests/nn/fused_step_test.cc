@@ -35,6 +35,15 @@ class FusedGradients : public TrainingStepTest {
     return MakeFusedStep(net, config);
   }
 
+  void ExpectGradientsOfPartsOfABatch() const {
+    for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+      const Gradients whole = ByStep(precision);
+      const Gradients parts = ByStep(precision, /*parts=*/3);
+      EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
+      EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
+    }
+  }
+
   void ExpectSameGradientsOnAnyNumberOfThreads(Precision precision) const {
     const auto on = [&](int threads) {
       const ScopedThreads scoped(threads);
@@ -90,12 +99,7 @@ TEST_F(FusedWideNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
 }
 
 TEST_F(FusedWideNetwork, GradientsOfPartsOfABatchAreThoseOfTheWholeBatch) {
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const Gradients whole = ByStep(precision);
-    const Gradients parts = ByStep(precision, /*parts=*/3);
-    EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
-    EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
-  }
+  ExpectGradientsOfPartsOfABatch();
 }
 
 class FusedDeepXubeNetwork : public FusedGradients {
@@ -113,14 +117,7 @@ TEST_F(FusedDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
   ExpectRunningStatisticsOfAutograd();
 }
 
-TEST_F(FusedGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) {
-  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-    const Gradients whole = ByStep(precision);
-    const Gradients parts = ByStep(precision, /*parts=*/3);
-    EXPECT_NEAR(parts.loss, whole.loss, 1e-5 * whole.loss);
-    EXPECT_LT(Distance(parts.of, whole.of), 1e-5);
-  }
-}
+TEST_F(FusedGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) { ExpectGradientsOfPartsOfABatch(); }
 
 TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
   ResNetFC before(spec_, /*seed=*/1);
