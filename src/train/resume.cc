@@ -22,20 +22,26 @@
 namespace tandem {
 namespace {
 
-Precision Resolved(Precision precision, const Device& device) {
+// Without a product of hidden layers, all that the fused step and the fused copy do in bf16 is fast
+// on any processor. `may_be_fused`: the config allows them.
+Precision Resolved(Precision precision, bool may_be_fused, const NetworkConfig& network,
+                   const Device& device) {
   if (precision != Precision::kAuto) return precision;
-  return device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
+  const bool is_fast = may_be_fused && !HasHiddenProducts(network) &&
+                       WhyNotFused(network, Precision::kBf16, device.torch()).empty();
+  return is_fast || device.has_fast_bf16() ? Precision::kBf16 : Precision::kFp32;
 }
 
-// Without a product of hidden layers, all that the fused copy does in bf16 is fast on any
-// processor.
+Precision TrainingPrecision(const Config& config, const Device& device) {
+  const bool may_be_fused =
+      config.train.step == TrainStep::kAuto || config.train.step == TrainStep::kFused;
+  return Resolved(config.train.precision, may_be_fused, config.network, device);
+}
+
 Precision InferencePrecision(const Config& config, const Device& device) {
   const bool may_be_fused = config.inference.forward == InferenceForward::kAuto ||
                             config.inference.forward == InferenceForward::kFused;
-  const bool is_fast = may_be_fused && !HasHiddenProducts(config.network) &&
-                       WhyNotFused(config.network, Precision::kBf16, device.torch()).empty();
-  if (config.inference.precision == Precision::kAuto && is_fast) return Precision::kBf16;
-  return Resolved(config.inference.precision, device);
+  return Resolved(config.inference.precision, may_be_fused, config.network, device);
 }
 
 void MakeAbsolute(std::string& path) {
@@ -80,7 +86,7 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.inference.batch_size = config.inference.batch_size.value_or(
       device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
-  config.train.precision = Resolved(config.train.precision, device);
+  config.train.precision = TrainingPrecision(config, device);
   config.inference.precision = InferencePrecision(config, device);
   if (config.train.step == TrainStep::kAuto) {
     const bool fused = WhyNotFused(config.network, config.train.precision, device.torch()).empty();

@@ -17,6 +17,7 @@
 #include "nn/device.h"
 #include "nn/resnet_fc.h"
 #include "nn/tensor_file.h"
+#include "support/recording_device.h"
 #include "support/stop_after.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
@@ -674,6 +675,22 @@ TEST_F(Calibrate, ChecksMemoryLimitsBeforeMeasuring) {
 TEST_F(Calibrate, StopsOnRequest) {
   stop_.Request();
   EXPECT_THROW(Resolve({"train.max_seconds=4"}, stop_), Stopped);
+}
+
+// A device without fast products in bf16.
+TEST(ResolveAutos, ChoosesBf16WhereNoHiddenLayerIsMultiplied) {
+  const RecordingDevice device;
+  const auto resolved = [&](const std::string& blocks) {
+    return MakeConfig({"train.step=auto", "inference.forward=fused", "network.blocks=" + blocks},
+                      device);
+  };
+  EXPECT_EQ(resolved("0").train.precision, Precision::kBf16);
+  EXPECT_EQ(resolved("0").inference.precision, Precision::kBf16);
+  EXPECT_EQ(resolved("1").train.precision, Precision::kFp32);
+  EXPECT_EQ(resolved("1").inference.precision, Precision::kFp32);
+  const Config operators = MakeConfig({"network.blocks=0"}, device);
+  EXPECT_EQ(operators.train.precision, Precision::kFp32);
+  EXPECT_EQ(operators.inference.precision, Precision::kFp32);
 }
 
 }  // namespace
