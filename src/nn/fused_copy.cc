@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "nn/aligned_vector.h"
 #include "nn/block_products.h"
 #include "nn/fused_kernels.h"
 #include "nn/fused_step.h"
@@ -30,16 +31,17 @@ std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 // The weights of a hidden layer in int8, as the second operand of a product.
 struct Int8Weights {
-  std::vector<std::int8_t> operand;         // (inputs rounded up to 4, units)
-  std::vector<float> unit_scale, unit_sum;  // (units); DequantizeRows
+  AlignedVector<std::int8_t> operand;         // (inputs rounded up to 4, units)
+  AlignedVector<float> unit_scale, unit_sum;  // (units); DequantizeRows
 };
 
 Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
   constexpr float kMost = 127;
   constexpr std::int64_t kJoined = kRowsOfWords<std::int8_t>;
-  Int8Weights to{.operand = std::vector<std::int8_t>(Size(CeilDivide(in, kJoined) * kJoined * out)),
-                 .unit_scale = std::vector<float>(Size(out)),
-                 .unit_sum = std::vector<float>(Size(out))};
+  Int8Weights to{
+      .operand = AlignedVector<std::int8_t>(Size(CeilDivide(in, kJoined) * kJoined * out)),
+      .unit_scale = AlignedVector<float>(Size(out)),
+      .unit_sum = AlignedVector<float>(Size(out))};
   for (std::int64_t unit = 0; unit < out; ++unit) {
     const float* row = weight + unit * in;
     float most = 0;
@@ -138,22 +140,22 @@ class FusedCopy final : public NetworkCopy {
   struct Layer {
     HiddenLayer shape = {};  // its pointers are those of the tensors
     std::int64_t in = 0;
-    bool adds_skip = false;  // the second layer of a block adds the block's input
-    at::Tensor weight;       // (width, in); the first layer's are stored by feature
-    std::vector<T> operand;  // the weights as a product takes them; not of the first layer
-    Int8Weights int8;        // in place of `operand`
+    bool adds_skip = false;    // the second layer of a block adds the block's input
+    at::Tensor weight;         // (width, in); the first layer's are stored by feature
+    AlignedVector<T> operand;  // the weights as a product takes them; not of the first layer
+    Int8Weights int8;          // in place of `operand`
   };
 
   // The memory of a thread for one tile.
   struct Tile {
     // The activations of layer i are in x[i % 3], until no layer needs them.
-    std::array<std::vector<T>, 3> x;
-    std::vector<std::uint8_t> values;  // of the positions of each table
-    std::vector<Entry> entry_sums;     // of the first layer
-    std::vector<float> z, inverse_deviation;
-    std::vector<std::uint8_t> q;
-    std::vector<float> scale, least;
-    std::vector<std::int32_t> sums;
+    std::array<AlignedVector<T>, 3> x;
+    AlignedVector<std::uint8_t> values;  // of the positions of each table
+    AlignedVector<Entry> entry_sums;     // of the first layer
+    AlignedVector<float> z, inverse_deviation;
+    AlignedVector<std::uint8_t> q;
+    AlignedVector<float> scale, least;
+    AlignedVector<std::int32_t> sums;
   };
 
   void AddLayers(const NetworkSpec& spec);
@@ -161,9 +163,9 @@ class FusedCopy final : public NetworkCopy {
   void Pack() const;
   void PackLayer(std::size_t number) const;
   void PackTables(const float* weight) const;
-  void Centre(std::vector<float>& entries) const;
+  void Centre(AlignedVector<float>& entries) const;
   float GreatestSum() const;
-  void RoundTables(const std::vector<float>& entries) const;
+  void RoundTables(const AlignedVector<float>& entries) const;
   void AddTiles(std::size_t threads) const;
   void LookUp(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
   void RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
@@ -176,7 +178,7 @@ class FusedCopy final : public NetworkCopy {
   const std::int64_t outputs_;
   ResNetFCCopy weights_;
   StateDict state_;  // of weights_
-  std::vector<float> ones_, zeros_;
+  AlignedVector<float> ones_, zeros_;
   at::Tensor output_weight_, output_bias_;
   std::int64_t widest_ = 0;
   // The first layer has `num_tables_` tables, of `values_` rows each, for `together_` positions
@@ -185,11 +187,11 @@ class FusedCopy final : public NetworkCopy {
   const float* first_bias_ = nullptr;  // if the first layer is centred (Centre), otherwise null
 
   // Evaluations are const, but pack new weights and use the memory. One evaluation at a time.
-  mutable std::vector<Layer> layers_;  // the hidden layers
-  mutable std::vector<Entry> tables_;  // (num_tables_ * values_, width)
-  mutable std::vector<float> centred_bias_;
-  mutable std::vector<float> table_scale_;  // (width), by which integers are multiplied
-  mutable std::vector<T> rounded_;
+  mutable std::vector<Layer> layers_;    // the hidden layers
+  mutable AlignedVector<Entry> tables_;  // (num_tables_ * values_, width)
+  mutable AlignedVector<float> centred_bias_;
+  mutable AlignedVector<float> table_scale_;  // (width), by which integers are multiplied
+  mutable AlignedVector<T> rounded_;
   mutable std::int64_t packed_version_ = -1;
   mutable std::vector<Tile> tiles_;  // of each thread
 };
@@ -285,7 +287,7 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) const {
 template <class T, class Weight>
 void FusedCopy<T, Weight>::PackTables(const float* weight) const {
   const std::int64_t width = layers_.front().shape.width;
-  std::vector<float> entries(Size(num_tables_ * values_ * width));
+  AlignedVector<float> entries(Size(num_tables_ * values_ * width));
   for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
     float* sum = entries.data() + row * width;
     const std::int64_t first = row / values_ * together_;
@@ -308,7 +310,7 @@ void FusedCopy<T, Weight>::PackTables(const float* weight) const {
 // Subtracts from each entry and from the bias its mean over the units. The product then has mean 0,
 // and the normalisation need not compute it.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::Centre(std::vector<float>& entries) const {
+void FusedCopy<T, Weight>::Centre(AlignedVector<float>& entries) const {
   const std::size_t width = centred_bias_.size();
   const auto centre = [&](std::span<float> row) {
     const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(width);
@@ -335,10 +337,10 @@ float FusedCopy<T, Weight>::GreatestSum() const {
 // Rounds the entries to whole numbers times a scale for each unit, such that no sum of one entry of
 // each table overflows.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::RoundTables(const std::vector<float>& entries) const {
+void FusedCopy<T, Weight>::RoundTables(const AlignedVector<float>& entries) const {
   const std::int64_t width = layers_.front().shape.width;
-  std::vector<float> greatest(Size(num_tables_ * width));  // absolute values of a table's entries
-  std::vector<float> total(Size(width));  // NaN for a unit with a weight that is no number
+  AlignedVector<float> greatest(Size(num_tables_ * width));  // absolute values of a table's entries
+  AlignedVector<float> total(Size(width));  // NaN for a unit with a weight that is no number
   for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
     const float* from = entries.data() + row * width;
     float* to = greatest.data() + row / values_ * width;
@@ -351,7 +353,7 @@ void FusedCopy<T, Weight>::RoundTables(const std::vector<float>& entries) const 
     for (std::int64_t c = 0; c < width; ++c) total[Size(c)] += greatest[Size(table * width + c)];
   }
   const float most = GreatestSum();
-  std::vector<float> inverse(Size(width));
+  AlignedVector<float> inverse(Size(width));
   table_scale_.resize(Size(width));
   for (std::size_t c = 0; c < inverse.size(); ++c) {
     table_scale_[c] = total[c] / most;
@@ -371,7 +373,7 @@ void FusedCopy<T, Weight>::AddTiles(std::size_t threads) const {
   while (tiles_.size() < threads) {
     Tile& tile = tiles_.emplace_back();
     const std::size_t size = Size(kTileRows * widest_);
-    for (std::vector<T>& x : tile.x) x.resize(size);
+    for (AlignedVector<T>& x : tile.x) x.resize(size);
     tile.values.resize(Size(kTileRows * num_tables_));
     tile.entry_sums.resize(Size(kTileRows * layers_.front().shape.width));
     tile.z.resize(size);

@@ -266,15 +266,21 @@ TANDEM_INLINE void Run(const NormaliseColumnsBackward<T>& p) {
 // Those below are inlined and never called.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// Vectors of one AVX-512 register. The compiler splits them for older instruction sets. Sums in an
-// array of floats would be stored after each row.
-using Floats [[gnu::vector_size(64)]] = float;
-using Words [[gnu::vector_size(64)]] = std::uint32_t;
-constexpr std::int64_t kLanes = 16;
+// Registers of the instruction set, which hold kLanes numbers of 32 bits. Sums in an array of
+// floats would be stored after each row, and GCC keeps larger vectors than registers in memory.
+template <std::int64_t kLanes>
+struct Registers {
+  using Floats [[gnu::vector_size(4 * kLanes)]] = float;
+  using Words [[gnu::vector_size(4 * kLanes)]] = std::uint32_t;
+
+  /// How many numbers to add up at a time, in half of all registers: AVX-512 has 32, others 16.
+  static constexpr std::int64_t kSums = kLanes == 16 ? 16 * kLanes : 8 * kLanes;
+};
 
 // kColumns sums in registers.
-template <class T, std::int64_t kColumns>
+template <class T, std::int64_t kLanes, std::int64_t kColumns>
 struct Sums {
+  using Floats = typename Registers<kLanes>::Floats;
   static constexpr std::int64_t kVectors = kColumns / kLanes;
   std::array<Floats, kVectors> sums;
 
@@ -292,8 +298,10 @@ struct Sums {
 
 // Adds the columns of even and of odd number apart. Each is half of a 32-bit word, so one
 // instruction widens it.
-template <std::int64_t kColumns>
-struct Sums<Bf16, kColumns> {
+template <std::int64_t kLanes, std::int64_t kColumns>
+struct Sums<Bf16, kLanes, kColumns> {
+  using Floats = typename Registers<kLanes>::Floats;
+  using Words = typename Registers<kLanes>::Words;
   static constexpr std::int64_t kVectors = kColumns / kLanes / 2;
   std::array<Floats, kVectors> even, odd;
 
@@ -333,15 +341,22 @@ struct Sums<Bf16, kColumns> {
     }
   }
   TANDEM_INLINE void Store(float* to) const {
+    using Indices = std::make_integer_sequence<int, kLanes>;
 #pragma GCC unroll 8
     for (std::int64_t i = 0; i < kVectors; ++i) {
-      const Floats first = __builtin_shufflevector(even[i], odd[i], 0, 16, 1, 17, 2, 18, 3, 19, 4,
-                                                   20, 5, 21, 6, 22, 7, 23);
-      const Floats second = __builtin_shufflevector(even[i], odd[i], 8, 24, 9, 25, 10, 26, 11, 27,
-                                                    12, 28, 13, 29, 14, 30, 15, 31);
+      const Floats first = Alternate<0>(even[i], odd[i], Indices{});
+      const Floats second = Alternate<kLanes / 2>(even[i], odd[i], Indices{});
       std::memcpy(to + 2 * i * kLanes, &first, sizeof(first));
       std::memcpy(to + (2 * i + 1) * kLanes, &second, sizeof(second));
     }
+  }
+
+ private:
+  // a[kFirst], b[kFirst], a[kFirst + 1], b[kFirst + 1] and so on.
+  template <int kFirst, int... kIndices>
+  TANDEM_INLINE static Floats Alternate(Floats a, Floats b,
+                                        std::integer_sequence<int, kIndices...> /*indices*/) {
+    return __builtin_shufflevector(a, b, (kFirst + kIndices / 2 + kIndices % 2 * kLanes)...);
   }
 };
 
@@ -371,21 +386,22 @@ TANDEM_INLINE void GatherColumns(const GatherRows<T>& p, std::int64_t r, std::in
   }
 }
 
-template <class T>
+template <std::int64_t kLanes, class T>
 TANDEM_INLINE void GatherRow(const GatherRows<T>& p, std::int64_t r) {
   GatherColumns(p, r, 0);
 }
 
 // Sums in registers, and added in the same order.
+template <std::int64_t kLanes>
 TANDEM_INLINE void GatherRow(const GatherRows<Bf16>& p, std::int64_t r) {
-  constexpr std::int64_t kColumns = 256;
+  constexpr std::int64_t kColumns = Registers<kLanes>::kSums;
   const std::uint8_t* bytes = p.bytes + r * p.positions;
   std::int64_t first = 0;
   for (; first + kColumns <= p.width; first += kColumns) {
     const auto row = [&](std::int64_t i) {
       return p.matrix + (i * p.depth + bytes[i]) * p.width + first;
     };
-    Sums<Bf16, kColumns> sums{};
+    Sums<Bf16, kLanes, kColumns> sums{};
     std::int64_t i = 0;
     for (; i + 4 <= p.positions; i += 4) sums.Add(row(i), row(i + 1), row(i + 2), row(i + 3));
     for (; i < p.positions; ++i) sums.Add(row(i));
@@ -439,8 +455,8 @@ TANDEM_INLINE std::int64_t NumDifferent(const GatherRows<T>& p, std::int64_t r) 
   return different;
 }
 
-template <class T>
-TANDEM_INLINE void Run(const GatherRows<T>& p) {
+template <std::int64_t kLanes, class T>
+TANDEM_INLINE void Run(const GatherRows<T>& p, Registers<kLanes> /*registers*/) {
   for (std::int64_t r = 0; r < p.rows; ++r) {
     if constexpr (std::is_integral_v<T>) {
       if (r > 0 && 2 * NumDifferent(p, r) < p.positions) {
@@ -448,7 +464,7 @@ TANDEM_INLINE void Run(const GatherRows<T>& p) {
         continue;
       }
     }
-    GatherRow(p, r);
+    GatherRow<kLanes>(p, r);
   }
 }
 
@@ -463,24 +479,90 @@ TANDEM_INLINE void Run(const SortRows& p) {
   }
 }
 
-template <class T>
-TANDEM_INLINE void Run(const ScatterRows<T>& p) {
-  std::uint32_t i = 0;
-  for (std::int64_t v = 0; v < p.depth; ++v) {
+template <std::int64_t kLanes, class T>
+TANDEM_INLINE void Run(const ScatterRows<T>& p, Registers<kLanes> /*registers*/) {
+  constexpr std::int64_t kColumns = std::min(Registers<kLanes>::kSums, ScatterRows<T>::kBestWidth);
+  std::uint32_t begin = 0;
+  for (std::int64_t v = 0; v < p.depth; begin = p.ends[v], ++v) {
     float* __restrict to = p.into + v * p.stride;
-    if (p.width == ScatterRows<T>::kBestWidth) {
-      Sums<T, ScatterRows<T>::kBestWidth> sums{};
-      sums.Load(to);
-      for (; i < p.ends[v]; ++i) sums.Add(p.gradient + p.order[i] * p.width);
-      sums.Store(to);
-      continue;
+    std::int64_t first = 0;
+    for (; first + kColumns <= p.width; first += kColumns) {
+      Sums<T, kLanes, kColumns> sums{};
+      sums.Load(to + first);
+      for (std::uint32_t i = begin; i < p.ends[v]; ++i) {
+        sums.Add(p.gradient + p.order[i] * p.width + first);
+      }
+      sums.Store(to + first);
     }
-    for (; i < p.ends[v]; ++i) {
+    if (first == p.width) continue;
+    for (std::uint32_t i = begin; i < p.ends[v]; ++i) {
       const T* __restrict from = p.gradient + p.order[i] * p.width;
 #pragma omp simd
-      for (std::int64_t c = 0; c < p.width; ++c) to[c] += Widen(from[c]);
+      for (std::int64_t c = first; c < p.width; ++c) to[c] += Widen(from[c]);
     }
   }
+}
+
+// kUnits by kVectors registers of sums of outer products, of the inputs from `first` on. If not
+// kWhole, there are fewer inputs than one register holds.
+template <std::int64_t kLanes, std::int64_t kUnits, std::int64_t kVectors, bool kWhole>
+TANDEM_INLINE void SumOuterBlock(const SumOuterProducts& p, std::int64_t unit, std::int64_t first) {
+  using Vector = typename Registers<kLanes>::Floats;
+  const auto bytes = static_cast<std::size_t>(kWhole ? kLanes : p.inputs - first) * sizeof(float);
+  std::array<std::array<Vector, kVectors>, kUnits> sums{};
+  if (p.add) {
+#pragma GCC unroll 16
+    for (std::int64_t u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+      for (std::int64_t v = 0; v < kVectors; ++v) {
+        std::memcpy(&sums[u][v], p.into + (unit + u) * p.inputs + first + v * kLanes, bytes);
+      }
+    }
+  }
+  const float* gradient = p.gradient + unit;
+  const float* x = p.x + first;
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    std::array<Vector, kVectors> row;
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < kVectors; ++v)
+      std::memcpy(&row[v], x + v * kLanes, sizeof(Vector));
+#pragma GCC unroll 16
+    for (std::int64_t u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+      for (std::int64_t v = 0; v < kVectors; ++v) sums[u][v] += gradient[u] * row[v];
+    }
+    gradient += p.gradient_stride;
+    x += p.x_stride;
+  }
+#pragma GCC unroll 16
+  for (std::int64_t u = 0; u < kUnits; ++u) {
+#pragma GCC unroll 16
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      std::memcpy(p.into + (unit + u) * p.inputs + first + v * kLanes, &sums[u][v], bytes);
+    }
+  }
+}
+
+// All units with the inputs from `first` on that kVectors registers hold.
+template <std::int64_t kLanes, std::int64_t kVectors, bool kWhole>
+TANDEM_INLINE void SumOuterColumns(const SumOuterProducts& p, std::int64_t first) {
+  constexpr std::int64_t kUnits = 4;
+  std::int64_t unit = 0;
+  for (; unit + kUnits <= p.units; unit += kUnits) {
+    SumOuterBlock<kLanes, kUnits, kVectors, kWhole>(p, unit, first);
+  }
+  for (; unit < p.units; ++unit) SumOuterBlock<kLanes, 1, kVectors, kWhole>(p, unit, first);
+}
+
+template <std::int64_t kLanes>
+TANDEM_INLINE void Run(const SumOuterProducts& p, Registers<kLanes> /*registers*/) {
+  constexpr std::int64_t kVectors = Registers<kLanes>::kSums / kLanes / 4;
+  std::int64_t first = 0;
+  for (; first + kVectors * kLanes <= p.inputs; first += kVectors * kLanes) {
+    SumOuterColumns<kLanes, kVectors, true>(p, first);
+  }
+  for (; first + kLanes <= p.inputs; first += kLanes) SumOuterColumns<kLanes, 1, true>(p, first);
+  if (first < p.inputs) SumOuterColumns<kLanes, 1, false>(p, first);
 }
 
 template <class T>
@@ -624,9 +706,13 @@ TANDEM_INLINE void Run(const DequantizeRows& p) {
 
 // A pass on its own copy of the description: the compiler sees that no store changes it, so it does
 // not load a width or a pointer again after each store.
-template <class Pass>
+template <std::int64_t kLanes, class Pass>
 TANDEM_INLINE void RunCopy(const Pass pass) {
-  Run(pass);
+  if constexpr (requires { Run(pass, Registers<kLanes>{}); }) {
+    Run(pass, Registers<kLanes>{});
+  } else {
+    Run(pass);
+  }
 }
 
 #if defined(__x86_64__)
@@ -634,58 +720,70 @@ TANDEM_INLINE void RunCopy(const Pass pass) {
 template <class Pass>
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma,prefer-vector-width=512"))) void
 RunAvx512(const Pass& pass) {
-  RunCopy(pass);
+  RunCopy<16>(pass);
 }
 
 template <class Pass>
 __attribute__((target("avx2,fma"))) void RunAvx2(const Pass& pass) {
-  RunCopy(pass);
+  RunCopy<8>(pass);
 }
 
-enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
-
-InstructionSet BestInstructionSet() {
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return InstructionSet::kAvx512;
-  }
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return avx2 ? InstructionSet::kAvx2 : InstructionSet::kBaseline;
-}
 #endif
 
 }  // namespace
 
-template <class Pass>
-void RunPass(const Pass& pass) {
+InstructionSet BestInstructionSet() {
 #if defined(__x86_64__)
-  static const InstructionSet best = BestInstructionSet();
-  if (best == InstructionSet::kAvx512) return RunAvx512(pass);
-  if (best == InstructionSet::kAvx2) return RunAvx2(pass);
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return InstructionSet::kAvx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return InstructionSet::kAvx2;
+  }
 #endif
-  RunCopy(pass);
+  return InstructionSet::kBaseline;
 }
 
-#define TANDEM_PASSES_OF(T)                              \
-  template void RunPass(const GatherRows<T>&);           \
-  template void RunPass(const ScatterRows<T>&);          \
-  template void RunPass(const ActivateRows<T>&);         \
-  template void RunPass(const ActivateRowsBackward<T>&); \
-  template void RunPass(const OutputRows<T>&);           \
-  template void RunPass(const OutputRowsBackward<T>&);   \
-  template void RunPass(const QuantizeRows<T>&);         \
-  template void RunPass(const NormaliseColumnsBackward<T>&)
+template <class Pass>
+void RunPass(const Pass& pass, [[maybe_unused]] InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::kAvx512) return RunAvx512(pass);
+  if (set == InstructionSet::kAvx2) return RunAvx2(pass);
+#endif
+  RunCopy<4>(pass);
+}
+
+template <class Pass>
+void RunPass(const Pass& pass) {
+  static const InstructionSet best = BestInstructionSet();
+  RunPass(pass, best);
+}
+
+#define TANDEM_PASS(Pass)             \
+  template void RunPass(const Pass&); \
+  template void RunPass(const Pass&, InstructionSet)
+#define TANDEM_PASSES_OF(T)             \
+  TANDEM_PASS(GatherRows<T>);           \
+  TANDEM_PASS(ScatterRows<T>);          \
+  TANDEM_PASS(ActivateRows<T>);         \
+  TANDEM_PASS(ActivateRowsBackward<T>); \
+  TANDEM_PASS(OutputRows<T>);           \
+  TANDEM_PASS(OutputRowsBackward<T>);   \
+  TANDEM_PASS(QuantizeRows<T>);         \
+  TANDEM_PASS(NormaliseColumnsBackward<T>)
 TANDEM_PASSES_OF(float);
 TANDEM_PASSES_OF(Bf16);
-template void RunPass(const GatherRows<std::int16_t>&);
-template void RunPass(const RoundToIntegers&);
-template void RunPass(const ActivateSums&);
-template void RunPass(const PairRows&);
-template void RunPass(const SortRows&);
-template void RunPass(const TransposeWords&);
-template void RunPass(const RoundToBf16&);
-template void RunPass(const DequantizeRows&);
-template void RunPass(const ColumnMoments&);
-template void RunPass(const NormaliseColumns&);
+TANDEM_PASS(GatherRows<std::int16_t>);
+TANDEM_PASS(RoundToIntegers);
+TANDEM_PASS(ActivateSums);
+TANDEM_PASS(PairRows);
+TANDEM_PASS(SortRows);
+TANDEM_PASS(TransposeWords);
+TANDEM_PASS(SumOuterProducts);
+TANDEM_PASS(RoundToBf16);
+TANDEM_PASS(DequantizeRows);
+TANDEM_PASS(ColumnMoments);
+TANDEM_PASS(NormaliseColumns);
 
 }  // namespace tandem

@@ -152,6 +152,17 @@ struct TransposeWords {
   std::uint32_t* to;
 };
 
+/// Adds, or sets if not `add`, the products of each number of a row of `gradient` with each number
+/// of the same row of `x`, summed over the rows. Up to the next multiple of 16 numbers of each row
+/// of `x` are read.
+struct SumOuterProducts {
+  std::int64_t rows, units, inputs, gradient_stride, x_stride;
+  const float* gradient;  ///< `units` numbers of each row
+  const float* x;         ///< `inputs` numbers of each row
+  float* into;            ///< (units, inputs)
+  bool add;
+};
+
 /// Rounds from[i] * factor[i], which must lie in the range of the result, to whole numbers. The
 /// result is 0 where the factor is 0.
 struct RoundToIntegers {
@@ -194,5 +205,16 @@ struct DequantizeRows {
 /// among the lanes of a vector register.
 template <class Pass>
 void RunPass(const Pass& pass);
+
+/// The instruction sets that passes have versions for, in ascending order. kBaseline is what every
+/// processor of the architecture has.
+enum class InstructionSet { kBaseline, kAvx2, kAvx512 };
+
+/// The last one that this machine has.
+InstructionSet BestInstructionSet();
+
+/// Runs a pass with `set`, which this machine must have.
+template <class Pass>
+void RunPass(const Pass& pass, InstructionSet set);
 
 }  // namespace tandem

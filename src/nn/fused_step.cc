@@ -20,18 +20,16 @@
 #include <vector>
 
 #include "base/timeline.h"
+#include "nn/aligned_vector.h"
 #include "nn/block_products.h"
 #include "nn/fused_kernels.h"
 #include "nn/fused_loss.h"
 #include "nn/region_failure.h"
+#include "nn/weight_gradient.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-// Gradients that are transposed for the gradients of weights are stored for so many rows together.
-// If all rows of a batch were together, each tile would write to as many pages as there are units.
-constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
 
 // Gradients of the first layer's product are stored for so many units together. Those of all rows
 // then stay in the cache of a core while they are added up for one position after another.
@@ -107,10 +105,9 @@ class ResNetStep final : public FusedStep {
     LayerSums sums;
     float *running_mean = nullptr, *running_var = nullptr;  // set with batch normalisation
     // Of the current rows, with batch normalisation; (width)
-    std::vector<float> mean, inverse_deviation, mean_gradient, mean_product;
-    std::vector<T> forward, backward;   // second operands of products: (in, width), (width, in)
-    std::vector<std::uint32_t> inputs;  // the layer's input, as a second operand: (rows, in)
-    std::vector<std::uint32_t> product_gradients;  // transposed: (groups, width, kStride)
+    AlignedVector<float> mean, inverse_deviation, mean_gradient, mean_product;
+    AlignedVector<T> forward, backward;  // second operands of products: (in, width), (width, in)
+    WeightGradient<T> kept;              // of layers after the first
 
     bool normalises_batch() const { return running_mean != nullptr; }
   };
@@ -123,17 +120,13 @@ class ResNetStep final : public FusedStep {
 
   // The memory for one tile.
   struct Tile {
-    std::vector<std::vector<float>> z, inverse_deviation;
-    std::vector<std::vector<T>> x;
-    std::array<std::vector<float>, 2> gradients;
-    std::vector<float> y, y_gradient;
-    std::vector<T> product_gradient, packed;
-    std::vector<std::uint32_t> words;
+    std::vector<AlignedVector<float>> z, inverse_deviation;
+    std::vector<AlignedVector<T>> x;
+    std::array<AlignedVector<float>, 2> gradients;
+    AlignedVector<float> y, y_gradient;
+    AlignedVector<T> product_gradient, packed;
+    AlignedVector<std::uint32_t> words;
   };
-
-  // Words from one row of product_gradients to the next. A power of two would map the same column
-  // of all rows to few lines of the cache.
-  static constexpr std::int64_t kStride = kGroupRows / kRowsOfWords<T> + 16;
 
   // Rows whose gradients are added to those of earlier parts of the batch.
   struct Part {
@@ -164,10 +157,7 @@ class ResNetStep final : public FusedStep {
   void MultiplyBackward(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
   void SetMoments(const Part& part, std::size_t number);
   void SetMeanGradients(const Part& part, std::size_t number);
-  void KeepInput(std::size_t number, std::int64_t first, std::int64_t rows, const Tile& tile);
-  void KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows, Tile& tile);
   void KeepFirstGradient(const Part& part, std::int64_t first, std::int64_t rows, const Tile& tile);
-  void SetWeightGradient(const Part& part, const Slice& slice);
   void SetFirstGradient(const Part& part, std::int64_t first_unit, std::int64_t position);
   void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
   void SetSums(const Part& part, std::size_t number) const;
@@ -221,7 +211,7 @@ class ResNetStep final : public FusedStep {
   at::Tensor flat_, flat_gradients_;
   const at::Tensor mean_loss_ = at::zeros({});  // of the last batch
   std::vector<at::Tensor> gradients_;
-  std::vector<float> ones_, zeros_;  // the scale and shift of layers without
+  AlignedVector<float> ones_, zeros_;  // the scale and shift of layers without
 
   std::vector<Layer> layers_;  // the hidden layers
   std::vector<Slice> slices_;
@@ -233,13 +223,13 @@ class ResNetStep final : public FusedStep {
   bool normalises_batch_ = false;           // in some layer
   std::atomic<std::int64_t> finished_ = 0;  // tiles of the current stage (RunByLayer)
 
-  std::int64_t capacity_ = 0;                // rows
-  std::vector<T> first_gradients_;           // of the first layer's product: see KeepFirstGradient
-  std::vector<std::uint32_t> order_, ends_;  // of SortRows: (positions, rows), (positions, depth)
-  std::vector<float> sums_;                  // (tiles, sums_size_)
-  std::vector<float> moments_;  // of the columns of each tile: mean and squares (widest_ each)
-  std::vector<double> losses_;  // of each tile
-  std::vector<Tile> tiles_;     // of each thread or, with batch normalisation, of each tile
+  std::int64_t capacity_ = 0;         // rows
+  AlignedVector<T> first_gradients_;  // of the first layer's product: see KeepFirstGradient
+  AlignedVector<std::uint32_t> order_, ends_;  // of SortRows: (positions, rows), (positions, depth)
+  AlignedVector<float> sums_;                  // (tiles, sums_size_)
+  AlignedVector<float> moments_;  // of the columns of each tile: mean and squares (widest_ each)
+  std::vector<double> losses_;    // of each tile
+  std::vector<Tile> tiles_;       // of each thread or, with batch normalisation, of each tile
 };
 
 template <class T>
@@ -265,7 +255,8 @@ void ResNetStep<T>::AddLayers() {
                           .scale = ones_.data(),
                           .shift = zeros_.data()},
                 .in = shape.in,
-                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1};
+                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
+                .kept = {shape.out, shape.in}};
     std::tie(layer.weight, layer.weight_gradient) = take();
     std::tie(layer.shape.bias, layer.bias_gradient) = take();
     if (shape.norm != Norm::kNone) {
@@ -309,12 +300,7 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
   const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
   if (rows > capacity_) {
     capacity_ = rows;
-    const std::int64_t groups = CeilDivide(rows, kGroupRows);
-    const std::int64_t word_rows = CeilDivide(rows, kRowsOfWords<T>);
-    for (std::size_t i = 1; i < layers_.size(); ++i) {
-      layers_[i].inputs.resize(size(word_rows * layers_[i].in));
-      layers_[i].product_gradients.resize(size(groups * layers_[i].shape.width * kStride));
-    }
+    for (std::size_t i = 1; i < layers_.size(); ++i) layers_[i].kept.Reserve(rows);
     first_gradients_.resize(size(rows * first_width()));
     order_.resize(size(input_.positions * rows));
     ends_.resize(size(input_.positions * input_.depth));
@@ -401,7 +387,10 @@ double ResNetStep<T>::Run(const Part& part) {
     for (std::int64_t i = 0; i < slices + of_first + layers; ++i) {
       failure.Catch([&] {
         if (i < slices) {
-          SetWeightGradient(part, slices_[static_cast<std::size_t>(i)]);
+          const Slice& slice = slices_[static_cast<std::size_t>(i)];
+          const Layer& layer = layers_[slice.layer];
+          layer.kept.Compute(part.rows, slice.first, slice.count, part.add,
+                             layer.weight_gradient + slice.first * layer.in);
         } else if (i < slices + of_first) {
           const std::int64_t number = i - slices;
           SetFirstGradient(part, number / positions * kFirstUnits, number % positions);
@@ -525,7 +514,7 @@ void ResNetStep<T>::RunLayer(const Part& part, std::int64_t number, std::size_t 
 // The product of a layer's input with its weights.
 template <class T>
 void ResNetStep<T>::Multiply(const Part& part, std::int64_t number, std::size_t layer, Tile& tile) {
-  const Layer& l = layers_[layer];
+  Layer& l = layers_[layer];
   const std::int64_t first = number * kTileRows;
   const std::int64_t rows = RowsOf(part, number);
   if (layer == 0) {
@@ -538,7 +527,7 @@ void ResNetStep<T>::Multiply(const Part& part, std::int64_t number, std::size_t 
                           .sums = tile.z[0].data()});
     return;
   }
-  KeepInput(layer, first, rows, tile);
+  l.kept.KeepInput(first, rows, tile.x[layer - 1].data());
   Product(rows, l.shape.width, l.in, tile.x[layer - 1].data(), l.in, l.forward.data(),
           tile.z[layer].data(), /*add=*/false);
 }
@@ -621,7 +610,7 @@ void ResNetStep<T>::ActivateBackward(const Part& part, std::int64_t number, std:
 template <class T>
 void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std::size_t layer,
                                      Tile& tile) {
-  const Layer& l = layers_[layer];
+  Layer& l = layers_[layer];
   const std::int64_t width = l.shape.width;
   const std::int64_t rows = RowsOf(part, number);
   T* product_gradient = tile.product_gradient.data();
@@ -640,7 +629,7 @@ void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std:
     KeepFirstGradient(part, number * kTileRows, rows, tile);
     return;
   }
-  KeepGradient(layer, number * kTileRows, rows, tile);
+  l.kept.KeepGradient(number * kTileRows, rows, product_gradient, tile.words.data());
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
   Product(rows, l.in, width, product_gradient, width, backward_operand(l),
           GradientOf(layer - 1, tile), /*add=*/begins_block);
@@ -685,7 +674,7 @@ void ResNetStep<T>::SetMeanGradients(const Part& part, std::size_t number) {
   Layer& layer = layers_[number];
   if (!layer.normalises_batch()) return;
   const std::int64_t tiles = CeilDivide(part.rows, kTileRows);
-  const auto mean_of = [&](std::int64_t begin, std::vector<float>& means) {
+  const auto mean_of = [&](std::int64_t begin, AlignedVector<float>& means) {
     std::ranges::fill(means, 0.0F);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
       const float* from = SumsOf(tile) + begin;
@@ -695,45 +684,6 @@ void ResNetStep<T>::SetMeanGradients(const Part& part, std::size_t number) {
   };
   mean_of(layer.sums.shift, layer.mean_gradient);
   mean_of(layer.sums.scale, layer.mean_product);
-}
-
-// Keeps the input of a layer for the gradient of its weights.
-template <class T>
-void ResNetStep<T>::KeepInput(std::size_t number, std::int64_t first, std::int64_t rows,
-                              const Tile& tile) {
-  Layer& layer = layers_[number];
-  const std::vector<T>& x = tile.x[number - 1];
-  std::uint32_t* to = layer.inputs.data() + first / kRowsOfWords<T> * layer.in;
-  if constexpr (kIsBf16<T>) {
-    RunPass(PairRows{.rows = rows, .width = layer.in, .from = x.data(), .to = to});
-  } else {
-    std::memcpy(to, x.data(), static_cast<std::size_t>(rows * layer.in) * sizeof(float));
-  }
-}
-
-// Keeps the gradient of a layer's product for the gradient of its weights.
-template <class T>
-void ResNetStep<T>::KeepGradient(std::size_t number, std::int64_t first, std::int64_t rows,
-                                 Tile& tile) {
-  Layer& layer = layers_[number];
-  const std::int64_t width = layer.shape.width;
-  const std::uint32_t* words = nullptr;
-  if constexpr (kIsBf16<T>) {
-    RunPass(PairRows{.rows = rows,
-                     .width = width,
-                     .from = tile.product_gradient.data(),
-                     .to = tile.words.data()});
-    words = tile.words.data();
-  } else {
-    words = Words(tile.product_gradient.data());
-  }
-  RunPass(TransposeWords{.rows = CeilDivide(rows, kRowsOfWords<T>),
-                         .columns = width,
-                         .to_stride = kStride,
-                         .from = words,
-                         .to = layer.product_gradients.data() +
-                               first / kGroupRows * width * kStride +
-                               first % kGroupRows / kRowsOfWords<T>});
 }
 
 // Keeps the gradient of the first layer's product: those of units 0 to kFirstUnits - 1 for all
@@ -748,22 +698,6 @@ void ResNetStep<T>::KeepFirstGradient(const Part& part, std::int64_t first, std:
     for (std::int64_t row = 0; row < rows; ++row) {
       std::copy_n(tile.product_gradient.data() + row * width + unit, count, to + row * count);
     }
-  }
-}
-
-template <class T>
-void ResNetStep<T>::SetWeightGradient(const Part& part, const Slice& slice) {
-  const Layer& layer = layers_[slice.layer];
-  const std::int64_t width = layer.shape.width;
-  const std::int64_t all = CeilDivide(part.rows, kRowsOfWords<T>) * kRowsOfWords<T>;
-  for (std::int64_t first = 0; first < all; first += kGroupRows) {
-    const std::uint32_t* gradients =
-        layer.product_gradients.data() + (first / kGroupRows * width + slice.first) * kStride;
-    const std::uint32_t* inputs = layer.inputs.data() + first / kRowsOfWords<T> * layer.in;
-    Product(slice.count, layer.in, std::min(kGroupRows, all - first),
-            reinterpret_cast<const T*>(gradients), kStride * kRowsOfWords<T>,
-            reinterpret_cast<const T*>(inputs), layer.weight_gradient + slice.first * layer.in,
-            part.add || first > 0);
   }
 }
 

@@ -102,6 +102,15 @@ TEST_F(FusedWideNetwork, GradientsOfPartsOfABatchAreThoseOfTheWholeBatch) {
   ExpectGradientsOfPartsOfABatch();
 }
 
+// Neither units nor inputs fill registers.
+class FusedUnevenNetwork : public FusedGradients {
+ protected:
+  FusedUnevenNetwork()
+      : FusedGradients({.stem_width = 38, .width = 70, .blocks = 1, .norm = Norm::kLayer}) {}
+};
+
+TEST_F(FusedUnevenNetwork, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
+
 class FusedDeepXubeNetwork : public FusedGradients {
  protected:
   FusedDeepXubeNetwork() : FusedGradients(SmallDeepXubeNetwork()) {}

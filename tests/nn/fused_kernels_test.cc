@@ -1,0 +1,193 @@
+// Compares passes that keep sums in registers with plain loops, for every instruction set that this
+// machine has.
+#include "nn/fused_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kRows = 21;
+constexpr std::int64_t kPositions = 7;
+constexpr std::int64_t kDepth = 3;
+
+std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+// Multiples of 1/8, which bf16 holds exactly and whose sums do not depend on the order.
+template <class T>
+T Number(int eighths) {
+  const float number = static_cast<float>(eighths) / 8;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    return static_cast<Bf16>(std::bit_cast<std::uint32_t>(number) >> 16);
+  } else {
+    return number;
+  }
+}
+
+float Value(float number) { return number; }
+float Value(Bf16 number) { return std::bit_cast<float>(static_cast<std::uint32_t>(number) << 16); }
+
+class Kernels : public testing::TestWithParam<InstructionSet> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > BestInstructionSet()) GTEST_SKIP() << "this machine does not have it";
+  }
+
+  template <class T>
+  std::vector<T> Numbers(std::int64_t count) {
+    std::uniform_int_distribution<int> eighths(-16, 16);
+    std::vector<T> numbers(Size(count));
+    for (T& number : numbers) number = Number<T>(eighths(engine_));
+    return numbers;
+  }
+
+  std::vector<std::uint8_t> Bytes() {
+    std::uniform_int_distribution<int> byte(0, kDepth - 1);
+    std::vector<std::uint8_t> bytes(Size(kRows * kPositions));
+    for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(byte(engine_));
+    return bytes;
+  }
+
+  template <class T>
+  void ExpectGatheredSums(std::int64_t width) {
+    const auto bytes = Bytes();
+    const auto matrix = Numbers<T>(kPositions * kDepth * width);
+    std::vector<float> expected(Size(kRows * width));
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      for (std::int64_t i = 0; i < kPositions; ++i) {
+        const std::int64_t feature = i * kDepth + bytes[Size(r * kPositions + i)];
+        for (std::int64_t c = 0; c < width; ++c) {
+          expected[Size(r * width + c)] += Value(matrix[Size(feature * width + c)]);
+        }
+      }
+    }
+    std::vector<float> sums(expected.size());
+    RunPass(GatherRows<T>{.rows = kRows,
+                          .positions = kPositions,
+                          .depth = kDepth,
+                          .width = width,
+                          .bytes = bytes.data(),
+                          .matrix = matrix.data(),
+                          .sums = sums.data()},
+            GetParam());
+    EXPECT_EQ(sums, expected) << "width " << width;
+  }
+
+  template <class T>
+  void ExpectScatteredSums(std::int64_t width) {
+    const auto bytes = Bytes();
+    const auto gradient = Numbers<T>(kRows * width);
+    const std::int64_t stride = width + 5;
+    auto expected = Numbers<float>(kDepth * stride);
+    auto into = expected;
+    constexpr std::int64_t kPosition = 4;
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const std::int64_t value = bytes[Size(r * kPositions + kPosition)];
+      for (std::int64_t c = 0; c < width; ++c) {
+        expected[Size(value * stride + c)] += Value(gradient[Size(r * width + c)]);
+      }
+    }
+    std::vector<std::uint32_t> order(kRows);
+    std::vector<std::uint32_t> ends(kDepth);
+    RunPass(SortRows{.rows = kRows,
+                     .positions = kPositions,
+                     .position = kPosition,
+                     .depth = kDepth,
+                     .bytes = bytes.data(),
+                     .order = order.data(),
+                     .ends = ends.data()},
+            GetParam());
+    RunPass(ScatterRows<T>{.depth = kDepth,
+                           .width = width,
+                           .stride = stride,
+                           .order = order.data(),
+                           .ends = ends.data(),
+                           .gradient = gradient.data(),
+                           .into = into.data()},
+            GetParam());
+    EXPECT_EQ(into, expected) << "width " << width;
+  }
+
+  void ExpectOuterProducts(std::int64_t units, std::int64_t inputs, bool add) {
+    const std::int64_t gradient_stride = units + 3;
+    const std::int64_t x_stride = inputs + 16;
+    const auto gradient = Numbers<float>(kRows * gradient_stride);
+    const auto x = Numbers<float>(kRows * x_stride);
+    auto into = Numbers<float>(units * inputs);
+    auto expected = into;
+    for (std::int64_t u = 0; u < units; ++u) {
+      for (std::int64_t i = 0; i < inputs; ++i) {
+        float& sum = expected[Size(u * inputs + i)];
+        if (!add) sum = 0;
+        for (std::int64_t r = 0; r < kRows; ++r) {
+          sum += gradient[Size(r * gradient_stride + u)] * x[Size(r * x_stride + i)];
+        }
+      }
+    }
+    RunPass(SumOuterProducts{.rows = kRows,
+                             .units = units,
+                             .inputs = inputs,
+                             .gradient_stride = gradient_stride,
+                             .x_stride = x_stride,
+                             .gradient = gradient.data(),
+                             .x = x.data(),
+                             .into = into.data(),
+                             .add = add},
+            GetParam());
+    EXPECT_EQ(into, expected) << units << " units, " << inputs << " inputs";
+  }
+
+ private:
+  std::mt19937 engine_{1};
+};
+
+// Widths that fill registers of each instruction set, and widths that leave some numbers over.
+constexpr std::int64_t kWidths[] = {1, 24, 64, 100, 128, 256, 300, 544};
+
+TEST_P(Kernels, GatherSumsOfRows) {
+  for (const std::int64_t width : kWidths) {
+    ExpectGatheredSums<float>(width);
+    ExpectGatheredSums<Bf16>(width);
+  }
+}
+
+TEST_P(Kernels, ScatterRowsByValue) {
+  for (const std::int64_t width : kWidths) {
+    ExpectScatteredSums<float>(width);
+    ExpectScatteredSums<Bf16>(width);
+  }
+}
+
+TEST_P(Kernels, SumOuterProducts) {
+  for (const std::int64_t units : {1, 4, 6, 9}) {
+    for (const std::int64_t inputs : {1, 15, 16, 24, 64, 101, 200}) {
+      ExpectOuterProducts(units, inputs, /*add=*/false);
+      ExpectOuterProducts(units, inputs, /*add=*/true);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryInstructionSet, Kernels,
+                         testing::Values(InstructionSet::kBaseline, InstructionSet::kAvx2,
+                                         InstructionSet::kAvx512),
+                         [](const auto& of) {
+                           switch (of.param) {
+                             case InstructionSet::kBaseline:
+                               return "Baseline";
+                             case InstructionSet::kAvx2:
+                               return "Avx2";
+                             case InstructionSet::kAvx512:
+                               break;
+                           }
+                           return "Avx512";
+                         });
+
+}  // namespace
+}  // namespace tandem
