@@ -48,17 +48,27 @@ void ReleaseBlocks() {
   at::native::cpublas::brgemm_release(kRowsOfWords<B> > 1);
 }
 
-/// A product whose second operand may exceed the caches. It is taken in parts of at most 256
-/// columns and 2,048 rows.
+/// The second operand of a Product is stored in panels of so many columns: those columns of all
+/// rows, then the next columns. Narrow panels are read from begin to end. With whole rows, a block
+/// would touch a page for each row, and products of wide layers took three times as long.
+inline constexpr std::int64_t kPanelColumns = 64;
+
+/// How many columns the panel that begins at `column` has.
+inline std::int64_t PanelWidth(std::int64_t column, std::int64_t columns) {
+  return std::min(kPanelColumns, columns - column);
+}
+
+/// A product whose second operand may exceed the caches, and has panels of `panel_rows` rows, of
+/// which the first k are multiplied. At most 2,048 rows are taken together.
 template <class A, class B, class C>
 void Product(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda,
-             const B* b, C* c, bool add) {
-  constexpr std::int64_t kMostColumns = 256;
+             const B* b, std::int64_t panel_rows, C* c, bool add) {
   constexpr std::int64_t kMostInner = 2048;
   for (std::int64_t inner = 0; inner < k; inner += kMostInner) {
-    for (std::int64_t column = 0; column < n; column += kMostColumns) {
-      Block(m, std::min(kMostColumns, n - column), std::min(kMostInner, k - inner), a + inner, lda,
-            b + inner * n + column * kRowsOfWords<B>, n, c + column, n, add || inner > 0);
+    for (std::int64_t column = 0; column < n; column += kPanelColumns) {
+      const std::int64_t width = PanelWidth(column, n);
+      Block(m, width, std::min(kMostInner, k - inner), a + inner, lda,
+            b + column * panel_rows + inner * width, width, c + column, n, add || inner > 0);
     }
   }
 }
@@ -90,26 +100,49 @@ const std::uint32_t* Words(const T* numbers) {
   return reinterpret_cast<const std::uint32_t*>(numbers);
 }
 
-/// Writes the weights of `count` units from unit `first` on, rows of `weight` (out, in), to columns
-/// of `to` (in, out), the second operand of a product with these weights. In bf16, `rounded` has
-/// room for count * in numbers and is set to those rows, and `in` is even.
+/// Writes the weights of the panel of units that begins at unit `first`, rows of `weight` (out,
+/// in), as columns of `to` (in, out), the second operand of a product with these weights. In bf16,
+/// `rounded` has room for kPanelColumns * in numbers and is set to those rows, and `in` is even.
 template <class T>
-void PackWeights(const float* weight, std::int64_t first, std::int64_t count, std::int64_t in,
-                 std::int64_t out, T* rounded, T* to) {
+void PackWeights(const float* weight, std::int64_t first, std::int64_t in, std::int64_t out,
+                 T* rounded, T* to) {
   const float* from = weight + first * in;
+  const std::int64_t count = PanelWidth(first, out);
   if constexpr (std::is_same_v<T, Bf16>) {
     RunPass(RoundToBf16{.count = count * in, .from = from, .to = rounded});
     RunPass(TransposeWords{.rows = count,
                            .columns = in / 2,
-                           .to_stride = out,
+                           .to_stride = count,
                            .from = Words(rounded),
-                           .to = Words(to) + first});
+                           .to = Words(to + first * in)});
   } else {
     RunPass(TransposeWords{.rows = count,
                            .columns = in,
-                           .to_stride = out,
+                           .to_stride = count,
                            .from = Words(from),
-                           .to = Words(to) + first});
+                           .to = Words(to + first * in)});
+  }
+}
+
+/// Writes rows of `columns` numbers to panels of `panel_rows` rows, from row `first` on. In bf16,
+/// the rows are joined in pairs, and `first` and `panel_rows` are even.
+template <class T>
+void PackRows(std::int64_t first, std::int64_t rows, std::int64_t columns, const T* from,
+              std::int64_t panel_rows, T* to) {
+  for (std::int64_t column = 0; column < columns; column += kPanelColumns) {
+    const std::int64_t width = PanelWidth(column, columns);
+    T* panel = to + column * panel_rows + first * width;
+    if constexpr (std::is_same_v<T, Bf16>) {
+      RunPass(PairRows{.rows = rows,
+                       .width = width,
+                       .from_stride = columns,
+                       .from = from + column,
+                       .to = Words(panel)});
+    } else {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        std::copy_n(from + r * columns + column, width, panel + r * width);
+      }
+    }
   }
 }
 

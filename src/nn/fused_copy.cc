@@ -31,7 +31,7 @@ std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
 // The weights of a hidden layer in int8, as the second operand of a product.
 struct Int8Weights {
-  AlignedVector<std::int8_t> operand;         // (inputs rounded up to 4, units)
+  AlignedVector<std::int8_t> operand;         // (inputs rounded up to 4, units), in panels
   AlignedVector<float> unit_scale, unit_sum;  // (units); DequantizeRows
 };
 
@@ -42,8 +42,12 @@ Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
       .operand = AlignedVector<std::int8_t>(Size(CeilDivide(in, kJoined) * kJoined * out)),
       .unit_scale = AlignedVector<float>(Size(out)),
       .unit_sum = AlignedVector<float>(Size(out))};
+  const std::int64_t rounded_in = CeilDivide(in, kJoined) * kJoined;
   for (std::int64_t unit = 0; unit < out; ++unit) {
     const float* row = weight + unit * in;
+    const std::int64_t panel = unit / kPanelColumns * kPanelColumns;
+    const std::int64_t panel_width = PanelWidth(panel, out);
+    std::int8_t* column = to.operand.data() + panel * rounded_in + (unit - panel) * kJoined;
     float most = 0;
     float total = 0;
     for (std::int64_t i = 0; i < in; ++i) {
@@ -58,7 +62,7 @@ Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
     for (std::int64_t i = 0; finite && i < in; ++i) {
       const auto rounded = static_cast<std::int8_t>(std::lrint(row[i] * inverse));
       sum += rounded;
-      to.operand[Size((i / kJoined * out + unit) * kJoined + i % kJoined)] = rounded;
+      column[i / kJoined * panel_width * kJoined + i % kJoined] = rounded;
     }
     to.unit_scale[Size(unit)] = scale;
     to.unit_sum[Size(unit)] = static_cast<float>(sum) * scale;
@@ -274,10 +278,9 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) const {
     layer.int8 = Quantize(weight, layer.in, width);
   } else {
     layer.operand.resize(Size(layer.in * width));
-    rounded_.resize(Size(kTileRows * layer.in));
-    for (std::int64_t first = 0; first < width; first += kTileRows) {
-      PackWeights(weight, first, std::min(kTileRows, width - first), layer.in, width,
-                  rounded_.data(), layer.operand.data());
+    rounded_.resize(Size(kPanelColumns * layer.in));
+    for (std::int64_t first = 0; first < width; first += kPanelColumns) {
+      PackWeights(weight, first, layer.in, width, rounded_.data(), layer.operand.data());
     }
   }
 }
@@ -471,7 +474,8 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
                             .q = tile.q.data(),
                             .scale = tile.scale.data(),
                             .least = tile.least.data()});
-    Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), tile.sums.data(),
+    Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), stride,
+            tile.sums.data(),
             /*add=*/false);
     RunPass(DequantizeRows{.rows = rows,
                            .width = width,
@@ -482,7 +486,7 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
                            .unit_sum = layer.int8.unit_sum.data(),
                            .z = tile.z.data()});
   } else {
-    Product(rows, width, layer.in, x, layer.in, layer.operand.data(), tile.z.data(),
+    Product(rows, width, layer.in, x, layer.in, layer.operand.data(), layer.in, tile.z.data(),
             /*add=*/false);
   }
 }

@@ -515,7 +515,7 @@ TANDEM_INLINE void SumOuterBlock(const SumOuterProducts& p, std::int64_t unit, s
     for (std::int64_t u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16
       for (std::int64_t v = 0; v < kVectors; ++v) {
-        std::memcpy(&sums[u][v], p.into + (unit + u) * p.inputs + first + v * kLanes, bytes);
+        std::memcpy(&sums[u][v], p.into + (unit + u) * p.into_stride + first + v * kLanes, bytes);
       }
     }
   }
@@ -538,7 +538,7 @@ TANDEM_INLINE void SumOuterBlock(const SumOuterProducts& p, std::int64_t unit, s
   for (std::int64_t u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16
     for (std::int64_t v = 0; v < kVectors; ++v) {
-      std::memcpy(p.into + (unit + u) * p.inputs + first + v * kLanes, &sums[u][v], bytes);
+      std::memcpy(p.into + (unit + u) * p.into_stride + first + v * kLanes, &sums[u][v], bytes);
     }
   }
 }
@@ -601,8 +601,8 @@ TANDEM_INLINE void Run(const OutputRowsBackward<T>& p) {
 
 TANDEM_INLINE void Run(const PairRows& p) {
   for (std::int64_t r = 0; r < p.rows; r += 2) {
-    const Bf16* __restrict first = p.from + r * p.width;
-    const Bf16* __restrict second = first + p.width;
+    const Bf16* __restrict first = p.from + r * p.from_stride;
+    const Bf16* __restrict second = first + p.from_stride;
     std::uint32_t* __restrict to = p.to + r / 2 * p.width;
     if (r + 1 < p.rows) {
 #pragma omp simd

@@ -140,7 +140,7 @@ struct OutputRowsBackward {
 /// Joins the rows of each pair of rows into a row of pairs, which is a row of 32-bit words. The
 /// partner of a last odd row is 0. oneDNN's bf16 products take their second operand in this order.
 struct PairRows {
-  std::int64_t rows, width;
+  std::int64_t rows, width, from_stride;
   const Bf16* from;
   std::uint32_t* to;  ///< ((rows + 1) / 2, width)
 };
@@ -156,7 +156,7 @@ struct TransposeWords {
 /// of the same row of `x`, summed over the rows. Up to the next multiple of 16 numbers of each row
 /// of `x` are read.
 struct SumOuterProducts {
-  std::int64_t rows, units, inputs, gradient_stride, x_stride;
+  std::int64_t rows, units, inputs, gradient_stride, x_stride, into_stride;
   const float* gradient;  ///< `units` numbers of each row
   const float* x;         ///< `inputs` numbers of each row
   float* into;            ///< (units, inputs)

@@ -106,8 +106,10 @@ class ResNetStep final : public FusedStep {
     float *running_mean = nullptr, *running_var = nullptr;  // set with batch normalisation
     // Of the current rows, with batch normalisation; (width)
     AlignedVector<float> mean, inverse_deviation, mean_gradient, mean_product;
-    AlignedVector<T> forward, backward;  // second operands of products: (in, width), (width, in)
-    WeightGradient<T> kept;              // of layers after the first
+    // Second operands of products, in panels: (in, width) and (width, in). `forward` of the first
+    // layer is its weights in bf16, in rows.
+    AlignedVector<T> forward, backward;
+    WeightGradient<T> kept;  // of layers after the first
 
     bool normalises_batch() const { return running_mean != nullptr; }
   };
@@ -183,19 +185,11 @@ class ResNetStep final : public FusedStep {
   }
   std::int64_t first_width() const { return layers_.front().shape.width; }
   std::int64_t last_width() const { return layers_.back().shape.width; }
-  // In fp32, the weights of these two products are in the right order already.
   const T* first_matrix() const {
     if constexpr (kIsBf16<T>) {
       return layers_.front().forward.data();
     } else {
       return layers_.front().weight;
-    }
-  }
-  static const T* backward_operand(const Layer& layer) {
-    if constexpr (kIsBf16<T>) {
-      return layer.backward.data();
-    } else {
-      return layer.weight;
     }
   }
   const T* skip_of(std::size_t layer, const Tile& tile) const {
@@ -270,10 +264,9 @@ void ResNetStep<T>::AddLayers() {
         .bias = sums_size_, .scale = sums_size_ + shape.out, .shift = sums_size_ + 2 * shape.out};
     sums_size_ += 3 * shape.out;
     if (kIsBf16<T> || i > 0) layer.forward.resize(static_cast<std::size_t>(shape.in * shape.out));
-    if (kIsBf16<T>) layer.backward.resize(i > 0 ? layer.forward.size() : 0);
-    for (std::int64_t first = 0; i > 0 && first < shape.out; first += kTileRows) {
-      slices_.push_back(
-          {.layer = i, .first = first, .count = std::min(kTileRows, shape.out - first)});
+    if (i > 0) layer.backward.resize(layer.forward.size());
+    for (std::int64_t first = 0; i > 0 && first < shape.out; first += kPanelColumns) {
+      slices_.push_back({.layer = i, .first = first, .count = PanelWidth(first, shape.out)});
     }
     layers_.push_back(std::move(layer));
   }
@@ -322,7 +315,7 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
     }
     for (auto& gradient : tile.gradients) gradient.resize(size(kTileRows * widest));
     tile.product_gradient.resize(size(kTileRows * widest));
-    tile.packed.resize(size(kTileRows * widest));
+    tile.packed.resize(size(kPanelColumns * widest));
     tile.words.resize(size(kTileRows * widest));
     tile.y.resize(size(kTileRows * outputs_));
     tile.y_gradient.resize(size(kTileRows * outputs_));
@@ -389,7 +382,7 @@ double ResNetStep<T>::Run(const Part& part) {
         if (i < slices) {
           const Slice& slice = slices_[static_cast<std::size_t>(i)];
           const Layer& layer = layers_[slice.layer];
-          layer.kept.Compute(part.rows, slice.first, slice.count, part.add,
+          layer.kept.Compute(part.rows, slice.first, part.add,
                              layer.weight_gradient + slice.first * layer.in);
         } else if (i < slices + of_first) {
           const std::int64_t number = i - slices;
@@ -409,14 +402,15 @@ double ResNetStep<T>::Run(const Part& part) {
 template <class T>
 void ResNetStep<T>::PackLayer(const Slice& slice, Tile& tile) {
   Layer& layer = layers_[slice.layer];
-  PackWeights(layer.weight, slice.first, slice.count, layer.in, layer.shape.width,
-              tile.packed.data(), layer.forward.data());
+  PackWeights(layer.weight, slice.first, layer.in, layer.shape.width, tile.packed.data(),
+              layer.forward.data());
+  const T* rows = nullptr;
   if constexpr (kIsBf16<T>) {
-    RunPass(PairRows{.rows = slice.count,
-                     .width = layer.in,
-                     .from = tile.packed.data(),
-                     .to = Words(layer.backward.data() + slice.first * layer.in)});
+    rows = tile.packed.data();
+  } else {
+    rows = layer.weight + slice.first * layer.in;
   }
+  PackRows(slice.first, slice.count, layer.in, rows, layer.shape.width, layer.backward.data());
 }
 
 template <class T>
@@ -528,7 +522,7 @@ void ResNetStep<T>::Multiply(const Part& part, std::int64_t number, std::size_t 
     return;
   }
   l.kept.KeepInput(first, rows, tile.x[layer - 1].data());
-  Product(rows, l.shape.width, l.in, tile.x[layer - 1].data(), l.in, l.forward.data(),
+  Product(rows, l.shape.width, l.in, tile.x[layer - 1].data(), l.in, l.forward.data(), l.in,
           tile.z[layer].data(), /*add=*/false);
 }
 
@@ -631,7 +625,7 @@ void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std:
   }
   l.kept.KeepGradient(number * kTileRows, rows, product_gradient, tile.words.data());
   const bool begins_block = layer + 1 < layers_.size() && layers_[layer + 1].adds_skip;
-  Product(rows, l.in, width, product_gradient, width, backward_operand(l),
+  Product(rows, l.in, width, product_gradient, width, l.backward.data(), width,
           GradientOf(layer - 1, tile), /*add=*/begins_block);
 }
 

@@ -1,7 +1,6 @@
 #include "nn/weight_gradient.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 #include "nn/block_products.h"
@@ -9,100 +8,94 @@
 namespace tandem {
 namespace {
 
-// In bf16, oneDNN multiplies the transposed gradients by the inputs. x_ has the inputs as pairs of
-// rows. gradient_ has (groups of rows, units, kStride) words: if all rows of a batch were in one
-// group, transposing a tile would write to as many pages as there are units.
-constexpr std::int64_t kGroupRows = 512;  // a multiple of kTileRows
+template <class T>
+constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
-// From one unit to the next. A power of two would map the same row of all units to few lines of the
-// cache.
-constexpr std::int64_t kStride = kGroupRows / kRowsOfWords<Bf16> + 16;
+// Rows are kept in groups of so many. x_ has the panels of one group after those of another.
+//
+// In bf16, oneDNN multiplies the transposed gradients by the inputs. gradient_ has (groups, units,
+// kStride) words: if all rows of a batch were in one group, transposing a tile would write to as
+// many pages as there are units.
+//
+// In fp32, gradient_ is like x_. The inputs of a group stay in the cache of a core while they are
+// multiplied by the gradients of all units.
+template <class T>
+constexpr std::int64_t kGroupRows = kIsBf16<T> ? 8 * kTileRows : kTileRows;
 
-// In fp32, both are kept as they are, in rows that are longer for the same reason.
-std::int64_t RowStride(std::int64_t width) { return CeilDivide(width, 16) * 16 + 16; }
+// Words from one unit to the next. A power of two would map the same row of all units to few lines
+// of the cache.
+constexpr std::int64_t kStride = kGroupRows<Bf16> / kRowsOfWords<Bf16> + 16;
 
-void KeepRows(std::int64_t first, std::int64_t rows, std::int64_t width, const float* from,
-              std::uint32_t* to) {
-  const std::int64_t stride = RowStride(width);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    std::memcpy(to + (first + r) * stride, from + r * width,
-                static_cast<std::size_t>(width) * sizeof(float));
-  }
-}
-
-const float* Floats(const AlignedVector<std::uint32_t>& words) {
-  return reinterpret_cast<const float*>(words.data());
-}
+// After the end, because SumOuterProducts reads whole registers.
+constexpr std::int64_t kReadBeyond = 16;
 
 }  // namespace
 
 template <class T>
 void WeightGradient<T>::Reserve(std::int64_t rows) {
-  const auto resize = [](AlignedVector<std::uint32_t>& words, std::int64_t size) {
-    words.resize(static_cast<std::size_t>(size));
-  };
-  if constexpr (std::is_same_v<T, Bf16>) {
-    resize(x_, CeilDivide(rows, kRowsOfWords<T>) * inputs_);
-    resize(gradient_, CeilDivide(rows, kGroupRows) * units_ * kStride);
+  const auto size = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers); };
+  const std::int64_t groups = CeilDivide(rows, kGroupRows<T>);
+  x_.resize(size(groups * kGroupRows<T> * inputs_ + kReadBeyond));
+  if constexpr (kIsBf16<T>) {
+    gradient_.resize(size(groups * units_ * kStride * kRowsOfWords<T>));
   } else {
-    resize(x_, rows * RowStride(inputs_));
-    resize(gradient_, rows * RowStride(units_));
+    gradient_.resize(size(groups * kGroupRows<T> * units_));
   }
 }
 
 template <class T>
 void WeightGradient<T>::KeepInput(std::int64_t first, std::int64_t rows, const T* x) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    RunPass(PairRows{.rows = rows,
-                     .width = inputs_,
-                     .from = x,
-                     .to = x_.data() + first / kRowsOfWords<T> * inputs_});
-  } else {
-    KeepRows(first, rows, inputs_, x, x_.data());
-  }
+  const std::int64_t in_group = first % kGroupRows<T>;
+  PackRows(in_group, rows, inputs_, x, kGroupRows<T>, x_.data() + (first - in_group) * inputs_);
 }
 
 template <class T>
 void WeightGradient<T>::KeepGradient(std::int64_t first, std::int64_t rows, const T* gradient,
                                      std::uint32_t* scratch) {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    RunPass(PairRows{.rows = rows, .width = units_, .from = gradient, .to = scratch});
-    RunPass(TransposeWords{.rows = CeilDivide(rows, kRowsOfWords<T>),
-                           .columns = units_,
-                           .to_stride = kStride,
-                           .from = scratch,
-                           .to = gradient_.data() + first / kGroupRows * units_ * kStride +
-                                 first % kGroupRows / kRowsOfWords<T>});
+  const std::int64_t group = first / kGroupRows<T>;
+  const std::int64_t in_group = first % kGroupRows<T>;
+  if constexpr (kIsBf16<T>) {
+    RunPass(PairRows{
+        .rows = rows, .width = units_, .from_stride = units_, .from = gradient, .to = scratch});
+    RunPass(TransposeWords{
+        .rows = CeilDivide(rows, kRowsOfWords<T>),
+        .columns = units_,
+        .to_stride = kStride,
+        .from = scratch,
+        .to = Words(gradient_.data()) + group * units_ * kStride + in_group / kRowsOfWords<T>});
   } else {
-    KeepRows(first, rows, units_, gradient, gradient_.data());
+    PackRows(in_group, rows, units_, gradient, kGroupRows<T>,
+             gradient_.data() + (first - in_group) * units_);
   }
 }
 
 template <class T>
-void WeightGradient<T>::Compute(std::int64_t rows, std::int64_t unit, std::int64_t count, bool add,
-                                float* into) const {
-  if constexpr (std::is_same_v<T, Bf16>) {
-    const std::int64_t all = CeilDivide(rows, kRowsOfWords<T>) * kRowsOfWords<T>;
-    for (std::int64_t first = 0; first < all; first += kGroupRows) {
-      const std::uint32_t* gradients =
-          gradient_.data() + (first / kGroupRows * units_ + unit) * kStride;
-      const std::uint32_t* x = x_.data() + first / kRowsOfWords<T> * inputs_;
-      Product(count, inputs_, std::min(kGroupRows, all - first),
-              reinterpret_cast<const T*>(gradients), kStride * kRowsOfWords<T>,
-              reinterpret_cast<const T*>(x), into, add || first > 0);
-    }
-  } else {
-    // The inputs of so many rows stay in the cache of a core.
-    for (std::int64_t first = 0; first < rows; first += kTileRows) {
-      RunPass(SumOuterProducts{.rows = std::min(kTileRows, rows - first),
-                               .units = count,
-                               .inputs = inputs_,
-                               .gradient_stride = RowStride(units_),
-                               .x_stride = RowStride(inputs_),
-                               .gradient = Floats(gradient_) + first * RowStride(units_) + unit,
-                               .x = Floats(x_) + first * RowStride(inputs_),
-                               .into = into,
-                               .add = add || first > 0});
+void WeightGradient<T>::Compute(std::int64_t rows, std::int64_t unit, bool add, float* into) const {
+  const std::int64_t count = PanelWidth(unit, units_);
+  for (std::int64_t first = 0; first < rows; first += kGroupRows<T>, add = true) {
+    const std::int64_t in_group = std::min(kGroupRows<T>, rows - first);
+    const T* x = x_.data() + first * inputs_;
+    if constexpr (kIsBf16<T>) {
+      constexpr std::int64_t kJoined = kRowsOfWords<T>;
+      const std::int64_t group = first / kGroupRows<T>;
+      Product(count, inputs_, CeilDivide(in_group, kJoined) * kJoined,
+              gradient_.data() + (group * units_ + unit) * kStride * kJoined, kStride * kJoined, x,
+              kGroupRows<T>, into, add);
+    } else {
+      for (std::int64_t column = 0; column < inputs_; column += kPanelColumns) {
+        const std::int64_t width = PanelWidth(column, inputs_);
+        RunPass(
+            SumOuterProducts{.rows = in_group,
+                             .units = count,
+                             .inputs = width,
+                             .gradient_stride = count,
+                             .x_stride = width,
+                             .into_stride = inputs_,
+                             .gradient = gradient_.data() + first * units_ + unit * kGroupRows<T>,
+                             .x = x + column * kGroupRows<T>,
+                             .into = into + column,
+                             .add = add});
+      }
     }
   }
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "nn/aligned_vector.h"
 #include "nn/fused_kernels.h"
@@ -30,14 +29,13 @@ class WeightGradient {
   void KeepGradient(std::int64_t first, std::int64_t rows, const T* gradient,
                     std::uint32_t* scratch);
 
-  /// Sets `into` (count, inputs) to the gradient of the weights of `count` units from `unit` on, or
-  /// adds it if `add`. `rows` rows were kept.
-  void Compute(std::int64_t rows, std::int64_t unit, std::int64_t count, bool add,
-               float* into) const;
+  /// Sets `into` (count, inputs) to the gradient of the weights of the panel of units that begins
+  /// at `unit`, or adds it if `add`. `rows` rows were kept.
+  void Compute(std::int64_t rows, std::int64_t unit, bool add, float* into) const;
 
  private:
   std::int64_t units_, inputs_;
-  AlignedVector<std::uint32_t> x_, gradient_;  // see weight_gradient.cc
+  AlignedVector<T> x_, gradient_;  // see weight_gradient.cc
 };
 
 }  // namespace tandem

@@ -120,11 +120,12 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
     const std::int64_t x_stride = inputs + 16;
     const auto gradient = Numbers<float>(kRows * gradient_stride);
     const auto x = Numbers<float>(kRows * x_stride);
-    auto into = Numbers<float>(units * inputs);
+    const std::int64_t into_stride = inputs + 2;
+    auto into = Numbers<float>(units * into_stride);
     auto expected = into;
     for (std::int64_t u = 0; u < units; ++u) {
       for (std::int64_t i = 0; i < inputs; ++i) {
-        float& sum = expected[Size(u * inputs + i)];
+        float& sum = expected[Size(u * into_stride + i)];
         if (!add) sum = 0;
         for (std::int64_t r = 0; r < kRows; ++r) {
           sum += gradient[Size(r * gradient_stride + u)] * x[Size(r * x_stride + i)];
@@ -136,6 +137,7 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
                              .inputs = inputs,
                              .gradient_stride = gradient_stride,
                              .x_stride = x_stride,
+                             .into_stride = into_stride,
                              .gradient = gradient.data(),
                              .x = x.data(),
                              .into = into.data(),
