@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-/// Allocates memory that begins at a cache line.
+/// CacheLineAllocator allocates memory that begins at a cache line.
 template <class T>
 struct CacheLineAllocator {
   using value_type = T;
@@ -25,8 +25,9 @@ struct CacheLineAllocator {
   bool operator==(const CacheLineAllocator& /*other*/) const { return true; }
 };
 
-/// For numbers that vector instructions read: a read of a whole cache line costs twice as much if
-/// it touches two of them, and std::vector's memory begins anywhere.
+/// AlignedVector is for numbers that vector instructions read. A read of a whole register costs
+/// twice as much if it touches two cache lines, and std::vector's memory may begin in the middle of
+/// one.
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 

@@ -48,9 +48,10 @@ void ReleaseBlocks() {
   at::native::cpublas::brgemm_release(kRowsOfWords<B> > 1);
 }
 
-/// The second operand of a Product is stored in panels of so many columns: those columns of all
-/// rows, then the next columns. Narrow panels are read from begin to end. With whole rows, a block
-/// would touch a page for each row, and products of wide layers took three times as long.
+/// The number of columns of a panel. The second operand of a Product is stored in panels: these
+/// columns of all rows, then the next columns. Narrow panels are read from begin to end. With whole
+/// rows, a block would touch a page for each row, and products of wide layers took three times as
+/// long.
 inline constexpr std::int64_t kPanelColumns = 64;
 
 /// How many columns the panel that begins at `column` has.

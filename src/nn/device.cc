@@ -1,11 +1,13 @@
 #include "nn/device.h"
 
+#include <ATen/cpu/Utils.h>
 #include <ATen/ops/empty.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -62,16 +64,22 @@ class CpuStream final : public Stream {
   std::unique_ptr<StreamScope> Enter() override { return std::make_unique<StreamScope>(); }
 };
 
-// Decided by the kind of processor and not by timing, so that a run stays a function of its config.
-// Without AMX, Intel's processors multiply half as many pairs per second in bf16 as in fp32, and
-// AMD's twice as many (docs/performance.md).
+// Without AMX, Intel's processors take about twice as long for a product in bf16 as in fp32, and
+// AMD's half as long (docs/performance.md). The kind of processor decides and not a measurement, so
+// that a run stays a function of its config and machine.
 bool CpuHasFastBf16() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("amx-bf16")) return true;
-  return __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_is("intel");
-#else
-  return false;
-#endif
+  static const bool is_fast = [] {
+    const auto known = at::cpu::get_cpu_capabilities();
+    const auto has = [&](const std::string& what) {
+      const auto found = known.find(what);
+      return found != known.end() && found->second.toBool();
+    };
+    const auto name = known.find("cpu_name");
+    const bool is_intel =
+        name != known.end() && name->second.toStringRef().find("Intel") != std::string::npos;
+    return has("amx_bf16") || (has("avx512_bf16") && !is_intel);
+  }();
+  return is_fast;
 }
 
 class CpuDevice final : public Device {

@@ -38,11 +38,10 @@ struct Int8Weights {
 Int8Weights Quantize(const float* weight, std::int64_t in, std::int64_t out) {
   constexpr float kMost = 127;
   constexpr std::int64_t kJoined = kRowsOfWords<std::int8_t>;
-  Int8Weights to{
-      .operand = AlignedVector<std::int8_t>(Size(CeilDivide(in, kJoined) * kJoined * out)),
-      .unit_scale = AlignedVector<float>(Size(out)),
-      .unit_sum = AlignedVector<float>(Size(out))};
   const std::int64_t rounded_in = CeilDivide(in, kJoined) * kJoined;
+  Int8Weights to{.operand = AlignedVector<std::int8_t>(Size(rounded_in * out)),
+                 .unit_scale = AlignedVector<float>(Size(out)),
+                 .unit_sum = AlignedVector<float>(Size(out))};
   for (std::int64_t unit = 0; unit < out; ++unit) {
     const float* row = weight + unit * in;
     const std::int64_t panel = unit / kPanelColumns * kPanelColumns;

@@ -8,8 +8,9 @@
 #include <cstring>
 #include <utility>
 
-// The passes are plain loops. Each is inlined into one function per instruction set, for which the
-// compiler vectorises it. Sums need `omp simd`, which lets the compiler change their order.
+// The passes are plain loops, except for sums that must stay in registers (Registers). Each is
+// inlined into one function per instruction set, for which the compiler vectorises it. Sums over a
+// row need `omp simd`, which lets the compiler change their order.
 #define TANDEM_INLINE [[gnu::always_inline]] inline
 
 namespace tandem {
@@ -522,10 +523,11 @@ TANDEM_INLINE void SumOuterBlock(const SumOuterProducts& p, std::int64_t unit, s
   const float* gradient = p.gradient + unit;
   const float* x = p.x + first;
   for (std::int64_t r = 0; r < p.rows; ++r) {
-    std::array<Vector, kVectors> row;
+    std::array<Vector, kVectors> row{};
 #pragma GCC unroll 16
-    for (std::int64_t v = 0; v < kVectors; ++v)
+    for (std::int64_t v = 0; v < kVectors; ++v) {
       std::memcpy(&row[v], x + v * kLanes, sizeof(Vector));
+    }
 #pragma GCC unroll 16
     for (std::int64_t u = 0; u < kUnits; ++u) {
 #pragma GCC unroll 16

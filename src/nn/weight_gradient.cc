@@ -1,6 +1,7 @@
 #include "nn/weight_gradient.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
 #include "nn/block_products.h"
@@ -11,14 +12,14 @@ namespace {
 template <class T>
 constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
-// Rows are kept in groups of so many. x_ has the panels of one group after those of another.
+// The number of rows of a group. x_ has the panels of one group after those of another.
 //
 // In bf16, oneDNN multiplies the transposed gradients by the inputs. gradient_ has (groups, units,
 // kStride) words: if all rows of a batch were in one group, transposing a tile would write to as
 // many pages as there are units.
 //
-// In fp32, gradient_ is like x_. The inputs of a group stay in the cache of a core while they are
-// multiplied by the gradients of all units.
+// In fp32, gradient_ is like x_. A panel of a group, 16 KiB, stays in the first cache of a core
+// while it is multiplied by the gradients of a panel of units.
 template <class T>
 constexpr std::int64_t kGroupRows = kIsBf16<T> ? 8 * kTileRows : kTileRows;
 
@@ -26,7 +27,7 @@ constexpr std::int64_t kGroupRows = kIsBf16<T> ? 8 * kTileRows : kTileRows;
 // of the cache.
 constexpr std::int64_t kStride = kGroupRows<Bf16> / kRowsOfWords<Bf16> + 16;
 
-// After the end, because SumOuterProducts reads whole registers.
+// Numbers after the end of x_, because SumOuterProducts reads whole registers.
 constexpr std::int64_t kReadBeyond = 16;
 
 }  // namespace
@@ -71,24 +72,24 @@ void WeightGradient<T>::KeepGradient(std::int64_t first, std::int64_t rows, cons
 
 template <class T>
 void WeightGradient<T>::Compute(std::int64_t rows, std::int64_t unit, bool add, float* into) const {
-  const std::int64_t count = PanelWidth(unit, units_);
+  const std::int64_t units = PanelWidth(unit, units_);
   for (std::int64_t first = 0; first < rows; first += kGroupRows<T>, add = true) {
-    const std::int64_t in_group = std::min(kGroupRows<T>, rows - first);
+    const std::int64_t count = std::min(kGroupRows<T>, rows - first);
     const T* x = x_.data() + first * inputs_;
     if constexpr (kIsBf16<T>) {
       constexpr std::int64_t kJoined = kRowsOfWords<T>;
       const std::int64_t group = first / kGroupRows<T>;
-      Product(count, inputs_, CeilDivide(in_group, kJoined) * kJoined,
+      Product(units, inputs_, CeilDivide(count, kJoined) * kJoined,
               gradient_.data() + (group * units_ + unit) * kStride * kJoined, kStride * kJoined, x,
               kGroupRows<T>, into, add);
     } else {
       for (std::int64_t column = 0; column < inputs_; column += kPanelColumns) {
         const std::int64_t width = PanelWidth(column, inputs_);
         RunPass(
-            SumOuterProducts{.rows = in_group,
-                             .units = count,
+            SumOuterProducts{.rows = count,
+                             .units = units,
                              .inputs = width,
-                             .gradient_stride = count,
+                             .gradient_stride = units,
                              .x_stride = width,
                              .into_stride = inputs_,
                              .gradient = gradient_.data() + first * units_ + unit * kGroupRows<T>,

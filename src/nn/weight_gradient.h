@@ -9,9 +9,9 @@
 
 namespace tandem {
 
-/// Keeps a layer's inputs and the gradients of its product for all rows of a batch, in the order
-/// in which their product is fast. Calls for different rows, or for different units, may run at the
-/// same time.
+/// WeightGradient keeps a layer's inputs and the gradients of its product for all rows of a batch,
+/// in the order in which their product is fast. Calls for different rows, or for different units,
+/// may run at the same time.
 template <class T>
 class WeightGradient {
  public:
@@ -24,13 +24,13 @@ class WeightGradient {
   /// is a multiple of kTileRows.
   void KeepInput(std::int64_t first, std::int64_t rows, const T* x);
 
-  /// The same for the gradients of the product (rows, units). `scratch` has room for as many words
-  /// as numbers.
+  /// Keeps the gradients of the product (rows, units) of the same rows. `scratch` has room for
+  /// kTileRows * units words.
   void KeepGradient(std::int64_t first, std::int64_t rows, const T* gradient,
                     std::uint32_t* scratch);
 
-  /// Sets `into` (count, inputs) to the gradient of the weights of the panel of units that begins
-  /// at `unit`, or adds it if `add`. `rows` rows were kept.
+  /// Sets `into` (units of the panel, inputs) to the gradient of the weights of the panel of units
+  /// that begins at `unit`, or adds it if `add`. `rows` rows were kept.
   void Compute(std::int64_t rows, std::int64_t unit, bool add, float* into) const;
 
  private:

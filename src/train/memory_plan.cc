@@ -196,7 +196,10 @@ void Planner::PlanNetworks() {
   const NetworkCost network = CostOf(spec);
   plan_.parameters = network.parameters;
   if (config_.train.step != TrainStep::kAutograd) {
-    plan_.network += plan_.parameters * 4;  // copies of weights for products, in either precision
+    // Two copies of the weights for products, or one in fp32 of a tensor step.
+    const bool two_in_fp32 =
+        config_.train.step == TrainStep::kFused && config_.train.precision == Precision::kFp32;
+    plan_.network += plan_.parameters * (two_in_fp32 ? 8 : 4);
   }
   plan_.network += plan_.parameters * ((kept + kGradients + kCopies * kept) * 4 +
                                        (num_inference_nets() + copied_targets) *

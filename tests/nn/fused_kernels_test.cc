@@ -153,21 +153,21 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
 // Widths that fill registers of each instruction set, and widths that leave some numbers over.
 constexpr std::int64_t kWidths[] = {1, 24, 64, 100, 128, 256, 300, 544};
 
-TEST_P(Kernels, GatherSumsOfRows) {
+TEST_P(Kernels, GatheredSumsEqualThoseOfPlainLoops) {
   for (const std::int64_t width : kWidths) {
     ExpectGatheredSums<float>(width);
     ExpectGatheredSums<Bf16>(width);
   }
 }
 
-TEST_P(Kernels, ScatterRowsByValue) {
+TEST_P(Kernels, ScatteredSumsEqualThoseOfPlainLoops) {
   for (const std::int64_t width : kWidths) {
     ExpectScatteredSums<float>(width);
     ExpectScatteredSums<Bf16>(width);
   }
 }
 
-TEST_P(Kernels, SumOuterProducts) {
+TEST_P(Kernels, SumsOfOuterProductsEqualThoseOfPlainLoops) {
   for (const std::int64_t units : {1, 4, 6, 9}) {
     for (const std::int64_t inputs : {1, 15, 16, 24, 64, 101, 200}) {
       ExpectOuterProducts(units, inputs, /*add=*/false);

@@ -111,6 +111,21 @@ class FusedUnevenNetwork : public FusedGradients {
 
 TEST_F(FusedUnevenNetwork, Fp32GradientsAreThoseOfAutograd) { ExpectFp32GradientsOfAutograd(); }
 
+TEST_F(FusedUnevenNetwork, Bf16GradientsAreAsNearToFp32AsThoseOfAutograd) {
+  ExpectBf16GradientsNearFp32(/*most=*/1.25);
+}
+
+// More inputs than a product adds up at once.
+class FusedNetworkWithAWideStem : public FusedGradients {
+ protected:
+  FusedNetworkWithAWideStem()
+      : FusedGradients({.stem_width = 2100, .width = 32, .blocks = 0, .norm = Norm::kLayer}) {}
+};
+
+TEST_F(FusedNetworkWithAWideStem, Fp32GradientsAreThoseOfAutograd) {
+  ExpectFp32GradientsOfAutograd();
+}
+
 class FusedDeepXubeNetwork : public FusedGradients {
  protected:
   FusedDeepXubeNetwork() : FusedGradients(SmallDeepXubeNetwork()) {}
@@ -127,6 +142,24 @@ TEST_F(FusedDeepXubeNetwork, RunningStatisticsAreThoseOfAutograd) {
 }
 
 TEST_F(FusedGradients, OfPartsOfABatchAreThoseOfTheWholeBatch) { ExpectGradientsOfPartsOfABatch(); }
+
+TEST_F(FusedGradients, AfterALargerBatchAreThoseOfTheSmallerOne) {
+  constexpr std::int64_t kFew = 77;
+  const at::Tensor inputs = inputs_.narrow(0, 0, kFew);
+  const at::Tensor targets = targets_.narrow(0, 0, kFew);
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    TrainingConfig config;
+    config.precision = precision;
+    const auto gradients = [&](bool after_a_larger_batch) {
+      ResNetFC net(spec_, /*seed=*/1);
+      const auto step = MakeFusedStep(net, config);
+      if (after_a_larger_batch) step->SetGradients(inputs_, targets_, {});
+      step->SetGradients(inputs, targets, {});
+      return GradientsOf(net);
+    };
+    EXPECT_EQ(Distance(gradients(true), gradients(false)), 0);
+  }
+}
 
 TEST_F(FusedGradients, MovingParametersKeepsTheirNamesShapesAndValues) {
   ResNetFC before(spec_, /*seed=*/1);

@@ -46,6 +46,14 @@ TEST(MemoryPlan, CountsTheOptimizersMeansAndTheAverageOfTheWeights) {
   EXPECT_EQ(PlanFor("train: {ema_decay: 0.99}").network, adam.network + one);
 }
 
+TEST(MemoryPlan, CountsBothCopiesOfTheWeightsOfAFusedStep) {
+  const auto plan = [](const std::string& precision) {
+    return PlanFor("train: {step: fused, precision: " + precision + "}");
+  };
+  const MemoryPlan fp32 = plan("fp32");
+  EXPECT_EQ(fp32.network - plan("bf16").network, 2 * (4 - 2) * fp32.parameters);
+}
+
 TEST(MemoryPlan, CountsRowsOfStateAndTarget) {
   const std::string rows = "train: {batch_size: 128, iterations_per_update: 2}\n";
   const MemoryPlan plan = PlanFor(rows + "prefetch: {depth: 3}\nvalidation: {every_updates: 0}");
