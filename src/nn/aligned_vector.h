@@ -10,7 +10,7 @@ namespace tandem {
 /// CacheLineAllocator allocates memory that begins at a cache line.
 template <class T>
 struct CacheLineAllocator {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): a name of the standard library
   static constexpr std::align_val_t kAlignment{64};
 
   CacheLineAllocator() = default;

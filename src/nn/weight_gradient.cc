@@ -52,6 +52,7 @@ void WeightGradient<T>::KeepInput(std::int64_t first, std::int64_t rows, const T
 
 template <class T>
 void WeightGradient<T>::KeepGradient(std::int64_t first, std::int64_t rows, const T* gradient,
+                                     // NOLINTNEXTLINE(readability-non-const-parameter): for bf16
                                      std::uint32_t* scratch) {
   const std::int64_t group = first / kGroupRows<T>;
   const std::int64_t in_group = first % kGroupRows<T>;
