@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "nn/fused_kernels.h"
@@ -33,7 +32,7 @@ template <class A, class B, class C>
 void Block(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, std::int64_t lda, const B* b,
            std::int64_t ldb, C* c, std::int64_t ldc, bool add) {
   constexpr bool kJoined = kRowsOfWords < B >> 1;
-  if constexpr (std::is_same_v<A, Bf16>) {
+  if constexpr (kIsBf16<A>) {
     at::native::cpublas::brgemm(m, n, k, lda, ldb, ldc, add,
                                 reinterpret_cast<const at::BFloat16*>(a),
                                 reinterpret_cast<const at::BFloat16*>(b), c, kJoined);
@@ -55,8 +54,9 @@ void ReleaseBlocks() {
 inline constexpr std::int64_t kPanelColumns = 64;
 
 /// How many columns the panel that begins at `column` has.
-inline std::int64_t PanelWidth(std::int64_t column, std::int64_t columns) {
-  return std::min(kPanelColumns, columns - column);
+inline std::int64_t PanelWidth(std::int64_t column, std::int64_t columns,
+                               std::int64_t panel_columns = kPanelColumns) {
+  return std::min(panel_columns, columns - column);
 }
 
 /// A product whose second operand may exceed the caches, and has panels of `panel_rows` rows, of
@@ -109,7 +109,7 @@ void PackWeights(const float* weight, std::int64_t first, std::int64_t in, std::
                  T* rounded, T* to) {
   const float* from = weight + first * in;
   const std::int64_t count = PanelWidth(first, out);
-  if constexpr (std::is_same_v<T, Bf16>) {
+  if constexpr (kIsBf16<T>) {
     RunPass(RoundToBf16{.count = count * in, .from = from, .to = rounded});
     RunPass(TransposeWords{.rows = count,
                            .columns = in / 2,
@@ -125,25 +125,36 @@ void PackWeights(const float* weight, std::int64_t first, std::int64_t in, std::
   }
 }
 
-/// Writes rows of `columns` numbers to panels of `panel_rows` rows, from row `first` on. In bf16,
-/// the rows are joined in pairs, and `first` and `panel_rows` are even.
+/// Writes rows of `columns` numbers to panels of `panel_columns` columns and `panel_rows` rows,
+/// from row `first` on.
+template <class T>
+void CopyToPanels(std::int64_t panel_columns, std::int64_t first, std::int64_t rows,
+                  std::int64_t columns, const T* from, std::int64_t panel_rows, T* to) {
+  for (std::int64_t column = 0; column < columns; column += panel_columns) {
+    const std::int64_t width = PanelWidth(column, columns, panel_columns);
+    T* panel = to + column * panel_rows + first * width;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::copy_n(from + r * columns + column, width, panel + r * width);
+    }
+  }
+}
+
+/// Writes rows to a second operand of a product, as CopyToPanels does. In bf16, the rows are joined
+/// in pairs, and `first` and `panel_rows` are even.
 template <class T>
 void PackRows(std::int64_t first, std::int64_t rows, std::int64_t columns, const T* from,
               std::int64_t panel_rows, T* to) {
-  for (std::int64_t column = 0; column < columns; column += kPanelColumns) {
-    const std::int64_t width = PanelWidth(column, columns);
-    T* panel = to + column * panel_rows + first * width;
-    if constexpr (std::is_same_v<T, Bf16>) {
+  if constexpr (kIsBf16<T>) {
+    for (std::int64_t column = 0; column < columns; column += kPanelColumns) {
+      const std::int64_t width = PanelWidth(column, columns);
       RunPass(PairRows{.rows = rows,
                        .width = width,
                        .from_stride = columns,
                        .from = from + column,
-                       .to = Words(panel)});
-    } else {
-      for (std::int64_t r = 0; r < rows; ++r) {
-        std::copy_n(from + r * columns + column, width, panel + r * width);
-      }
+                       .to = Words(to + column * panel_rows + first * width)});
     }
+  } else {
+    CopyToPanels(kPanelColumns, first, rows, columns, from, panel_rows, to);
   }
 }
 

@@ -474,8 +474,7 @@ void FusedCopy<T, Weight>::Multiply(const Layer& layer, std::int64_t rows, const
                             .scale = tile.scale.data(),
                             .least = tile.least.data()});
     Product(rows, width, stride, tile.q.data(), stride, layer.int8.operand.data(), stride,
-            tile.sums.data(),
-            /*add=*/false);
+            tile.sums.data(), /*add=*/false);
     RunPass(DequantizeRows{.rows = rows,
                            .width = width,
                            .sums = tile.sums.data(),

@@ -729,7 +729,6 @@ template <class Pass>
 __attribute__((target("avx2,fma"))) void RunAvx2(const Pass& pass) {
   RunCopy<8>(pass);
 }
-
 #endif
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace tandem {
 /// Bf16 is a number in bf16: the upper half of a float.
 enum class Bf16 : std::uint16_t {};
 
+template <class T>
+inline constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
+
 /// HiddenLayer is what the passes need to know about a hidden layer. Without a normalisation,
 /// `scale` is 1 and `shift` 0 for each unit.
 struct HiddenLayer {
@@ -159,7 +162,7 @@ struct SumOuterProducts {
   std::int64_t rows, units, inputs, gradient_stride, x_stride, into_stride;
   const float* gradient;  ///< `units` numbers of each row
   const float* x;         ///< `inputs` numbers of each row
-  float* into;            ///< (units, inputs)
+  float* into;            ///< `inputs` numbers of each unit
   bool add;
 };
 

@@ -14,7 +14,6 @@
 #include <numeric>
 #include <span>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,12 +29,9 @@
 namespace tandem {
 namespace {
 
-// Gradients of the first layer's product are stored for so many units together. Those of all rows
-// then stay in the cache of a core while they are added up for one position after another.
+// The units of a panel of the gradients of the first layer's product. Those of all rows then stay
+// in the cache of a core while they are added up for one position after another.
 constexpr std::int64_t kFirstUnits = ScatterRows<Bf16>::kBestWidth;
-
-template <class T>
-constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
 // The gradients of the parameters of a layer that are sums over rows, added up by one tile.
 struct LayerSums {
@@ -113,10 +109,10 @@ class ResNetStep final : public FusedStep {
     bool normalises_batch() const { return running_mean != nullptr; }
   };
 
-  // Some units of a hidden layer after the first.
+  // The panel of units of a hidden layer, after the first layer, that begins at unit `first`.
   struct Slice {
     std::size_t layer;
-    std::int64_t first, count;
+    std::int64_t first;
   };
 
   // The memory for one tile.
@@ -158,7 +154,6 @@ class ResNetStep final : public FusedStep {
   void MultiplyBackward(const Part& part, std::int64_t number, std::size_t layer, Tile& tile);
   void SetMoments(const Part& part, std::size_t number);
   void SetMeanGradients(const Part& part, std::size_t number);
-  void KeepFirstGradient(const Part& part, std::int64_t first, std::int64_t rows, const Tile& tile);
   void SetFirstGradient(const Part& part, std::int64_t first_unit, std::int64_t position);
   void AddSums(const Part& part, std::int64_t begin, std::int64_t count, float* into) const;
   void SetSums(const Part& part, std::size_t number) const;
@@ -216,8 +211,8 @@ class ResNetStep final : public FusedStep {
   bool normalises_batch_ = false;           // in some layer
   std::atomic<std::int64_t> finished_ = 0;  // tiles of the current stage (RunByLayer)
 
-  std::int64_t capacity_ = 0;         // rows
-  AlignedVector<T> first_gradients_;  // of the first layer's product: see KeepFirstGradient
+  std::int64_t capacity_ = 0;                  // rows
+  AlignedVector<T> first_gradients_;           // of the first layer's product, in panels
   AlignedVector<std::uint32_t> order_, ends_;  // of SortRows: (positions, rows), (positions, depth)
   AlignedVector<float> sums_;                  // (tiles, sums_size_)
   AlignedVector<float> moments_;  // of the columns of each tile: mean and squares (widest_ each)
@@ -265,7 +260,7 @@ void ResNetStep<T>::AddLayers() {
     if (kIsBf16<T> || i > 0) layer.forward.resize(static_cast<std::size_t>(shape.in * shape.out));
     if (i > 0) layer.backward.resize(layer.forward.size());
     for (std::int64_t first = 0; i > 0 && first < shape.out; first += kPanelColumns) {
-      slices_.push_back({.layer = i, .first = first, .count = PanelWidth(first, shape.out)});
+      slices_.push_back({.layer = i, .first = first});
     }
     layers_.push_back(std::move(layer));
   }
@@ -409,7 +404,8 @@ void ResNetStep<T>::PackLayer(const Slice& slice, Tile& tile) {
   } else {
     rows = layer.weight + slice.first * layer.in;
   }
-  PackRows(slice.first, slice.count, layer.in, rows, layer.shape.width, layer.backward.data());
+  PackRows(slice.first, PanelWidth(slice.first, layer.shape.width), layer.in, rows,
+           layer.shape.width, layer.backward.data());
 }
 
 template <class T>
@@ -619,7 +615,8 @@ void ResNetStep<T>::MultiplyBackward(const Part& part, std::int64_t number, std:
                                         .product_gradient = product_gradient});
   }
   if (layer == 0) {
-    KeepFirstGradient(part, number * kTileRows, rows, tile);
+    CopyToPanels(kFirstUnits, number * kTileRows, rows, width, product_gradient, part.rows,
+                 first_gradients_.data());
     return;
   }
   l.kept.KeepGradient(number * kTileRows, rows, product_gradient, tile.words.data());
@@ -679,27 +676,12 @@ void ResNetStep<T>::SetMeanGradients(const Part& part, std::size_t number) {
   mean_of(layer.sums.scale, layer.mean_product);
 }
 
-// Keeps the gradient of the first layer's product: those of units 0 to kFirstUnits - 1 for all
-// rows, then those of the next units, and so on.
-template <class T>
-void ResNetStep<T>::KeepFirstGradient(const Part& part, std::int64_t first, std::int64_t rows,
-                                      const Tile& tile) {
-  const std::int64_t width = first_width();
-  for (std::int64_t unit = 0; unit < width; unit += kFirstUnits) {
-    const std::int64_t count = std::min(kFirstUnits, width - unit);
-    T* to = first_gradients_.data() + unit * part.rows + first * count;
-    for (std::int64_t row = 0; row < rows; ++row) {
-      std::copy_n(tile.product_gradient.data() + row * width + unit, count, to + row * count);
-    }
-  }
-}
-
 // Adds up, for one position of the input, the gradients of kFirstUnits units from `first_unit` on.
 template <class T>
 void ResNetStep<T>::SetFirstGradient(const Part& part, std::int64_t first_unit,
                                      std::int64_t position) {
   const std::int64_t width = first_width();
-  const std::int64_t count = std::min(kFirstUnits, width - first_unit);
+  const std::int64_t count = PanelWidth(first_unit, width, kFirstUnits);
   float* into = layers_.front().weight_gradient + position * input_.depth * width + first_unit;
   for (std::int64_t v = 0; v < input_.depth && !part.add; ++v) {
     std::fill_n(into + v * width, count, 0.0F);

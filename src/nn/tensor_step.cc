@@ -18,7 +18,6 @@
 #include <array>
 #include <limits>
 #include <numbers>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -185,8 +184,7 @@ class ResNetTensorStep final : public TensorStep {
   }
 
  private:
-  static constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
-  static constexpr at::ScalarType kType = kIsBf16 ? at::kBFloat16 : at::kFloat;
+  static constexpr at::ScalarType kType = kIsBf16<T> ? at::kBFloat16 : at::kFloat;
 
   struct Layer {
     Norm norm = Norm::kNone;
@@ -240,7 +238,7 @@ class ResNetTensorStep final : public TensorStep {
       of_net_[i].set_data(views[i]);
     }
     gradients_ = ViewsOf(all_gradients_.narrow(0, zeros, count), of_net_);
-    if (!kIsBf16) return;
+    if (!kIsBf16<T>) return;
     all_copies_ = at::zeros({zeros + count}, Numbers());
     copies_ = all_copies_.narrow(0, zeros, count);
   }
@@ -249,7 +247,7 @@ class ResNetTensorStep final : public TensorStep {
     const NetworkConfig& config = net_.spec().layers;
     const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
     const std::vector<at::Tensor> in_products =
-        kIsBf16 ? ViewsOf(copies_, of_net_) : ViewsOf(flat_, of_net_);
+        kIsBf16<T> ? ViewsOf(copies_, of_net_) : ViewsOf(flat_, of_net_);
     const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
     std::size_t next = 0;
     for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
@@ -288,7 +286,7 @@ class ResNetTensorStep final : public TensorStep {
     output_bias_gradient_ = gradients_[next];
     mean_gradient_ = at::empty({widest_}, Floats());
     mean_product_ = at::empty({widest_}, Floats());
-    if (kIsBf16 && device_.torch().is_cpu()) scratch_ = at::empty({largest_}, Numbers());
+    if (kIsBf16<T> && device_.torch().is_cpu()) scratch_ = at::empty({largest_}, Numbers());
   }
 
   void UsePaddedInput(Layer& layer) const {
@@ -296,7 +294,7 @@ class ResNetTensorStep final : public TensorStep {
     const auto begin = [&](const at::Tensor& all) {
       return all.narrow(0, 0, layer.in * layer.width).view({layer.in, layer.width});
     };
-    layer.weight = begin(kIsBf16 ? all_copies_ : all_);
+    layer.weight = begin(kIsBf16<T> ? all_copies_ : all_);
     layer.weight_gradient = begin(all_gradients_);
   }
 
@@ -339,7 +337,7 @@ class ResNetTensorStep final : public TensorStep {
     partial_ = at::empty({blocks * 3 * widest_}, Floats());
     outputs_ = at::empty({rows_, targets.size(1)}, Floats());
     output_gradient_ = at::empty_like(outputs_);
-    if (!kIsBf16) return;
+    if (!kIsBf16<T>) return;
     hidden_ = at::empty({rows_, layers_.back().width}, Floats());
     hidden_gradient_ = at::empty_like(hidden_);
   }
@@ -368,7 +366,7 @@ class ResNetTensorStep final : public TensorStep {
   }
 
   void SetCopies() {
-    if (kIsBf16) copies_.copy_(flat_);
+    if (kIsBf16<T>) copies_.copy_(flat_);
   }
 
   void LendGradients() {
@@ -411,8 +409,8 @@ class ResNetTensorStep final : public TensorStep {
     one_hot_.scatter_(1, features_, 1);
     for (std::size_t i = 0; i < layers_.size(); ++i) ForwardLayer(i);
     const Layer& last = layers_.back();
-    if (kIsBf16) hidden_.copy_(last.y);
-    at::addmm_out(outputs_, output_bias_, kIsBf16 ? hidden_ : last.y, output_weight_.t());
+    if (kIsBf16<T>) hidden_.copy_(last.y);
+    at::addmm_out(outputs_, output_bias_, kIsBf16<T> ? hidden_ : last.y, output_weight_.t());
   }
 
   void ForwardLayer(std::size_t i) {
@@ -459,7 +457,7 @@ class ResNetTensorStep final : public TensorStep {
 
   void Backward(bool add) {
     const Layer& last = layers_.back();
-    SetProduct(output_gradient_.t(), kIsBf16 ? hidden_ : last.y, add, scratch_,
+    SetProduct(output_gradient_.t(), kIsBf16<T> ? hidden_ : last.y, add, scratch_,
                output_weight_gradient_);
     if (add) {
       output_bias_gradient_.add_(output_gradient_.sum(0));
@@ -469,7 +467,7 @@ class ResNetTensorStep final : public TensorStep {
     gradient_ = memory_.data();
     skip_gradient_ = &memory_[1];
     at::Tensor of_last = RowsOf(*gradient_, last.width);
-    if (kIsBf16) {
+    if (kIsBf16<T>) {
       at::mm_out(hidden_gradient_, output_gradient_, output_weight_);
       of_last.copy_(hidden_gradient_);
     } else {

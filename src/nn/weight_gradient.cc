@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <type_traits>
 
 #include "nn/block_products.h"
 
 namespace tandem {
 namespace {
-
-template <class T>
-constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
 // The number of rows of a group. x_ has the panels of one group after those of another.
 //

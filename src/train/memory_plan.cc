@@ -196,7 +196,8 @@ void Planner::PlanNetworks() {
   const NetworkCost network = CostOf(spec);
   plan_.parameters = network.parameters;
   if (config_.train.step != TrainStep::kAutograd) {
-    // Two copies of the weights for products, or one in fp32 of a tensor step.
+    // The weights as products take them: the fused step has two copies in its precision. The
+    // tensor step has at most 4 bytes for each.
     const bool two_in_fp32 =
         config_.train.step == TrainStep::kFused && config_.train.precision == Precision::kFp32;
     plan_.network += plan_.parameters * (two_in_fp32 ? 8 : 4);

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <random>
-#include <type_traits>
 #include <vector>
 
 namespace tandem {
@@ -24,7 +24,7 @@ std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
 template <class T>
 T Number(int eighths) {
   const float number = static_cast<float>(eighths) / 8;
-  if constexpr (std::is_same_v<T, Bf16>) {
+  if constexpr (kIsBf16<T>) {
     return static_cast<Bf16>(std::bit_cast<std::uint32_t>(number) >> 16);
   } else {
     return number;
@@ -151,7 +151,7 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
 };
 
 // Widths that fill registers of each instruction set, and widths that leave some numbers over.
-constexpr std::int64_t kWidths[] = {1, 24, 64, 100, 128, 256, 300, 544};
+constexpr auto kWidths = std::to_array<std::int64_t>({1, 24, 64, 100, 128, 256, 300, 544});
 
 TEST_P(Kernels, GatheredSumsEqualThoseOfPlainLoops) {
   for (const std::int64_t width : kWidths) {
