@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 namespace tandem {
 
@@ -15,6 +16,19 @@ class Stopwatch {
 
  private:
   Clock::time_point start_ = Clock::now();
+};
+
+/// LapTimer measures the time between calls.
+class LapTimer {
+ public:
+  /// The seconds since the last call, or since the construction if this is the first call.
+  double Next() {
+    const auto now = Stopwatch::Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  Stopwatch::Clock::time_point last_ = Stopwatch::Clock::now();
 };
 
 /// ScopedTimer adds its lifetime, in seconds, to a total.

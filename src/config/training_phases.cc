@@ -19,7 +19,7 @@ constexpr auto kMayChange = std::to_array<std::string_view>(
 
 // Keys of these sections that shape the work of the whole run.
 constexpr auto kMustStay =
-    std::to_array<std::string_view>({"generate.workers", "generate.chunk_rows", "generate.paths"});
+    std::to_array<std::string_view>({"generate.workers", "generate.chunk_rows"});
 
 }  // namespace
 
@@ -43,13 +43,17 @@ Config ConfigOfPhase(const Config& run, std::int64_t phase) {
   config.phases.clear();
   if (phase == 0) return config;
   const std::vector<Field> fields = FieldsOf(config);
-  for (const auto& [key, value] : run.phases.at(static_cast<std::size_t>(phase - 1)).settings) {
+  const auto& settings = run.phases.at(static_cast<std::size_t>(phase - 1)).settings;
+  for (const auto& [key, value] : settings) {
     const auto field = std::ranges::find(fields, key, &Field::key);
     if (field == fields.end() || !SetField(*field, value)) {
       throw Error(
           fmt::format("phase {}: cannot set {} to {}; this is a bug in Tandem", phase, key, value));
     }
   }
+  const bool sets_paths = std::ranges::any_of(
+      settings, [](const auto& setting) { return setting.first == "generate.paths"; });
+  if (config.generate.target != Target::kSupervised && !sets_paths) config.generate.paths.clear();
   return config;
 }
 

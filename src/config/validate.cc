@@ -193,7 +193,7 @@ void CheckPaths(const Config& c, const Reject& reject) {
          "solve --out` wrote.");
   reject(!supervised && !c.generate.paths.empty(), "generate.paths", "generate.target",
          "only the target supervised reads solved paths. Set generate.target to supervised, or "
-         "generate.paths to null.");
+         "generate.paths to null; a phase with that target can set it.");
 }
 
 // Checks the keys that need a ball around the goal.

@@ -65,7 +65,7 @@ void BestFirstTree::CheckLimits(std::size_t parents, std::size_t children, std::
     ended_ = Ended::kNodeLimit;
     return;
   }
-  if (config_.max_seconds > 0 && watch_.Seconds() >= config_.max_seconds) {
+  if (config_.max_seconds > 0 && seconds_ >= config_.max_seconds) {
     ended_ = Ended::kTimeLimit;
     return;
   }
@@ -148,7 +148,7 @@ SearchResult BestFirstTree::Result() const {
                       .expanded = expanded_,
                       .stored = static_cast<std::int64_t>(nodes_.size()),
                       .bytes = static_cast<std::int64_t>(nodes_.bytes() + open_.bytes()),
-                      .seconds = watch_.Seconds()};
+                      .seconds = seconds_};
   if (goal_) {
     result.actions = PathTo(goal_->parent);
     result.actions.insert(result.actions.end(), goal_->rest.begin(), goal_->rest.end());

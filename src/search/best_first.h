@@ -44,12 +44,15 @@ class BestFirstTree {
   /// The children that need estimates, as indices into the children of the Expander.
   std::span<const std::uint32_t> fresh() const { return fresh_; }
 
+  /// Adds time that this search took, to which search.max_seconds applies.
+  void AddSeconds(double seconds) { seconds_ += seconds; }
+
   /// Requires ended().
   SearchResult Result() const;
 
  protected:
   /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
-  /// be 0: no limit. The time limit starts here. It looks for solutions that cost at most `at_most`
+  /// be 0: no limit. It looks for solutions that cost at most `at_most`
   /// (0: no limit). It stores at most `most_nodes` states, whatever the config says. `spec` and
   /// `config` must outlive this.
   BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
@@ -115,7 +118,7 @@ class BestFirstTree {
   std::int64_t expanded_ = 0;
   const std::int64_t max_nodes_;
   const CostBound bound_;
-  const Stopwatch watch_;
+  double seconds_ = 0;
   std::optional<Goal> goal_;   // the cheapest found; states of known cost are not in nodes_
   std::uint32_t nearest_ = 0;  // the node with the least estimate
   bool full_ = false;          // a state was dropped because of max_nodes
@@ -166,12 +169,14 @@ struct RunningTree {
 
 /// Searches `puzzles` puzzles, at most `instances` at a time, in lock step. `make(number)` returns
 /// the tree of a puzzle. `start(trees)` estimates the starts of trees that were just made, and
-/// `step(trees)` makes one step of all. Calls `done(number, result)` when a tree has ended.
+/// `step(trees)` makes one step of all. Calls `done(number, result)` when a tree has ended. The
+/// time of a step is divided evenly among its trees.
 template <class Tree, class Make, class Start, class Step, class Done>
 void SearchInLockStep(std::size_t puzzles, std::int64_t instances, const Make& make,
                       const Start& start, const Step& step, const Done& done) {
   using Running = RunningTree<Tree>;
   std::vector<Running> running;
+  LapTimer timer;
   for (std::size_t next = 0; next < puzzles || !running.empty();) {
     const std::size_t old = running.size();
     for (; std::cmp_less(running.size(), instances) && next < puzzles; ++next) {
@@ -179,6 +184,8 @@ void SearchInLockStep(std::size_t puzzles, std::int64_t instances, const Make& m
     }
     start(std::span(running).subspan(old));
     step(std::span(running));
+    const double share = timer.Next() / static_cast<double>(running.size());
+    for (const Running& each : running) each.tree->AddSeconds(share);
     for (const Running& each : running) {
       if (each.tree->ended()) done(each.number, each.tree->Result());
     }

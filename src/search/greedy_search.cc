@@ -50,7 +50,7 @@ void GreedySearch::SolveAll(const Starts& starts, const StopSignal& stop, const 
 }
 
 void GreedySearch::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
-  const Stopwatch watch;
+  LapTimer timer;
   std::vector<Path> paths;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     paths.push_back(Begin(i, starts.states[i], starts.AtMost(i, config_.at_most)));
@@ -59,10 +59,11 @@ void GreedySearch::SolveTogether(const Starts& starts, const StopSignal& stop, c
   std::vector<std::uint8_t> states;
   for (;;) {
     if (stop.Reached()) throw Stopped();
-    const bool out_of_time = config_.max_seconds > 0 && watch.Seconds() >= config_.max_seconds;
+    const double share = timer.Next() / static_cast<double>(paths.size());
     for (Path& path : paths) {
-      CheckLimits(path, out_of_time);
-      if (path.ended) done(path.number, ResultOf(path, watch.Seconds()));
+      path.result.seconds += share;
+      CheckLimits(path);
+      if (path.ended) done(path.number, ResultOf(path));
     }
     std::erase_if(paths, [](const Path& path) { return path.ended.has_value(); });
     if (paths.empty()) return;
@@ -93,13 +94,13 @@ GreedySearch::Path GreedySearch::Begin(std::size_t number, std::span<const std::
   return path;
 }
 
-void GreedySearch::CheckLimits(Path& path, bool out_of_time) const {
+void GreedySearch::CheckLimits(Path& path) const {
   if (path.ended) return;
   if (std::cmp_greater_equal(path.result.actions.size(), config_.max_length)) {
     path.ended = Ended::kLengthLimit;
   } else if (path.bound.Excludes(path.cost + LeastCost(domain_.spec()))) {
     path.ended = Ended::kCostLimit;
-  } else if (out_of_time) {
+  } else if (config_.max_seconds > 0 && path.result.seconds >= config_.max_seconds) {
     path.ended = Ended::kTimeLimit;
   } else {
     const DomainSpec& spec = domain_.spec();
@@ -186,7 +187,7 @@ void GreedySearch::Step(Path& path, std::size_t first, std::span<const float> va
 }
 
 // The result of a path that has ended.
-SearchResult GreedySearch::ResultOf(Path& path, double seconds) const {
+SearchResult GreedySearch::ResultOf(Path& path) const {
   SearchResult result = std::move(path.result);
   result.ended = *path.ended;
   result.solved = result.ended == Ended::kSolved;
@@ -198,7 +199,6 @@ SearchResult GreedySearch::ResultOf(Path& path, double seconds) const {
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = static_cast<std::int64_t>(path.visited.size());
   result.bytes = BytesOf(path);
-  result.seconds = seconds;
   return result;
 }
 

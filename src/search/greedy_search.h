@@ -23,8 +23,8 @@ namespace tandem {
 /// solution. Otherwise it steps to the child with the least sum of the action's cost and the
 /// estimate. It never steps to a state that is already on the path. It ends if no other child is
 /// left, after search.max_length actions, or before it would exceed search.max_nodes or
-/// search.max_gib. All starts advance in lock step, so
-/// search.max_seconds limits the time of all of them together.
+/// search.max_gib. All starts advance in lock step, and the time of a step is divided evenly among
+/// them; each may take search.max_seconds.
 ///
 /// With a Q net, it takes the action with the least Q value, and with a policy the most probable
 /// one. It then evaluates each state of a path instead of its children.
@@ -40,7 +40,7 @@ class GreedySearch final : public Search {
   GreedySearch(const Domain& domain, Evaluator& network, const Config& config,
                QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
-  /// Searches from a few thousand starts at a time, which share search.max_seconds.
+  /// Searches from a few thousand starts at a time.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override { return "greedy search"; }
@@ -52,12 +52,12 @@ class GreedySearch final : public Search {
 
   void SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done);
   Path Begin(std::size_t number, std::span<const std::uint8_t> start, float at_most) const;
-  void CheckLimits(Path& path, bool out_of_time) const;
+  void CheckLimits(Path& path) const;
   std::int64_t BytesOf(const Path& path) const;
   std::vector<float> ValuesOfActions(ConstRows states, const StopSignal& stop);
   bool FinishThroughKnown(Path& path, std::size_t first) const;
   void Step(Path& path, std::size_t first, std::span<const float> values);
-  SearchResult ResultOf(Path& path, double seconds) const;
+  SearchResult ResultOf(Path& path) const;
 
   const Domain& domain_;
   const SearchConfig config_;

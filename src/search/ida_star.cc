@@ -79,15 +79,16 @@ void IdaStar::SolveAll(const Starts& starts, const StopSignal& stop, const Done&
 }
 
 void IdaStar::SolveTogether(const Starts& starts, const StopSignal& stop, const Done& done) {
-  const Stopwatch watch;
+  LapTimer timer;
   std::vector<Puzzle> puzzles = Begin(starts, stop);
   for (;;) {
     if (stop.Reached()) throw Stopped();
-    const bool out_of_time = config_.max_seconds > 0 && watch.Seconds() >= config_.max_seconds;
+    const double share = timer.Next() / static_cast<double>(puzzles.size());
     for (Puzzle& puzzle : puzzles) {
+      puzzle.result.seconds += share;
       if (!puzzle.ended) ChooseState(puzzle);
-      if (!puzzle.ended) CheckLimits(puzzle, out_of_time);
-      if (puzzle.ended) done(puzzle.number, ResultOf(puzzle, watch.Seconds()));
+      if (!puzzle.ended) CheckLimits(puzzle);
+      if (puzzle.ended) done(puzzle.number, ResultOf(puzzle));
     }
     std::erase_if(puzzles, [](const Puzzle& puzzle) { return puzzle.ended.has_value(); });
     if (puzzles.empty()) return;
@@ -159,8 +160,8 @@ void IdaStar::BeginIteration(Puzzle& puzzle) const {
   }
 }
 
-void IdaStar::CheckLimits(Puzzle& puzzle, bool out_of_time) const {
-  if (out_of_time) {
+void IdaStar::CheckLimits(Puzzle& puzzle) const {
+  if (config_.max_seconds > 0 && puzzle.result.seconds >= config_.max_seconds) {
     puzzle.ended = Ended::kTimeLimit;
     return;
   }
@@ -278,14 +279,13 @@ void IdaStar::Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
 }
 
 // The result of a puzzle that has ended.
-SearchResult IdaStar::ResultOf(Puzzle& puzzle, double seconds) const {
+SearchResult IdaStar::ResultOf(Puzzle& puzzle) const {
   SearchResult result = std::move(puzzle.result);
   result.ended = *puzzle.ended;
   if (result.solved) result.best.reset();
   result.cost = CostOf(domain_.spec(), result.actions);
   result.stored = std::ssize(puzzle.path);
   result.bytes = BytesOf(puzzle);
-  result.seconds = seconds;
   return result;
 }
 

@@ -44,9 +44,9 @@ namespace tandem {
 /// A state in the ball around the goal counts as a goal whose solution goes on with the way home.
 ///
 /// All starts advance in lock step: each step expands one state of each and evaluates all their
-/// children together. search.max_seconds therefore limits the time of all of them together. Results
-/// do not depend on which puzzles are solved at the same time, except that the evaluator's rounding
-/// may depend on its batch.
+/// children together. The time of a step is divided evenly among them, and each may take
+/// search.max_seconds. Results do not depend on which puzzles are solved at the same time, except
+/// that the evaluator's rounding may depend on its batch.
 class IdaStar final : public Search {
  public:
   /// Follows the limits of config.search; passes at most inference.batch_size states per call to
@@ -54,7 +54,7 @@ class IdaStar final : public Search {
   IdaStar(const Domain& domain, Evaluator& evaluator, const Config& config,
           std::shared_ptr<const GoalBall> ball = nullptr);
 
-  /// Searches from a few thousand starts at a time, which share search.max_seconds.
+  /// Searches from a few thousand starts at a time.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   std::string Describe() const override;
@@ -68,14 +68,14 @@ class IdaStar final : public Search {
   std::vector<Puzzle> Begin(const Starts& starts, const StopSignal& stop);
   void ChooseState(Puzzle& puzzle) const;
   void BeginIteration(Puzzle& puzzle) const;
-  void CheckLimits(Puzzle& puzzle, bool out_of_time) const;
+  void CheckLimits(Puzzle& puzzle) const;
   void ExpandAll(std::vector<Puzzle>& puzzles, const StopSignal& stop);
   void ChooseChildren(Puzzle& puzzle, std::size_t first, std::vector<std::uint32_t>& chosen) const;
   void ReachKnown(Puzzle& puzzle, std::size_t child, Action action) const;
   void Receive(Puzzle& puzzle, std::span<const std::uint32_t> children,
                std::span<const float> estimates) const;
   std::int64_t BytesOf(const Puzzle& puzzle) const;
-  SearchResult ResultOf(Puzzle& puzzle, double seconds) const;
+  SearchResult ResultOf(Puzzle& puzzle) const;
 
   const Domain& domain_;
   const SearchConfig config_;

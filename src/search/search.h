@@ -70,7 +70,7 @@ struct SearchResult {
   std::int64_t expanded = 0;  ///< expansions; a state that is expanded twice counts twice
   std::int64_t stored = 0;    ///< distinct states in memory at the end
   std::int64_t bytes = 0;     ///< memory of the stored states, in bytes
-  double seconds = 0;         ///< wall time, including work on puzzles solved at the same time
+  double seconds = 0;         ///< wall time, divided among puzzles that are searched together
 };
 
 /// Starts holds the states to solve and what is known about each: the largest allowed cost of its

@@ -73,6 +73,11 @@ Config WithAbsolutePaths(Config config) {
                             &config.replay.map_to, &config.network.init_from}) {
     MakeAbsolute(*path);
   }
+  for (PhaseConfig& phase : config.phases) {
+    for (auto& [key, value] : phase.settings) {
+      if (key == "generate.paths" && value != "null") MakeAbsolute(value);
+    }
+  }
   return config;
 }
 

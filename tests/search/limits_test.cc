@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/stopwatch.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
 #include "search/greedy_search.h"
+#include "search/ida_star.h"
 #include "support/ring_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
@@ -219,6 +221,37 @@ TEST(MemoryLimit, AStarEndsBelowItAndOthersGoOn) {
             "no solution found within 1.0 MiB (search.max_gib); lower search.weight (1), or raise "
             "search.max_gib");
   EXPECT_EQ(results[1].actions.size(), 1U);
+}
+
+// The seconds that `search` reports for starts that it searches together.
+double SecondsOfAll(Search& search, ConstRows starts) {
+  double seconds = 0;
+  search.SolveAll(starts, StopSignal(), [&](std::size_t, const SearchResult& result) {
+    EXPECT_TRUE(result.solved);
+    EXPECT_GT(result.seconds, 0);
+    seconds += result.seconds;
+  });
+  return seconds;
+}
+
+TEST(TimeLimit, IsOfEachPuzzleWhichTakesItsShareOfTheTime) {
+  constexpr std::size_t kStarts = 50;
+  const RingDomain ring(20);
+  StandInEvaluator truth(
+      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  std::vector<std::uint8_t> starts(kStarts * 20, 0);
+  for (std::size_t i = 0; i < kStarts; ++i) starts[i * 20 + 7] = 1;
+  const ConstRows rows(starts.data(), kStarts, 20);
+  const Config config{.search = {.instances = kStarts}};
+  GreedySearch greedy(ring, truth, config);
+  IdaStar ida_star(ring, truth, config);
+  AStar astar(ring, truth, config);
+  for (Search* search : {static_cast<Search*>(&greedy), static_cast<Search*>(&ida_star),
+                         static_cast<Search*>(&astar)}) {
+    const Stopwatch watch;
+    const double seconds = SecondsOfAll(*search, rows);
+    EXPECT_LE(seconds, watch.Seconds()) << search->Describe();
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "config/load.h"
 #include "nn/device.h"
+#include "support/source_folder.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
 #include "train/checkpoint.h"
@@ -25,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
@@ -48,6 +50,12 @@ constexpr const char* kBellman =
 const std::vector<std::string> kCurriculum = {
     "generate.target=value_iteration", "generate.search=greedy", "generate.search_iterations=10",
     "generate.curriculum=true"};
+
+// The settings of a phase that learns from the solved paths of a file in data/.
+std::string LearnFrom(const std::string& file) {
+  return "    generate: {target: supervised, paths: '" + (SourceFolder() / "data" / file).string() +
+         "'}\n";
+}
 
 struct Case {
   std::string name;
@@ -171,6 +179,12 @@ TEST_F(PhasedRun, LimitsOfThePuzzleAreFoundBeforeTheRunBegins) {
               ThrowsMessage<InputError>(HasSubstr("phase 1: `generate.ball_radius: 25`")));
 }
 
+TEST_F(PhasedRun, SolvedPathsAreReadBeforeTheRunBegins) {
+  const Config config = MakeConfig(LearnFrom("missing.jsonl"));
+  EXPECT_THAT([&] { TrainRun(config, device_, RunDirectory::Create(folder_), never_); },
+              ThrowsMessage<InputError>(AllOf(HasSubstr("phase 1: "), HasSubstr("missing.jsonl"))));
+}
+
 TEST_F(PhasedRun, ResumeRejectsOtherPhasesAndAnotherNumberOfUpdates) {
   InFolder(MakeConfig(kBellman));
   const RunDirectory directory = RunDirectory::Reopen(folder_);
@@ -265,6 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"walks_then_bellman", kBellman, {}},
         Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=sgd"}},
+        Case{"walks_then_solved_paths", LearnFrom("puzzle8_solved.jsonl"), {}},
         Case{"replay_begins_again", kBellman, {"replay.updates=2"}},
         Case{"sparse_q_then_bellman", kBellman, {"network.head=q", "replay.updates=1"}},
         Case{"moving_average", kBellman, {"train.ema_decay=0.9"}},
