@@ -119,7 +119,8 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
                                      labelling.weights_sha256, labelling.instruction_set);
   Config labelled = config;
   labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
-  const auto generator = MakeGenerator(*domain, labelled, labelling.network);
+  const auto generator =
+      MakeGenerator(*domain, labelled, labelling.network, nullptr, labelling.network);
   Announce(set, args);
   const StopOnSignals signals(ClosedPipe::kStops);
   Reporter reporter;
@@ -228,7 +229,8 @@ FollowEnd FollowWith(const GenerateArgs& args, const StreamManifest& manifest,
   const Config& config = labelling.config;
   const auto domain = MakeDomain(config.domain.full_name());
   CheckPluginDomain(*domain);
-  const auto generator = MakeGenerator(*domain, config, labelling.network);
+  const auto generator =
+      MakeGenerator(*domain, config, labelling.network, nullptr, labelling.network);
   const StreamFolder folder(StreamPathOf(args.follow, config));
   LogInfo(fmt::format("{} generates for {}: {} rows per shard into {}, {} on {}", args.name,
                       args.follow, WithThousands(config.data.stream_rows), folder.path().string(),

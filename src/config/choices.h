@@ -73,6 +73,7 @@ enum class Target {
   kQLearning,
   kCappedQLearning,
   kSupervised,
+  kOwnSolutions,
   kExactDistance,
   kRetrograde
 };
@@ -98,6 +99,10 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
     {Target::kSupervised, "supervised",
      "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
      "action that the path takes, and for a policy that action"},
+    {Target::kOwnSolutions, "own_solutions",
+     "the same of solutions that the target network finds (generate.search: greedy or beam), and "
+     "of "
+     "random walks where it finds none that costs at most as much"},
     {Target::kExactDistance, "exact_distance",
      "for head v or q, the exact cost-to-go of a state that is drawn uniformly from all states in "
      "the ball around the goal (generate.ball_radius)"},
@@ -112,15 +117,22 @@ constexpr bool IsQLearning(Target target) {
   return target == Target::kQLearning || target == Target::kCappedQLearning;
 }
 
-/// Returns whether labels of this kind come from a network.
-constexpr bool NeedsNetwork(Target target) {
+/// Returns whether labels of this kind are sums of costs and a network's estimates.
+constexpr bool BacksUpEstimates(Target target) {
   return target == Target::kValueIteration || target == Target::kCappedValueIteration ||
          IsQLearning(target);
 }
 
-/// Returns whether every state of a random walk becomes a row, which the walk itself labels.
+/// Returns whether labels of this kind come from a network.
+constexpr bool NeedsNetwork(Target target) {
+  return BacksUpEstimates(target) || target == Target::kOwnSolutions;
+}
+
+/// Returns whether consecutive rows are the states of a random walk, which the walk itself labels
+/// unless a search knows better.
 constexpr bool LabelsWholeWalks(Target target) {
-  return target == Target::kWalkLength || target == Target::kPolicy;
+  return target == Target::kWalkLength || target == Target::kPolicy ||
+         target == Target::kOwnSolutions;
 }
 
 /// generate.search
@@ -189,8 +201,8 @@ constexpr bool EstimatesCosts(Head head) { return head != Head::kPolicy; }
 
 /// Returns whether rows label only some of the outputs, so that each output needs a weight.
 constexpr bool LabelsSomeOutputs(Target target, Head head) {
-  return head == Head::kQ &&
-         (target == Target::kWalkLength || target == Target::kSupervised || IsQLearning(target));
+  return head == Head::kQ && (target == Target::kWalkLength || target == Target::kSupervised ||
+                              target == Target::kOwnSolutions || IsQLearning(target));
 }
 
 /// network.norm

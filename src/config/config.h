@@ -71,6 +71,7 @@ struct GenerateConfig {
   }
   /// Number of consecutive rows that one search fills.
   std::int64_t rows_per_search() const {
+    if (target == Target::kOwnSolutions) return max_scramble;
     return searches() ? search_iterations * states_per_step() : 1;
   }
 };

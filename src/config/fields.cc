@@ -112,7 +112,8 @@ std::vector<Field> FieldsOf(Config& c) {
       {"generate.search_iterations",
        "Number of consecutive steps that one search contributes, each with one state or, in a beam "
        "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
-       "from a new scramble.",
+       "from a new scramble. With the target own_solutions, the greatest number of actions of a "
+       "solution.",
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "

@@ -22,6 +22,10 @@ void CheckSyncMain(const Config& c, const Reject& reject) {
          "sync_main labels rows with the target network, which this target does not use. Set "
          "generate.target to value_iteration or capped_value_iteration.");
   reject(
+      c.generate.target == Target::kOwnSolutions, "pipeline.mode", "generate.target",
+      "sync_main labels rows one by one just before it trains on them, and a solution labels all "
+      "its states at once. Choose another mode.");
+  reject(
       IsQLearning(c.generate.target), "pipeline.mode", "generate.target",
       "in sync_main rows come from searches, and q_learning labels only one action of the states "
       "that a search has evaluated anyway. Set generate.target to value_iteration or "
@@ -79,6 +83,10 @@ void CheckExamples(const Config& c, const Reject& reject) {
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
          "Set generate.target to value_iteration or capped_value_iteration.");
+  reject(!searches && c.generate.target == Target::kOwnSolutions, "generate.target",
+         "generate.search",
+         "without a search there are no solutions to learn from. Set generate.search to greedy or "
+         "beam.");
   reject(searches && IsQLearning(c.generate.target), "generate.search", "generate.target",
          "a search evaluates all children of a state, so all actions can be labelled without "
          "further evaluations. Set generate.target to value_iteration or capped_value_iteration, "
@@ -124,13 +132,22 @@ void CheckGenerateSearch(const Config& c, const Reject& reject) {
          "pipeline.mode",
          "sync_main labels rows one by one just before it trains on them, when the search that "
          "they come from is gone. Set generate.backup to one_step, or choose another mode.");
+  if (g.target == Target::kOwnSolutions) {
+    reject(g.search == GenerateSearch::kAStar, "generate.search", "generate.target",
+           "solutions to learn from are found by greedy or beam search. Set generate.search to one "
+           "of these.");
+    reject(g.temperature > 0, "generate.temperature", "generate.target",
+           "searches for solutions do not choose at random. Set generate.temperature to 0.");
+    reject(g.backup != Backup::kOneStep, "generate.backup", "generate.target",
+           "solutions label their states, and no estimates are backed up. Set generate.backup to "
+           "one_step.");
+    reject(g.hindsight, "generate.hindsight", "generate.target",
+           "random walks label the states whose searches reach no goal. Set generate.hindsight to "
+           "false.");
+  }
   reject(g.hindsight && !g.searches(), "generate.hindsight", "generate.search",
          "hindsight gives the states of a search the goal that the search did reach. Set "
          "generate.hindsight to false, or generate.search to greedy, beam or astar.");
-  reject(g.hindsight && c.network.head != Head::kV && !LabelsWhenTraining(c.pipeline.mode),
-         "generate.hindsight", "network.head",
-         "a path to the new goal labels one action per state, and this head needs labels of all. "
-         "Set network.head to v, or generate.hindsight to false.");
 }
 
 // Checks which labels a head can learn from. Rows of shards have their own labels.
@@ -139,24 +156,20 @@ void CheckHead(const Config& c, const Reject& reject) {
   const Target target = c.generate.target;
   const bool generates = c.live_rows_of(0) > 0 || c.streams();
   reject(head == Head::kPolicy && target != Target::kPolicy && target != Target::kSupervised &&
-             generates,
+             target != Target::kOwnSolutions && generates,
          "network.head", "generate.target",
          "a policy learns which action to take, and this target labels states with costs. Set "
-         "generate.target to policy, or network.head to v or q.");
+         "generate.target to policy or own_solutions, or network.head to v or q.");
   reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
-  reject(head == Head::kQIn && NeedsNetwork(target) && !IsQLearning(target) && generates,
+  reject(head == Head::kQIn && BacksUpEstimates(target) && !IsQLearning(target) && generates,
          "network.head", "generate.target",
          "a row of head q_in labels one action, and this target labels all actions of a state. Set "
-         "generate.target to q_learning, or network.head to q.");
+         "generate.target to q_learning or own_solutions, or network.head to q.");
   reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
-  reject(
-      head == Head::kVp && NeedsNetwork(target) && generates, "network.head", "generate.target",
-      "the policy of head vp learns from walks or solved paths, and this target labels states "
-      "with costs alone. Set generate.target to walk_length or supervised, or network.head to v.");
   reject(c.train.policy_weight != TrainingConfig().policy_weight && head != Head::kVp,
          "train.policy_weight", "network.head",
          "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
@@ -209,6 +222,9 @@ void CheckBalls(const Config& c, const Reject& reject) {
   reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
          "generate.ball_radius", "generate.target",
          "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
+  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kOwnSolutions,
+         "generate.ball_radius", "generate.target",
+         "all labels of this target come from solutions and walks. Set generate.ball_radius to 0.");
   const bool draws_from_ball = c.generate.target == Target::kExactDistance;
   reject(draws_from_ball && c.generate.ball_radius == 0 && c.live_rows_of(0) > 0, "generate.target",
          "generate.ball_radius",

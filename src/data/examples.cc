@@ -75,7 +75,10 @@ Schema ExampleSchema(const DomainSpec& spec, Head head, bool weighted) {
 
 Schema ExampleSchema(const DomainSpec& spec, const Config& config) {
   const Head head = config.network.head;
-  return ExampleSchema(spec, head, LabelsSomeOutputs(config.generate.target, head));
+  const bool has_hindsight =
+      head == Head::kQ && config.generate.hindsight && !LabelsWhenTraining(config.pipeline.mode);
+  return ExampleSchema(spec, head,
+                       has_hindsight || LabelsSomeOutputs(config.generate.target, head));
 }
 
 bool HasTargets(const Schema& schema) {

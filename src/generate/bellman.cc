@@ -78,6 +78,9 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
   const std::size_t num_actions = spec.num_actions();
   const std::size_t width = TargetWidth(spec, head_);
   const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
+  if (HasWeights(examples.schema())) {
+    std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
+  }
   if (exact_ != nullptr && exact_->Write(state, target)) return;
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
@@ -86,11 +89,19 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
     }
     return;
   }
-  float best = bound;
+  float best = std::numeric_limits<float>::infinity();
+  std::size_t best_action = 0;
   for (std::size_t action = 0; action < num_actions; ++action) {
-    best = std::min(best, backup_of(action));
+    const float backup = backup_of(action);
+    if (backup >= best) continue;
+    best = backup;
+    best_action = action;
   }
-  target[0] = is_goal ? 0.0F : best;
+  target[0] = is_goal ? 0.0F : std::min(bound, best);
+  if (head_ != Head::kVp) return;
+  const std::span<float> policy = target.subspan(1);
+  std::ranges::fill(policy, 0.0F);
+  if (!is_goal) policy[best_action] = 1;
 }
 
 void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,

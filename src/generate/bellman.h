@@ -81,7 +81,8 @@ struct StateBackup {
 /// goal is 0, and negative estimates count as 0.
 ///
 /// For a Q net the target has one backup per action instead of their minimum: Q-learning for all
-/// actions of a state at once.
+/// actions of a state at once. For head vp it is the minimum and, as the policy, the action that
+/// attains it: the greedy policy of the estimates. If several do, it is the first of them.
 ///
 /// With capped_value_iteration, a target is at most the state's bound (StateBatch::bounds). The
 /// bound needs no network. It makes targets at least as accurate as walk lengths from the start,
@@ -102,7 +103,7 @@ class BellmanTargets {
   Schema example_schema() const { return ExampleSchema(domain_.spec(), head_); }
 
   /// Writes the target of state i of `batch`, whose children must have estimates, to row `row` of
-  /// `examples` (ExampleSchema). Thread-safe.
+  /// `examples` (ExampleSchema). If rows have weights, they are 1. Thread-safe.
   void Write(const StateBatch& batch, std::size_t i, DataBuffer& examples, std::size_t row) const;
 
   /// Computes the numbers behind the label that Write gives state i of `batch`. Thread-safe.

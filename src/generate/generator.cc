@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
+#include "generate/own_solutions.h"
 #include "generate/policy.h"
 #include "generate/q_learning.h"
 #include "generate/retrograde.h"
@@ -31,7 +32,8 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
 
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
-                                         std::shared_ptr<const ExactLabels> exact) {
+                                         std::shared_ptr<const ExactLabels> exact,
+                                         QEvaluator* actions) {
   if (exact == nullptr) exact = MakeExactLabels(domain, config);
   switch (config.generate.target) {
     case Target::kWalkLength:
@@ -49,6 +51,8 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
       return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));
     case Target::kSupervised:
       return std::make_unique<SupervisedGenerator>(domain, config);
+    case Target::kOwnSolutions:
+      return std::make_unique<OwnSolutionsGenerator>(domain, *actions, config);
     case Target::kExactDistance:
       return std::make_unique<ExactDistanceGenerator>(domain, config, std::move(exact));
     case Target::kRetrograde:

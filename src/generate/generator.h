@@ -92,13 +92,15 @@ class Generator {
 
 /// Creates the generator that generate.target selects. `generate.workers` must be a number, not
 /// auto. `network` may be null only if the target needs no network (NeedsNetwork). `domain` and
-/// `network` must outlive the result. `exact` shares a ball that exists already; if it is null, the
+/// `network` must outlive the result. `actions` is the same network as a QEvaluator, which only the
+/// target own_solutions needs. `exact` shares a ball that exists already; if it is null, the
 /// generator builds the ball of generate.ball_radius itself.
 ///
 /// The rows are labelled unless pipeline.mode is sync_main: there the generator queries the network
 /// being trained, so its rows stay unlabelled until BellmanTargets labels them.
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
-                                         std::shared_ptr<const ExactLabels> exact = nullptr);
+                                         std::shared_ptr<const ExactLabels> exact = nullptr,
+                                         QEvaluator* actions = nullptr);
 
 }  // namespace tandem

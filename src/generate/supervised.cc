@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/timeline.h"
+#include "generate/path_labels.h"
 #include "search/search.h"
 #include "tandem/error.h"
 
@@ -58,50 +59,16 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
     const auto row = static_cast<std::size_t>(i);
     Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
                   static_cast<std::uint64_t>(request.first_row + i));
-    Action next = 0;  // part of the input of head q_in, whose rows are never goals
+    std::span<const Action> rest;
     {
       const Span span(Phase::kScramble);
       const SolvedPath& path = DrawPath(random);
       const std::size_t taken = random.Below(StatesOf(path));
-      if (taken < path.actions.size()) next = path.actions[taken];
       state = path.start;
-      for (const Action& action : std::span(path.actions).first(taken)) {
-        domain_.Apply(Rows(std::span(state)), {&action, 1});
-      }
-      WriteLabel(std::span(path.actions).subspan(taken), out, row);
+      ApplyAll(domain_, std::span(path.actions).first(taken), state);
+      rest = std::span(path.actions).subspan(taken);
     }
-    const Span span(Phase::kWrite);
-    EncodeInputs(domain_, ConstRows(std::span(state)), {&next, 1},
-                 out.column(kInputColumn).Slice(row, 1));
-  }
-}
-
-// Writes the label of the state from which `rest` leads to the goal.
-void SupervisedGenerator::WriteLabel(std::span<const Action> rest, DataBuffer& out,
-                                     std::size_t row) const {
-  const std::size_t width = schema_.columns[kTargetColumn].width;
-  std::span<float> label = out.floats(kTargetColumn).subspan(row * width, width);
-  std::ranges::fill(label, 0.0F);
-  const float cost = CostOf(domain_.spec(), rest);
-  switch (head_) {
-    case Head::kV:
-    case Head::kQIn:
-      label[0] = cost;
-      return;
-    case Head::kQ: {
-      const std::span<float> weight = out.floats(kWeightColumn).subspan(row * width, width);
-      std::ranges::fill(weight, 0.0F);
-      label[rest.front()] = cost;
-      weight[rest.front()] = 1;
-      return;
-    }
-    case Head::kPolicy:
-      label[rest.front()] = 1;
-      return;
-    case Head::kVp:
-      label[0] = cost;
-      if (!rest.empty()) label[1 + std::size_t{rest.front()}] = 1;
-      return;
+    WritePathExample(domain_, head_, state, rest, out, row);
   }
 }
 

@@ -17,18 +17,11 @@
 namespace tandem {
 
 /// SupervisedGenerator draws the states of solved paths (generate.paths) at random and labels them
-/// with what the paths say:
+/// with what the paths say (WritePathExample).
 ///
-/// - V net: the remaining cost of the path.
-/// - Q net: the remaining cost, for the action that the path takes. The others have weight 0.
-/// - Head q_in: the remaining cost, for the action that the path takes, which is part of the input.
-/// - Policy: the action that the path takes.
-/// - Head vp: the remaining cost and the action.
-///
-/// A label is an upper bound of the true cost, and exact if the path is a shortest one. The goal at
-/// the end of a path is a row if the network estimates the costs of states; its cost is 0, and it
-/// has no action. Each state of a path is drawn in proportion to the path's weight. The draws of a
-/// row depend on the seed and the row's number only.
+/// The goal at the end of a path is a row if the network estimates the costs of states; its cost is
+/// 0, and it has no action. Each state of a path is drawn in proportion to the path's weight. The
+/// draws of a row depend on the seed and the row's number only.
 class SupervisedGenerator final : public Generator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`. Throws the same errors as
@@ -43,7 +36,6 @@ class SupervisedGenerator final : public Generator {
   std::size_t StatesOf(const SolvedPath& path) const;
   const SolvedPath& DrawPath(Random& random) const;
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
-  void WriteLabel(std::span<const Action> rest, DataBuffer& out, std::size_t row) const;
 
   const Domain& domain_;
   const Head head_;

@@ -11,7 +11,9 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
+#include "generate/path_labels.h"
 #include "generate/pipelined_loop.h"
+#include "search/search.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -77,8 +79,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       width_(static_cast<std::size_t>(config_.states_per_step())),
       keeps_trees_(KeepsTrees(domain.spec(), config_)),
       labelled_(!LabelsWhenTraining(config.pipeline.mode)),
-      schema_(labelled_ ? ExampleSchema(domain.spec(), config.network.head)
-                        : StateSchema(domain.spec())),
+      schema_(labelled_ ? ExampleSchema(domain.spec(), config) : StateSchema(domain.spec())),
       exact_(std::move(exact)),
       targets_(domain, network, config, exact_),
       arena_(static_cast<int>(*config.generate.workers)),
@@ -249,6 +250,9 @@ void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group
         const std::span<float> targets = fill.out.floats(kTargetColumn);
         const std::size_t width = targets.size() / fill.out.rows();
         exact_->Write(exact_->ball()->state(*anchor), targets.subspan(*row * width, width));
+        if (HasWeights(schema_)) {
+          std::ranges::fill(fill.out.floats(kWeightColumn).subspan(*row * width, width), 1.0F);
+        }
       }
       if (anchor) row.reset();
       if (keeps_trees_ && i < instance * width_ + searched) {
@@ -298,17 +302,17 @@ void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tre
                             domain_.spec().name, domain_.FormatState(states[end - 1])));
   }
   if (end == 0) return;  // the search achieved nothing
-  float cost = 0;
-  for (std::size_t i = end + 1; i-- > 0;) {
-    if (i < end) cost += domain_.spec().action_costs[path[i].action];
+  std::vector<Action> actions;
+  for (const SearchTree::Step& step : path) actions.push_back(step.action);
+  for (std::size_t i = 0; i <= end; ++i) {
+    const std::span<const Action> rest = std::span(actions).subspan(i, end - i);
     for (const SearchTree::Row& each : tree.rows()) {
       if (each.node != path[i].node) continue;
       if (labelled_) {
-        domain_.Encode(states.Slice(i, 1), fill.out.column(kInputColumn).Slice(each.row, 1));
-        fill.out.floats(kTargetColumn)[each.row] = cost;
+        WritePathExample(domain_, head_, states[i], rest, fill.out, each.row);
       } else {
         std::ranges::copy(states[i], fill.out.column(kStateColumn)[each.row].begin());
-        fill.out.floats(kBoundColumn)[each.row] = cost;
+        fill.out.floats(kBoundColumn)[each.row] = CostOf(domain_.spec(), rest);
       }
     }
   }

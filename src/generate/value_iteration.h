@@ -43,8 +43,10 @@ namespace tandem {
 /// With generate.hindsight, a search that ended without a goal is turned into one that reached its
 /// goal (Andrychowicz et al., "Hindsight Experience Replay", NeurIPS 2017): the last state that it
 /// expanded gets a goal that it meets, and so do the states on the path there
-/// (Domain::MoveGoals). Their labels are the costs of that path, which are upper bounds like walk
-/// lengths; rows that are labelled later get them as their bounds. Only rows on the path change.
+/// (Domain::MoveGoals). Their labels are the costs of that path (WritePathExample), which are upper
+/// bounds like walk lengths; rows that are labelled later get them as their bounds. Only rows on
+/// the path change. For a Q net, these rows label the action of the path alone, so all rows have
+/// weights.
 ///
 /// If the network's estimates do not depend on what else is evaluated (Expander::skips_known), no
 /// goal, no repeat of another child of the range, and no child that the search has expanded before

@@ -20,6 +20,7 @@
 #include "data/stream_manifest.h"
 #include "generate/bellman.h"
 #include "generate/known_estimates.h"
+#include "generate/own_solutions.h"
 #include "generate/q_learning.h"
 #include "generate/retrograde.h"
 #include "generate/search_tree.h"
@@ -118,6 +119,10 @@ void Planner::PlanGeneration() {
   if (generate.target == Target::kRetrograde && rows_ > 0) {
     plan_.generation +=
         generate.workers.value_or(1) * RetrogradeTable::BytesFor(spec_, generate.problem_states);
+  }
+  if (generate.target == Target::kOwnSolutions && rows_ > 0) {
+    plan_.generation += OwnSolutionsGenerator::BytesFor(spec_, generate, rows_);
+    return;
   }
   if (!needs_network()) return;
   const auto at_once = [&](std::int64_t states) {

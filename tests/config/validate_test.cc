@@ -224,9 +224,6 @@ TEST(Validate, SyncMainSupportsBeamsAndHindsightButNoBackupsOverSearches) {
   EXPECT_EQ(ErrorOf(With(kSyncMain, {"generate.hindsight=true", "network.head=q"})), "");
   ExpectContradiction(With(kSyncMain, {"generate.backup=lhbl"}), "generate.backup", "pipeline.mode",
                       "the search that they come from is gone");
-  ExpectContradiction(
-      With(kTarget, {"generate.search=greedy", "generate.hindsight=true", "network.head=q"}),
-      "generate.hindsight", "network.head", "labels one action per state");
 }
 
 TEST(Validate, BeamMustEndWithinABuffer) {
@@ -240,9 +237,8 @@ TEST(Validate, BeamMustEndWithinABuffer) {
 
 TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
   EXPECT_EQ(ErrorOf({"network.head=vp", "train.policy_weight=0.5", "search.policy_weight=1"}), "");
-  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
-    ExpectContradiction({"network.head=vp", std::string("generate.target=") + target},
-                        "network.head", "generate.target", "labels states with costs alone");
+  for (const char* target : {"walk_length", "value_iteration", "capped_value_iteration"}) {
+    EXPECT_EQ(ErrorOf({"network.head=vp", std::string("generate.target=") + target}), "");
   }
   ExpectContradiction({"network.head=vp", "generate.target=policy"}, "generate.target",
                       "network.head", "labels states with an action");
@@ -336,6 +332,28 @@ TEST(Validate, SearchesBackwardsNeedAHeadOfStatesAndNoBall) {
   }
   ExpectContradiction({retrograde, "generate.ball_radius=4"}, "generate.ball_radius",
                       "generate.target", "knows the exact costs of all states");
+}
+
+TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
+  const std::vector<std::string> own = {"generate.target=own_solutions", "generate.search=greedy"};
+  for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
+    EXPECT_EQ(ErrorOf(With(own, {std::string("network.head=") + head, "replay.updates=1"})), "");
+    EXPECT_EQ(ErrorOf(With(own, {std::string("network.head=") + head, "generate.search=beam"})), "");
+  }
+  ExpectContradiction({"generate.target=own_solutions"}, "generate.target", "generate.search",
+                      "no solutions to learn from");
+  ExpectContradiction(With(own, {"generate.search=astar"}), "generate.search", "generate.target",
+                      "greedy or beam search");
+  ExpectContradiction(With(own, {"generate.temperature=1"}), "generate.temperature",
+                      "generate.target", "do not choose at random");
+  ExpectContradiction(With(own, {"generate.backup=lhbl"}), "generate.backup", "generate.target",
+                      "no estimates are backed up");
+  ExpectContradiction(With(own, {"generate.hindsight=true"}), "generate.hindsight",
+                      "generate.target", "random walks label");
+  ExpectContradiction(With(own, {"generate.ball_radius=2"}), "generate.ball_radius",
+                      "generate.target", "come from solutions and walks");
+  ExpectContradiction(With(own, {"pipeline.mode=sync_main", "replay.updates=1"}), "pipeline.mode",
+                      "generate.target", "a solution labels all its states at once");
 }
 
 TEST(Validate, SolvedPathsAndTheTargetSupervisedNeedEachOther) {

@@ -75,6 +75,28 @@ TEST_F(StoredStates, GetTheSameLabelsAsInTheGenerator) {
   }
 }
 
+TEST_F(StoredStates, OfHeadVpAlsoLabelTheActionWithTheLeastBackup) {
+  const Target target = Target::kCappedValueIteration;
+  const DataBuffer v = Generated(ConfigFor(Head::kV, target), Mode::kAsync);
+  const DataBuffer q = Generated(ConfigFor(Head::kQ, Target::kValueIteration), Mode::kAsync);
+  const DataBuffer vp = Generated(ConfigFor(Head::kVp, target), Mode::kAsync);
+  const std::size_t actions = cube_->spec().num_actions();
+  int goals = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto label = vp.floats(kTargetColumn).subspan(i * (1 + actions), 1 + actions);
+    EXPECT_EQ(label[0], v.floats(kTargetColumn)[i]);
+    std::vector<float> policy(actions, 0.0F);
+    if (label[0] == 0) {
+      ++goals;
+    } else {
+      const auto backups = q.floats(kTargetColumn).subspan(i * actions, actions);
+      policy[std::ranges::min_element(backups) - backups.begin()] = 1;
+    }
+    EXPECT_TRUE(std::ranges::equal(label.subspan(1), policy)) << i;
+  }
+  EXPECT_GT(goals, 0);
+}
+
 TEST_F(StoredStates, NanEstimateNamesTheChild) {
   // Without the check, min would hide the NaN behind the cap and the other children.
   const std::unique_ptr<const Domain> path = std::make_unique<PathDomain>(9);

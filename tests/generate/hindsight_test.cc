@@ -22,7 +22,7 @@ constexpr std::size_t kSteps = 8;
 
 class Hindsight : public testing::TestWithParam<const char*> {
  protected:
-  static Config MakeConfig(bool hindsight) {
+  static Config MakeConfig(bool hindsight, Head head = Head::kV) {
     return GeneratorConfig({.target = Target::kValueIteration,
                             .search = GenerateSearch::kGreedy,
                             .search_iterations = kSteps,
@@ -30,7 +30,8 @@ class Hindsight : public testing::TestWithParam<const char*> {
                             .hindsight = hindsight,
                             .max_scramble = 30,
                             .workers = 2,
-                            .chunk_rows = 16});
+                            .chunk_rows = 16},
+                           head);
   }
 
   DataBuffer Filled(const Config& config) const {
@@ -89,6 +90,31 @@ TEST_P(Hindsight, UnlabelledRowsGetTheCostAsTheirBound) {
     if (!IsChanged(before, labelled, i)) continue;
     EXPECT_EQ(states.floats(kBoundColumn)[i], labelled.floats(kTargetColumn)[i]);
   }
+}
+
+TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {
+  const DataBuffer before = Filled(MakeConfig(false));
+  const DataBuffer values = Filled(MakeConfig(true));
+  const DataBuffer rows = Filled(MakeConfig(true, Head::kQ));
+  const std::size_t actions = domain_->spec().num_actions();
+  EXPECT_FALSE(HasWeights(Filled(MakeConfig(false, Head::kQ)).schema()));
+  ASSERT_TRUE(HasWeights(rows.schema()));
+  EXPECT_TRUE(
+      std::ranges::equal(rows.column(kInputColumn).bytes(), values.column(kInputColumn).bytes()));
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const auto weights = rows.floats(kWeightColumn).subspan(i * actions, actions);
+    const auto labelled = std::ranges::count(weights, 1.0F);
+    EXPECT_EQ(labelled + std::ranges::count(weights, 0.0F), std::ssize(weights));
+    if (!IsChanged(before, values, i)) continue;
+    const float cost = values.floats(kTargetColumn)[i];
+    EXPECT_EQ(labelled, cost == 0 ? 0 : 1);
+    const auto action = std::ranges::find(weights, 1.0F) - weights.begin();
+    if (labelled == 1) {
+      EXPECT_EQ(rows.floats(kTargetColumn)[i * actions + static_cast<std::size_t>(action)], cost);
+    }
+  }
+  const auto all = rows.floats(kWeightColumn);
+  EXPECT_GT(std::ranges::count(all, 1.0F), static_cast<std::ptrdiff_t>(kRows * actions / 4));
 }
 
 TEST_P(Hindsight, RowsDoNotDependOnWorkersOrChunks) {

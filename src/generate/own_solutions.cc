@@ -1,0 +1,152 @@
+#include "generate/own_solutions.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/random.h"
+#include "base/timeline.h"
+#include "data/examples.h"
+#include "domain/random_walk.h"
+#include "generate/path_labels.h"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kInstancesPerTask = 8;
+
+std::int64_t InstancesAtOnce(const GenerateConfig& config) {
+  return std::max<std::int64_t>(config.chunk_rows / config.max_scramble, 1);
+}
+
+Config ConfigOfSearch(const Config& config) {
+  Config result = config;
+  const bool is_beam = config.generate.search == GenerateSearch::kBeam;
+  result.search = {.method = is_beam ? SearchMethod::kBeam : SearchMethod::kGreedy,
+                   .beam_width = config.generate.search_beam_width,
+                   .max_length = config.generate.search_iterations};
+  return result;
+}
+
+}  // namespace
+
+OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, QEvaluator& network,
+                                             const Config& config)
+    : domain_(domain),
+      head_(config.network.head),
+      walk_length_(config.generate.max_scramble),
+      at_once_(InstancesAtOnce(config.generate)),
+      seed_(static_cast<std::uint64_t>(config.seed)),
+      schema_(ExampleSchema(domain.spec(), config)),
+      search_(MakeSearch(domain, network, ConfigOfSearch(config))),
+      arena_(static_cast<int>(*config.generate.workers)) {}
+
+std::int64_t OwnSolutionsGenerator::BytesFor(const DomainSpec& spec, const GenerateConfig& config,
+                                             std::int64_t rows) {
+  const std::int64_t all = (rows + config.max_scramble - 1) / config.max_scramble;
+  const std::int64_t per_walk = (config.max_scramble + 1) * spec.state_size + config.max_scramble;
+  return std::min(all, InstancesAtOnce(config)) *
+         (per_walk + std::min(config.search_iterations, config.max_scramble));
+}
+
+void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
+                                 const StopSignal& stop) {
+  solved_ = {};
+  const std::int64_t end = (request.first_row + request.rows + walk_length_ - 1) / walk_length_;
+  for (std::int64_t first = request.first_row / walk_length_; first < end; first += at_once_) {
+    instances_.resize(static_cast<std::size_t>(std::min(at_once_, end - first)));
+    const RowRanges tasks(std::ssize(instances_), kInstancesPerTask);
+    const auto for_each = [&](const auto& work) {
+      FillRanges(arena_, tasks, stop, [&](RowRange range) {
+        for (std::int64_t i = range.first; i < range.first + range.rows; ++i) {
+          work(instances_[static_cast<std::size_t>(i)], first + i);
+        }
+      });
+    };
+    for_each([&](Instance& instance, std::int64_t number) {
+      instance.number = number;
+      Walk(request, instance);
+    });
+    // The calling thread has a place of its own in the arena, so it makes the evaluations.
+    arena_.execute([&] { Solve(instances_, stop); });
+    for_each([&](Instance& instance, std::int64_t) { Write(request, instance, out); });
+  }
+}
+
+// Takes the walk of an instance, which ends early if no action applies, and draws the start.
+void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance) const {
+  const Span span(Phase::kScramble);
+  const auto random = [&](Purpose purpose) {
+    return Random(seed_, purpose, static_cast<std::uint64_t>(request.update),
+                  static_cast<std::uint64_t>(instance.number));
+  };
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
+  RandomWalk walk(domain_, random(Purpose::kScramble), state);
+  instance.states = state;
+  instance.way_back.clear();
+  for (std::int64_t i = 0; i < walk_length_; ++i) {
+    walk.Step();
+    if (std::ranges::equal(state, State(instance, instance.way_back.size()))) break;
+    instance.states.insert(instance.states.end(), state.begin(), state.end());
+    instance.way_back.push_back(*walk.back());
+  }
+  std::ranges::reverse(instance.way_back);
+
+  const std::int64_t longest =
+      std::min(request.longest_scramble.value_or(walk_length_), std::ssize(instance.way_back));
+  instance.start =
+      longest == 0 ? 0 : 1 + random(Purpose::kRollout).Below(static_cast<std::uint64_t>(longest));
+  instance.solution.clear();
+}
+
+std::span<const std::uint8_t> OwnSolutionsGenerator::State(const Instance& instance,
+                                                           std::size_t taken) const {
+  const auto size = static_cast<std::size_t>(domain_.spec().state_size);
+  return std::span(instance.states).subspan(taken * size, size);
+}
+
+// The way back of the walk's state after `taken` actions.
+std::span<const Action> OwnSolutionsGenerator::WayBack(const Instance& instance,
+                                                       std::size_t taken) const {
+  return std::span(instance.way_back).last(taken);
+}
+
+void OwnSolutionsGenerator::Solve(std::span<Instance> instances, const StopSignal& stop) {
+  std::vector<std::uint8_t> starts;
+  std::vector<float> at_most;
+  for (const Instance& instance : instances) {
+    std::ranges::copy(State(instance, instance.start), std::back_inserter(starts));
+    at_most.push_back(CostOf(domain_.spec(), WayBack(instance, instance.start)));
+  }
+  const ConstRows rows(starts.data(), instances.size(),
+                       static_cast<std::size_t>(domain_.spec().state_size));
+  search_->SolveAll(Starts(rows, at_most), stop, [&](std::size_t i, SearchResult result) {
+    if (result.solved) instances[i].solution = std::move(result.actions);
+    solved_.Add(static_cast<std::int64_t>(instances[i].start), result.solved);
+  });
+}
+
+void OwnSolutionsGenerator::Write(const FillRequest& request, const Instance& instance,
+                                  DataBuffer& out) const {
+  const auto write = [&](std::size_t row, std::span<const std::uint8_t> state,
+                         std::span<const Action> rest) {
+    const std::int64_t in_fill =
+        instance.number * walk_length_ + static_cast<std::int64_t>(row) - request.first_row;
+    if (in_fill < 0 || in_fill >= request.rows) return;
+    WritePathExample(domain_, head_, state, rest, out, static_cast<std::size_t>(in_fill));
+  };
+  const auto rows = static_cast<std::size_t>(walk_length_);
+  const std::span<const Action> solution = instance.solution;
+  const std::span<const std::uint8_t> start = State(instance, instance.start);
+  std::vector<std::uint8_t> state(start.begin(), start.end());
+  for (std::size_t taken = 0; taken < solution.size(); ++taken) {
+    const std::size_t row = solution.size() - taken - 1;
+    if (row < rows) write(row, state, solution.subspan(taken));
+    ApplyAll(domain_, solution.subspan(taken, 1), state);
+  }
+  for (std::size_t row = solution.size(); row < rows; ++row) {
+    const std::size_t taken = std::min(row + 1, instance.way_back.size());
+    write(row, State(instance, taken), WayBack(instance, taken));
+  }
+}
+
+}  // namespace tandem

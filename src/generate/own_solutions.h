@@ -1,0 +1,80 @@
+// Examples from the solutions that the network itself finds.
+#pragma once
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "config/config.h"
+#include "generate/curriculum.h"
+#include "generate/generator.h"
+#include "search/search.h"
+#include "tandem/domain.h"
+#include "tandem/evaluator.h"
+
+namespace tandem {
+
+/// OwnSolutionsGenerator labels states with what solutions say about them (WritePathExample): those
+/// that the target network finds, and the ways back of random walks where it finds none. Learning
+/// from one's own searches is expert iteration (Anthony, Tian and Barber, "Thinking Fast and Slow
+/// with Deep Learning and Tree Search", NeurIPS 2017), and DeepXube's up_rl_p for a policy. The
+/// walks give every fill labels while the network solves nothing, and no label costs more than the
+/// walk.
+///
+/// An instance is a walk of generate.max_scramble actions. A search (generate.search) starts from a
+/// state of the walk that is drawn uniformly, and looks for a solution that costs at most the
+/// walk's way back from there. It follows the network without chance, as searches that solve do.
+///
+/// Global row r is a state of instance r / max_scramble. If the instance has a solution of n
+/// actions, its row i < n is the state with i + 1 actions of the solution left. The other rows are
+/// the prefixes of i + 1 actions of the walk, labelled with its way back.
+class OwnSolutionsGenerator final : public Generator {
+ public:
+  /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose
+  /// generate.search must be greedy or beam.
+  OwnSolutionsGenerator(const Domain& domain, QEvaluator& network, const Config& config);
+
+  /// The memory, in bytes, that filling `rows` rows takes, without that of the search.
+  static std::int64_t BytesFor(const DomainSpec& spec, const GenerateConfig& config,
+                               std::int64_t rows);
+
+  bool needs_network() const override { return true; }
+  const Schema& schema() const override { return schema_; }
+  void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) override;
+
+  /// A search counts as solved if its solution costs at most the walk's way back.
+  std::optional<double> searches_solved() const override { return solved_.MeanShare(); }
+
+ private:
+  struct Instance {
+    std::int64_t number = 0;
+    std::vector<std::uint8_t> states;  // of the walk: the goal, then that after each action
+    std::vector<Action> way_back;      // from the last of the states to the goal
+    std::size_t start = 0;             // number of actions of the walk before the search
+    std::vector<Action> solution;      // from the start; empty if none was found
+  };
+
+  void Walk(const FillRequest& request, Instance& instance) const;
+  void Solve(std::span<Instance> instances, const StopSignal& stop);
+  void Write(const FillRequest& request, const Instance& instance, DataBuffer& out) const;
+  std::span<const std::uint8_t> State(const Instance& instance, std::size_t taken) const;
+  std::span<const Action> WayBack(const Instance& instance, std::size_t taken) const;
+
+  const Domain& domain_;
+  const Head head_;
+  const std::int64_t walk_length_;
+  const std::int64_t at_once_;  // instances
+  const std::uint64_t seed_;
+  const Schema schema_;
+  const std::unique_ptr<Search> search_;
+  tbb::task_arena arena_;
+  std::vector<Instance> instances_;  // that are searched together
+  SolvedByLength solved_;            // by the number of actions before the search
+};
+
+}  // namespace tandem
