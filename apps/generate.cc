@@ -115,10 +115,10 @@ int WriteShards(const GenerateArgs& args, const Labelling& labelling) {
   const auto domain = MakeDomain(config.domain.full_name());
   CheckPluginDomain(*domain);
   CheckWholeWalk(args, config);
-  const ShardSetSpec set = SpecOfSet(config, domain->spec(), args.sharding,
-                                     labelling.weights_sha256, labelling.instruction_set);
   Config labelled = config;
   labelled.pipeline.mode = Mode::kAsync;  // in sync_main the rows would stay unlabelled
+  const ShardSetSpec set = SpecOfSet(labelled, domain->spec(), args.sharding,
+                                     labelling.weights_sha256, labelling.instruction_set);
   const auto generator =
       MakeGenerator(*domain, labelled, labelling.network, nullptr, labelling.network);
   Announce(set, args);

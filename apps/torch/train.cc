@@ -21,6 +21,7 @@
 #include "config/fields.h"
 #include "config/load.h"
 #include "config/training_phases.h"
+#include "config/unused_keys.h"
 #include "data/shard_set.h"
 #include "data/stream_manifest.h"
 #include "domain/plugin.h"
@@ -360,6 +361,7 @@ int TrainNew(const TrainArgs& args, Group* group) {
   const Stopwatch began;
   const Config asked = LoadConfig(args.config, args.overrides);
   CheckPluginDomain(*MakeDomain(asked.domain.full_name()));
+  for (const std::string& sentence : DescribeUnusedKeys(asked)) LogWarning(sentence);
   const std::shared_ptr<Device> device =
       group != nullptr ? group->device : OpenDevice(asked.device);
   const RunDirectory directory =

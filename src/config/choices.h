@@ -100,9 +100,10 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
      "action that the path takes, and for a policy that action"},
     {Target::kOwnSolutions, "own_solutions",
-     "the same of solutions that the target network finds (generate.search: greedy or beam), and "
-     "of "
-     "random walks where it finds none that costs at most as much"},
+     "what solutions say that the target network finds by itself (generate.search: greedy or "
+     "beam), "
+     "as for supervised. If a search finds none that costs at most as much as its random walk, the "
+     "walk labels the states"},
     {Target::kExactDistance, "exact_distance",
      "for head v or q, the exact cost-to-go of a state that is drawn uniformly from all states in "
      "the ball around the goal (generate.ball_radius)"},

@@ -107,8 +107,10 @@ std::vector<Field> FieldsOf(Config& c) {
        "optional `weight`, as `tandem solve --out` writes them. Each state of a path is drawn in "
        "proportion to the path's weight. Lines without `moves` are skipped. null: no file.",
        NullTextField{&c.generate.paths}},
-      ChoiceKey("generate.search", "States that become examples.", c.generate.search,
-                kGenerateSearches),
+      ChoiceKey("generate.search",
+                "States that become examples. With the target own_solutions: the search for "
+                "solutions, greedy or beam.",
+                c.generate.search, kGenerateSearches),
       {"generate.search_iterations",
        "Number of consecutive steps that one search contributes, each with one state or, in a beam "
        "search, with search_beam_width states. If a search reaches a goal earlier, it restarts "
@@ -117,7 +119,7 @@ std::vector<Field> FieldsOf(Config& c) {
        IntField{&c.generate.search_iterations, 1, 1'000'000}},
       {"generate.search_epsilon",
        "Probability that a step of a greedy search is random. Random steps keep a poor network "
-       "from walking in circles.",
+       "from walking in circles. Searches for own_solutions take none.",
        RealField{&c.generate.search_epsilon, 0, 1}},
       {"generate.search_weight",
        "Weight of the path's cost in the A* that generates examples, as search.weight is for "
@@ -135,8 +137,9 @@ std::vector<Field> FieldsOf(Config& c) {
       {"generate.curriculum",
        "true: scrambles are short at first. The longest has 1 action, and doubles up to "
        "max_scramble after each update whose searches solved at least half of their scrambles, "
-       "averaged over the lengths (DeepXube's option --bal, balance_steps). false: all lengths up "
-       "to max_scramble from the start.",
+       "averaged over the lengths (DeepXube's option --bal, balance_steps). With the target "
+       "own_solutions, this limits where searches start, and walks have all lengths. false: all "
+       "lengths up to max_scramble from the start.",
        Switch(c.generate.curriculum)},
       ChoiceKey("generate.backup", "How the estimates of a search label its states.",
                 c.generate.backup, kBackups),

@@ -82,7 +82,7 @@ void CheckExamples(const Config& c, const Reject& reject) {
   const bool searches = c.generate.searches();
   reject(searches && !NeedsNetwork(c.generate.target), "generate.search", "generate.target",
          "a search leaves the random walk, so the walk does not label its states. "
-         "Set generate.target to value_iteration or capped_value_iteration.");
+         "Set generate.target to value_iteration, capped_value_iteration or own_solutions.");
   reject(!searches && c.generate.target == Target::kOwnSolutions, "generate.target",
          "generate.search",
          "without a search there are no solutions to learn from. Set generate.search to greedy or "
@@ -93,7 +93,8 @@ void CheckExamples(const Config& c, const Reject& reject) {
          "or generate.search to none.");
   const bool generates = c.live_rows_of(0) > 0;
   const std::int64_t states_per_step = c.generate.states_per_step();
-  reject(searches && generates && c.generate.rows_per_search() > c.live_rows_of(0),
+  const bool takes_walks = LabelsWholeWalks(c.generate.target);
+  reject(searches && !takes_walks && generates && c.generate.rows_per_search() > c.live_rows_of(0),
          "generate.search_iterations", "train.iterations_per_update",
          states_per_step == 1
              ? fmt::format("a search must end within a buffer, which has {} rows. Lower "
@@ -104,7 +105,6 @@ void CheckExamples(const Config& c, const Reject& reject) {
                            "generate.search_beam_width, or raise train.iterations_per_update.",
                            states_per_step, c.live_rows_of(0)));
   // A walk lies within one buffer, and each of its states is a row.
-  const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(takes_walks && generates && c.generate.max_scramble > c.live_rows_of(0),
          "generate.max_scramble", "train.iterations_per_update",
          fmt::format("a walk must end within a buffer, which has {} rows; otherwise no example "
@@ -303,10 +303,11 @@ void CheckStream(const Config& c, const Reject& reject) {
          "data.source",
          "a batch has fewer rows while no shard is there, so it cannot always be split into equal "
          "parts. Set train.accumulation_steps to 1, or data.live_share to 0.");
+  const bool takes_walks = LabelsWholeWalks(c.generate.target);
   reject(c.generate.rows_per_search() > c.data.stream_rows, "data.stream_rows",
-         "generate.search_iterations",
-         fmt::format("a search must end within a shard, and fills {} rows. Raise data.stream_rows.",
-                     c.generate.rows_per_search()));
+         takes_walks ? "generate.max_scramble" : "generate.search_iterations",
+         fmt::format("a {} must end within a shard, and fills {} rows. Raise data.stream_rows.",
+                     takes_walks ? "walk" : "search", c.generate.rows_per_search()));
 }
 
 void CheckPlan(const Config& c, const Reject& reject) {
@@ -352,7 +353,7 @@ void CheckRefresh(const Config& c, const Reject& reject) {
   const bool has_target = c.labels_with_network();
   reject(c.pipeline.refresh != Refresh::kLoss && !has_target, "pipeline.refresh", "generate.target",
          "this run has no target network. Remove pipeline.refresh, or generate examples with the "
-         "target value_iteration or capped_value_iteration.");
+         "target value_iteration, capped_value_iteration or own_solutions.");
   reject(c.pipeline.refresh != Refresh::kLoss && c.pipeline.loss_thresh.has_value(),
          "pipeline.loss_thresh", "pipeline.refresh",
          "only `refresh: loss` looks at the loss. Set pipeline.refresh to loss, or "
@@ -366,7 +367,7 @@ void CheckRefresh(const Config& c, const Reject& reject) {
          "the solve rate comes from validations. Set validation.every_updates to at least 1.");
   reject(c.train.labels_with_average() && !has_target, "train.ema_use", "generate.target",
          "this run has no target network. Set train.ema_use to saved, or generate examples with "
-         "the target value_iteration or capped_value_iteration.");
+         "the target value_iteration, capped_value_iteration or own_solutions.");
 }
 
 void CheckWatchdog(const Config& c, const Reject& reject) {

@@ -118,11 +118,13 @@ std::vector<std::int64_t> ShardsToMake(const fs::path& folder, const ShardSetSpe
 // depends on which rows are evaluated together. Of keys that were added later, only those are here
 // that make a difference, so that older sets stay valid.
 std::vector<std::string> KeysOfNetworkLabels(const Config& config) {
-  std::vector<std::string> keys = {"generate.search",         "generate.search_iterations",
-                                   "generate.search_epsilon", "generate.search_weight",
-                                   "generate.chunk_rows",     "inference.batch_size",
+  std::vector<std::string> keys = {"generate.search", "generate.search_iterations",
+                                   "generate.chunk_rows", "inference.batch_size",
                                    "inference.precision"};
   const GenerateConfig& generate = config.generate;
+  if (generate.target != Target::kOwnSolutions) {
+    keys.insert(keys.end(), {"generate.search_epsilon", "generate.search_weight"});
+  }
   if (generate.temperature > 0) keys.emplace_back("generate.temperature");
   if (generate.search == GenerateSearch::kBeam) keys.emplace_back("generate.search_beam_width");
   if (generate.backup != Backup::kOneStep) keys.emplace_back("generate.backup");

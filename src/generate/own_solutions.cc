@@ -8,6 +8,9 @@
 #include "data/examples.h"
 #include "domain/random_walk.h"
 #include "generate/path_labels.h"
+#include "generate/policy.h"
+#include "search/beam_search.h"
+#include "search/expander.h"
 
 namespace tandem {
 namespace {
@@ -33,6 +36,7 @@ OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, QEvaluator& n
                                              const Config& config)
     : domain_(domain),
       head_(config.network.head),
+      kind_(WalkKindOfActions(domain, config.generate)),
       walk_length_(config.generate.max_scramble),
       at_once_(InstancesAtOnce(config.generate)),
       seed_(static_cast<std::uint64_t>(config.seed)),
@@ -42,10 +46,15 @@ OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, QEvaluator& n
 
 std::int64_t OwnSolutionsGenerator::BytesFor(const DomainSpec& spec, const GenerateConfig& config,
                                              std::int64_t rows) {
-  const std::int64_t all = (rows + config.max_scramble - 1) / config.max_scramble;
-  const std::int64_t per_walk = (config.max_scramble + 1) * spec.state_size + config.max_scramble;
-  return std::min(all, InstancesAtOnce(config)) *
-         (per_walk + std::min(config.search_iterations, config.max_scramble));
+  const std::int64_t walks = (rows + config.max_scramble - 1) / config.max_scramble;
+  const std::int64_t instances = std::min(walks, InstancesAtOnce(config));
+  const std::int64_t walk = (config.max_scramble + 1) * (spec.state_size + 1);
+  const std::int64_t path = config.search_iterations * (spec.state_size + 1);
+  if (config.search == GenerateSearch::kBeam) {  // one after another
+    return instances * (walk + path) +
+           BeamSearch::BytesFor(spec, config.search_beam_width, config.search_iterations);
+  }
+  return instances * (walk + path) + Expander::BytesFor(spec, instances);
 }
 
 void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
@@ -67,12 +76,13 @@ void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
       Walk(request, instance);
     });
     // The calling thread has a place of its own in the arena, so it makes the evaluations.
-    arena_.execute([&] { Solve(instances_, stop); });
+    arena_.execute([&] { Solve(instances_, request.first_row, stop); });
     for_each([&](Instance& instance, std::int64_t) { Write(request, instance, out); });
   }
 }
 
-// Takes the walk of an instance, which ends early if no action applies, and draws the start.
+// Takes the walk of an instance, without the steps that leave the state as it is, and draws the
+// start.
 void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance) const {
   const Span span(Phase::kScramble);
   const auto random = [&](Purpose purpose) {
@@ -80,12 +90,12 @@ void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance)
                   static_cast<std::uint64_t>(instance.number));
   };
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
-  RandomWalk walk(domain_, random(Purpose::kScramble), state);
+  RandomWalk walk(domain_, random(Purpose::kScramble), state, kind_);
   instance.states = state;
   instance.way_back.clear();
   for (std::int64_t i = 0; i < walk_length_; ++i) {
     walk.Step();
-    if (std::ranges::equal(state, State(instance, instance.way_back.size()))) break;
+    if (std::ranges::equal(state, State(instance, instance.way_back.size()))) continue;
     instance.states.insert(instance.states.end(), state.begin(), state.end());
     instance.way_back.push_back(*walk.back());
   }
@@ -106,11 +116,13 @@ std::span<const std::uint8_t> OwnSolutionsGenerator::State(const Instance& insta
 
 // The way back of the walk's state after `taken` actions.
 std::span<const Action> OwnSolutionsGenerator::WayBack(const Instance& instance,
-                                                       std::size_t taken) const {
+                                                       std::size_t taken) {
   return std::span(instance.way_back).last(taken);
 }
 
-void OwnSolutionsGenerator::Solve(std::span<Instance> instances, const StopSignal& stop) {
+// Searches from the starts. The request that has an instance's first row counts the instance.
+void OwnSolutionsGenerator::Solve(std::span<Instance> instances, std::int64_t first_row,
+                                  const StopSignal& stop) {
   std::vector<std::uint8_t> starts;
   std::vector<float> at_most;
   for (const Instance& instance : instances) {
@@ -121,6 +133,7 @@ void OwnSolutionsGenerator::Solve(std::span<Instance> instances, const StopSigna
                        static_cast<std::size_t>(domain_.spec().state_size));
   search_->SolveAll(Starts(rows, at_most), stop, [&](std::size_t i, SearchResult result) {
     if (result.solved) instances[i].solution = std::move(result.actions);
+    if (instances[i].number * walk_length_ < first_row) return;
     solved_.Add(static_cast<std::int64_t>(instances[i].start), result.solved);
   });
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "domain/random_walk.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
 #include "search/search.h"
@@ -32,14 +33,17 @@ namespace tandem {
 ///
 /// Global row r is a state of instance r / max_scramble. If the instance has a solution of n
 /// actions, its row i < n is the state with i + 1 actions of the solution left. The other rows are
-/// the prefixes of i + 1 actions of the walk, labelled with its way back.
+/// the prefixes of i + 1 actions of the walk, labelled with its way back. Steps that leave the
+/// state as it is do not count, so a walk may be shorter; its last state then fills the rest.
+///
+/// Walks take distinct actions if all actions commute and undo themselves (WalkKindOfActions).
 class OwnSolutionsGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose
-  /// generate.search must be greedy or beam.
+  /// generate.search must be greedy or beam. Throws the same errors as WalkKindOfActions.
   OwnSolutionsGenerator(const Domain& domain, QEvaluator& network, const Config& config);
 
-  /// The memory, in bytes, that filling `rows` rows takes, without that of the search.
+  /// The memory, in bytes, that filling `rows` rows takes.
   static std::int64_t BytesFor(const DomainSpec& spec, const GenerateConfig& config,
                                std::int64_t rows);
 
@@ -53,27 +57,28 @@ class OwnSolutionsGenerator final : public Generator {
  private:
   struct Instance {
     std::int64_t number = 0;
-    std::vector<std::uint8_t> states;  // of the walk: the goal, then that after each action
+    std::vector<std::uint8_t> states;  // of the walk, from the goal on
     std::vector<Action> way_back;      // from the last of the states to the goal
     std::size_t start = 0;             // number of actions of the walk before the search
     std::vector<Action> solution;      // from the start; empty if none was found
   };
 
   void Walk(const FillRequest& request, Instance& instance) const;
-  void Solve(std::span<Instance> instances, const StopSignal& stop);
+  void Solve(std::span<Instance> instances, std::int64_t first_row, const StopSignal& stop);
   void Write(const FillRequest& request, const Instance& instance, DataBuffer& out) const;
   std::span<const std::uint8_t> State(const Instance& instance, std::size_t taken) const;
-  std::span<const Action> WayBack(const Instance& instance, std::size_t taken) const;
+  static std::span<const Action> WayBack(const Instance& instance, std::size_t taken);
 
   const Domain& domain_;
   const Head head_;
+  const WalkKind kind_;
   const std::int64_t walk_length_;
   const std::int64_t at_once_;  // instances
   const std::uint64_t seed_;
   const Schema schema_;
   const std::unique_ptr<Search> search_;
   tbb::task_arena arena_;
-  std::vector<Instance> instances_;  // that are searched together
+  std::vector<Instance> instances_;  // those that are searched together
   SolvedByLength solved_;            // by the number of actions before the search
 };
 

@@ -9,23 +9,24 @@
 
 namespace tandem {
 
+WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
+  if (!CommuteAndUndoThemselves(domain)) return WalkKind::kNoStepBack;
+  const int num_actions = domain.spec().num_actions();
+  if (config.max_scramble <= num_actions) return WalkKind::kDistinctActions;
+  throw InputError(fmt::format(
+      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so a walk whose "
+      "actions are labels takes each of them at most once; expected at most {}, the number of "
+      "actions. Lower generate.max_scramble.",
+      config.max_scramble, domain.spec().name, num_actions));
+}
+
 PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config)
-    : PolicyGenerator(
-          domain, config,
-          CommuteAndUndoThemselves(domain) ? WalkKind::kDistinctActions : WalkKind::kNoStepBack) {}
+    : PolicyGenerator(domain, config, WalkKindOfActions(domain, config.generate)) {}
 
 PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind)
     : WalkGenerator(domain, config, kind),
       kind_(kind),
-      has_value_(EstimatesCosts(config.network.head)) {
-  const int num_actions = domain.spec().num_actions();
-  if (kind_ == WalkKind::kNoStepBack || config.generate.max_scramble <= num_actions) return;
-  throw InputError(fmt::format(
-      "`generate.max_scramble: {}`: the actions of {} commute and undo themselves, so to train a "
-      "policy a walk takes each of them at most once; expected at most {}, the number of actions. "
-      "Lower generate.max_scramble.",
-      config.generate.max_scramble, domain.spec().name, num_actions));
-}
+      has_value_(EstimatesCosts(config.network.head)) {}
 
 Action PolicyGenerator::WriteLabel(RandomWalk& walk, Random /*random*/, std::span<float> label,
                                    std::span<float> /*weight*/) const {

@@ -8,6 +8,11 @@
 
 namespace tandem {
 
+/// The kind of walks whose actions become labels: with distinct actions if all actions commute and
+/// undo themselves, because any of them is then a first step of the way back. Throws InputError if
+/// such a walk of generate.max_scramble actions would need more actions than there are.
+WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
+
 /// PolicyGenerator labels every prefix of a random walk with its last step, undone, as
 /// EfficientCube does (Takano, "Self-Supervision is All You Need for Solving Rubik's Cube", TMLR
 /// 2023). The label is a distribution over the actions, here with a single 1.
@@ -24,8 +29,7 @@ namespace tandem {
 class PolicyGenerator final : public WalkGenerator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`; network.head must be policy or vp.
-  /// Throws InputError if walks take distinct actions and generate.max_scramble exceeds their
-  /// number.
+  /// Throws the same errors as WalkKindOfActions.
   PolicyGenerator(const Domain& domain, const Config& config);
 
  private:

@@ -303,6 +303,7 @@ void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tre
   }
   if (end == 0) return;  // the search achieved nothing
   std::vector<Action> actions;
+  actions.reserve(path.size());
   for (const SearchTree::Step& step : path) actions.push_back(step.action);
   for (std::size_t i = 0; i <= end; ++i) {
     const std::span<const Action> rest = std::span(actions).subspan(i, end - i);

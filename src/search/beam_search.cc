@@ -25,6 +25,9 @@ std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
 }
 
+// Bytes of a hash in a table, of which up to a half is unused.
+constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
+
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
 
@@ -153,23 +156,32 @@ std::int64_t BeamSearch::BytesStored() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-// About the greatest memory while the children of the frontier are made and chosen from.
-std::int64_t BeamSearch::BytesOfNextDepth() const {
-  const auto parents = static_cast<std::int64_t>(frontier().size());
-  const std::int64_t children = parents * domain_.spec().num_actions();
-  const std::int64_t kept = std::min(children, limits_.width);
-  // Of a table of hashes, up to a half is unused.
-  constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
+// The memory of expanding `parents` states and of keeping up to `width` of their children. A V net
+// reads copies of children that the expander keeps.
+std::int64_t BeamSearch::BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
+                                         std::int64_t width, bool copies) {
+  const std::int64_t children = parents * spec.num_actions();
   // For each child: its estimate, its rank, its place in the order and among the new ones, and its
-  // hash in seen_. A V net reads copies of children that the expander keeps.
+  // hash in seen_.
   constexpr std::int64_t kOfChild =
       sizeof(float) + sizeof(Ranked) + 2 * sizeof(std::uint32_t) + kOfEntry;
+  const std::int64_t of_kept = std::int64_t{sizeof(Step) + kOfEntry} + spec.state_size;
+  return Expander::BytesFor(spec, parents) +
+         children * (kOfChild + (copies ? spec.state_size : 0)) +
+         std::min(children, width) * of_kept;
+}
+
+// About the greatest memory while the children of the frontier are made and chosen from.
+std::int64_t BeamSearch::BytesOfNextDepth() const {
   const bool copies = q_net_ == nullptr && expander_.keeps_children();
-  const std::int64_t of_copy = copies ? domain_.spec().state_size : 0;
-  const std::int64_t of_kept =
-      static_cast<std::int64_t>(sizeof(Step) + kOfEntry) + domain_.spec().state_size;
-  return BytesStored() + Expander::BytesFor(domain_.spec(), parents) +
-         children * (kOfChild + of_copy) + kept * of_kept;
+  return BytesStored() + BytesOfChildren(domain_.spec(),
+                                         static_cast<std::int64_t>(frontier().size()),
+                                         limits_.width, copies);
+}
+
+std::int64_t BeamSearch::BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths) {
+  return depths * width * std::int64_t{sizeof(Step) + kOfEntry} +
+         BytesOfChildren(spec, width, width, /*copies=*/true);
 }
 
 ConstRows BeamSearch::frontier() const {

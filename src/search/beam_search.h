@@ -83,6 +83,9 @@ class BeamSearch final : public Search {
   BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
              QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
+  /// About the greatest memory, in bytes, of a search of `depths` depths with beams of `width`.
+  static std::int64_t BytesFor(const DomainSpec& spec, std::int64_t width, std::int64_t depths);
+
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
 
   /// Searches for a solution of `start` within other limits than those of the config.
@@ -127,6 +130,8 @@ class BeamSearch final : public Search {
   std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
   std::vector<Action> UndoingActions() const;
   std::int64_t BytesStored() const;
+  static std::int64_t BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
+                                      std::int64_t width, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
   std::vector<std::uint32_t> NewChildren();

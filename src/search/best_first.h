@@ -52,9 +52,8 @@ class BestFirstTree {
 
  protected:
   /// Follows the keys weight, batch, max_nodes, max_gib and max_seconds of `config`; the limits may
-  /// be 0: no limit. It looks for solutions that cost at most `at_most`
-  /// (0: no limit). It stores at most `most_nodes` states, whatever the config says. `spec` and
-  /// `config` must outlive this.
+  /// be 0: no limit. It looks for solutions that cost at most `at_most` (0: no limit). It stores at
+  /// most `most_nodes` states, whatever the config says. `spec` and `config` must outlive this.
   BestFirstTree(const DomainSpec& spec, const SearchConfig& config,
                 std::span<const std::uint8_t> start, float at_most,
                 std::int64_t most_nodes = NodeTable::kMostNodes);

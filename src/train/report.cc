@@ -264,7 +264,9 @@ std::string Percent(const ValidationResult& result) {
 
 }  // namespace
 
-bool HasGrowingTargets(const Config& config) { return config.labels_with_network(); }
+bool HasGrowingTargets(const Config& config) {
+  return config.labels_with_network() && BacksUpEstimates(config.generate.target);
+}
 
 std::string ErrorKey(const Config& config) {
   return config.validation.file.empty() ? "walk_length_error" : "value_error";

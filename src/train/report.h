@@ -89,8 +89,8 @@ nlohmann::ordered_json MetricsLine(const UpdateRecord& record, const Config& con
 void WriteSummary(const std::filesystem::path& path, const RunSummary& summary,
                   const Config& config, const std::string& device);
 
-/// Returns whether the network labels the examples itself. The loss can then rise while the network
-/// improves, because the targets grow.
+/// Returns whether the labels are backups of the network's estimates. The loss can then rise while
+/// the network improves, because the targets grow.
 bool HasGrowingTargets(const Config& config);
 
 /// Returns the JSON name of ValidationResult::value_error: "value_error" if `validation.file` gives

@@ -21,6 +21,16 @@ def load_script():
     return module
 
 
+def least_moves(pegs, goal=2):
+    """The fewest moves that bring a tower of discs, smallest first, to one peg."""
+    if not pegs:
+        return 0
+    *smaller, largest = pegs
+    if largest == goal:
+        return least_moves(smaller, goal)
+    return least_moves(smaller, 3 - largest - goal) + 2 ** len(smaller)
+
+
 class Reach(CliTest):
     def reach(self, *args, code=0):
         result = subprocess.run([sys.executable, SCRIPT, "--tandem", TANDEM, *map(str, args)],
@@ -31,7 +41,7 @@ class Reach(CliTest):
     def test_trains_evaluates_and_prints_the_rows(self):
         out = self.folder / "out"
         printed = self.reach("lights_out5", "--out", out, "--seconds-scale", 0.03, "--limit", 4,
-                             "--untrained", "--set", "network.width=16", "--set",
+                             "--untrained", "--curves", "--set", "network.width=16", "--set",
                              "train.threads=1")
         self.assertIn("goals are not judged", printed)
         result = json.loads((out / "lights_out5.json").read_text())
@@ -39,6 +49,10 @@ class Reach(CliTest):
         self.assertEqual(result["trained"]["with_optimal"], 4)
         self.assertEqual(result["untrained"]["name"], "untrained")
         self.assertGreater(result["examples"], 0)
+        curve = json.loads((out / "lights_out5.curve.json").read_text())
+        self.assertEqual([n["name"] for n in curve["networks"]][::len(curve["networks"]) - 1],
+                         ["untrained", "last"])
+        self.assertIn("training examples", (out / "lights_out5.svg").read_text())
         table = self.reach("--table", out / "lights_out5.json")
         self.assertEqual([line.split(" | ")[0] for line in table.splitlines()],
                          ["| line", "| ---", "| lights_out5", "| lights_out5, untrained"])
@@ -65,7 +79,16 @@ class Reach(CliTest):
 
     def test_every_line_has_a_config_with_a_time(self):
         listed = self.reach("--list").splitlines()
-        self.assertEqual(len(listed), len(load_script().LINES))
+        script = load_script()
+        self.assertEqual(len(listed), len(script.LINES) + len(script.COMPARISONS))
+
+    def test_a_ball_of_all_states_gives_the_optimal_lengths(self):
+        out = self.folder / "out"
+        self.reach("hanoi", "--out", out, "--seconds-scale", 0.05, "--limit", 3, "--set",
+                   "network.width=16", "--set", "train.threads=1")
+        for line in (out / "hanoi.states.jsonl").read_text().splitlines():
+            state = json.loads(line)
+            self.assertEqual(state["optimal"], least_moves([int(p) for p in state["state"].split()]))
 
     def test_a_goal_that_was_missed_is_said(self):
         script = load_script()

@@ -118,6 +118,19 @@ class Generating(Shards):
             self.generate(*labels, "--rank", str(i), "--world-size", "2", out=together)
         self.assertEqual(self.contents(together), self.contents(self.shards))
 
+    def test_own_solutions_and_hindsight_of_a_q_net_mask_actions(self):
+        run = self.folder / "run"
+        of_grid = ("--set", "domain.name=grid", "--set", "domain.size=6", "--set", "network.head=q")
+        self.run_tandem("train", self.config, "--out", run, "--set", "train.max_updates=1", *of_grid)
+        labels = (*of_grid, "--set", "generate.search=greedy", "--set", "generate.search_iterations=10",
+                  "--set", f"network.init_from={run}")
+        for sets in (["generate.target=own_solutions"],
+                     ["generate.target=value_iteration", "generate.hindsight=true",
+                      "pipeline.mode=sync_main", "replay.updates=1"]):
+            folder = self.folder / sets[0]
+            self.generate(*labels, *(word for key in sets for word in ("--set", key)), out=folder)
+            listed = json.loads(self.run_tandem("shards", folder, "--json")[0])
+            self.assertIn("weight", listed["columns"])
 
     def test_labels_of_a_network_name_the_instruction_set(self):
         run = self.folder / "run"

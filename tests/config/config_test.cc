@@ -275,10 +275,11 @@ TEST(Config, ContradictionErrorNamesBothKeysAndWhereTheyWereSet) {
 }
 
 TEST(Config, SearchNeedsATargetThatLabelsAnyState) {
-  EXPECT_EQ(ErrorFor("generate:\n  search: greedy\n"),
-            "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
-            "default): a search leaves the random walk, so the walk does not label its "
-            "states. Set generate.target to value_iteration or capped_value_iteration.");
+  EXPECT_EQ(
+      ErrorFor("generate:\n  search: greedy\n"),
+      "`generate.search: greedy` (my.yaml:2) contradicts `generate.target: walk_length` (the "
+      "default): a search leaves the random walk, so the walk does not label its "
+      "states. Set generate.target to value_iteration, capped_value_iteration or own_solutions.");
   EXPECT_EQ(ErrorFor("generate: {search: astar, target: value_iteration}\n"), "");
   EXPECT_NE(ErrorFor("generate: {search: astar, target: value_iteration, search_iterations: 600}\n"
                      "train: {batch_size: 50, iterations_per_update: 10}\n")

@@ -338,10 +338,19 @@ TEST(Validate, OwnSolutionsNeedASearchThatSolves) {
   const std::vector<std::string> own = {"generate.target=own_solutions", "generate.search=greedy"};
   for (const char* head : {"v", "q", "policy", "vp", "q_in"}) {
     EXPECT_EQ(ErrorOf(With(own, {std::string("network.head=") + head, "replay.updates=1"})), "");
-    EXPECT_EQ(ErrorOf(With(own, {std::string("network.head=") + head, "generate.search=beam"})), "");
+    EXPECT_EQ(ErrorOf(With(own, {std::string("network.head=") + head, "generate.search=beam"})),
+              "");
   }
   ExpectContradiction({"generate.target=own_solutions"}, "generate.target", "generate.search",
                       "no solutions to learn from");
+  ExpectContradiction(
+      With(own,
+           {"generate.max_scramble=100", "train.batch_size=9", "train.iterations_per_update=9"}),
+      "generate.max_scramble", "train.iterations_per_update", "a walk must end within a buffer");
+  ExpectContradiction(With(own, {"generate.max_scramble=100", "data.source=stream",
+                                 "data.stream_rows=64", "train.max_updates=9"}),
+                      "data.stream_rows", "generate.max_scramble",
+                      "a walk must end within a shard");
   ExpectContradiction(With(own, {"generate.search=astar"}), "generate.search", "generate.target",
                       "greedy or beam search");
   ExpectContradiction(With(own, {"generate.temperature=1"}), "generate.temperature",

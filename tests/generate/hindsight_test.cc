@@ -99,13 +99,18 @@ TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {
   const std::size_t actions = domain_->spec().num_actions();
   EXPECT_FALSE(HasWeights(Filled(MakeConfig(false, Head::kQ)).schema()));
   ASSERT_TRUE(HasWeights(rows.schema()));
+  int all_labelled = 0;  // unchanged rows with all actions labelled
   EXPECT_TRUE(
       std::ranges::equal(rows.column(kInputColumn).bytes(), values.column(kInputColumn).bytes()));
   for (std::size_t i = 0; i < kRows; ++i) {
     const auto weights = rows.floats(kWeightColumn).subspan(i * actions, actions);
     const auto labelled = std::ranges::count(weights, 1.0F);
     EXPECT_EQ(labelled + std::ranges::count(weights, 0.0F), std::ssize(weights));
-    if (!IsChanged(before, values, i)) continue;
+    if (!IsChanged(before, values, i)) {
+      // Rows on the path whose state stays the same are labelled anew too, so most are not.
+      all_labelled += labelled == std::ssize(weights) ? 1 : 0;
+      continue;
+    }
     const float cost = values.floats(kTargetColumn)[i];
     EXPECT_EQ(labelled, cost == 0 ? 0 : 1);
     const auto action = std::ranges::find(weights, 1.0F) - weights.begin();
@@ -113,8 +118,7 @@ TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {
       EXPECT_EQ(rows.floats(kTargetColumn)[i * actions + static_cast<std::size_t>(action)], cost);
     }
   }
-  const auto all = rows.floats(kWeightColumn);
-  EXPECT_GT(std::ranges::count(all, 1.0F), static_cast<std::ptrdiff_t>(kRows * actions / 4));
+  EXPECT_GT(all_labelled, kRows / 4);
 }
 
 TEST_P(Hindsight, RowsDoNotDependOnWorkersOrChunks) {

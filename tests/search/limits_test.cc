@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -237,12 +239,15 @@ double SecondsOfAll(Search& search, ConstRows starts) {
 TEST(TimeLimit, IsOfEachPuzzleWhichTakesItsShareOfTheTime) {
   constexpr std::size_t kStarts = 50;
   const RingDomain ring(20);
-  StandInEvaluator truth(
-      [](std::span<const std::uint8_t> state) { return float(RingDomain::Distance(state)); });
+  StandInEvaluator truth([](std::span<const std::uint8_t> state) {
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    return float(RingDomain::Distance(state));
+  });
   std::vector<std::uint8_t> starts(kStarts * 20, 0);
   for (std::size_t i = 0; i < kStarts; ++i) starts[i * 20 + 7] = 1;
   const ConstRows rows(starts.data(), kStarts, 20);
-  const Config config{.search = {.instances = kStarts}};
+  // All puzzles together take longer than the limit of one, whose share is far below it.
+  const Config config{.search = {.instances = kStarts, .max_seconds = 0.1}};
   GreedySearch greedy(ring, truth, config);
   IdaStar ida_star(ring, truth, config);
   AStar astar(ring, truth, config);
@@ -251,6 +256,7 @@ TEST(TimeLimit, IsOfEachPuzzleWhichTakesItsShareOfTheTime) {
     const Stopwatch watch;
     const double seconds = SecondsOfAll(*search, rows);
     EXPECT_LE(seconds, watch.Seconds()) << search->Describe();
+    EXPECT_GT(watch.Seconds(), config.search.max_seconds);
   }
 }
 

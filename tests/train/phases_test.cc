@@ -280,6 +280,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"walks_then_bellman", kBellman, {}},
         Case{"walks_then_walks", "    generate: {max_scramble: 5}\n", {"optimizer.name=sgd"}},
         Case{"walks_then_solved_paths", LearnFrom("puzzle8_solved.jsonl"), {}},
+        Case{"policy_then_own_solutions",
+             "    generate: {target: own_solutions, search: greedy, search_iterations: 8}\n",
+             {"network.head=policy", "generate.target=policy"}},
+        Case{"hindsight_of_q",
+             "    generate: {target: value_iteration, search: greedy, search_iterations: 5, "
+             "hindsight: true}\n",
+             {"domain.name=grid", "domain.size=6", "network.head=q"}},
         Case{"replay_begins_again", kBellman, {"replay.updates=2"}},
         Case{"sparse_q_then_bellman", kBellman, {"network.head=q", "replay.updates=1"}},
         Case{"moving_average", kBellman, {"train.ema_decay=0.9"}},

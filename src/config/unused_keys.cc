@@ -1,0 +1,93 @@
+#include "config/unused_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "config/fields.h"
+#include "config/training_phases.h"
+
+namespace tandem {
+namespace {
+
+struct Use {
+  std::string_view key;
+  bool (*is_used)(const Config& config);
+  std::string_view otherwise;  // why the key has no effect
+};
+
+bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrograde; }
+bool IsAdaptive(const Config& c) { return c.optimizer.name != OptimizerKind::kSgd; }
+bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
+bool HasMomentum(const Config& c) { return !IsAdaptive(c) || IsMuon(c); }
+bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
+
+constexpr auto kUses = std::to_array<Use>({
+    {"generate.search_iterations", [](const Config& c) { return c.generate.searches(); },
+     "generate.search is none"},
+    {"generate.search_epsilon",
+     [](const Config& c) {
+       return c.generate.search == GenerateSearch::kGreedy &&
+              c.generate.target != Target::kOwnSolutions;
+     },
+     "only `search: greedy` takes random steps, and not for own_solutions"},
+    {"generate.search_weight",
+     [](const Config& c) { return c.generate.search == GenerateSearch::kAStar; },
+     "only `search: astar` weighs costs"},
+    {"generate.search_beam_width",
+     [](const Config& c) { return c.generate.search == GenerateSearch::kBeam; },
+     "only `search: beam` has a width"},
+    {"generate.problem_rows", IsRetrograde, "only the target retrograde draws problems"},
+    {"generate.problem_states", IsRetrograde, "only the target retrograde draws problems"},
+    {"generate.dead_end_share", IsRetrograde, "only the target retrograde finds dead ends"},
+    {"generate.dead_end_cost", IsRetrograde, "only the target retrograde finds dead ends"},
+    {"network.channels",
+     [](const Config& c) { return c.network.kind != kResNetFc && c.network.kind != "mlp"; },
+     "this kind of network has no convolutions"},
+    {"optimizer.final_learning_rate",
+     [](const Config& c) { return DependsOnLength(c.optimizer.schedule); },
+     "only the schedules linear, cosine and wsd end there"},
+    {"optimizer.decay",
+     [](const Config& c) { return c.optimizer.schedule == Schedule::kExponential; },
+     "only the schedule exponential decays by it"},
+    {"optimizer.step_every", IsStep, "only the schedule step has steps"},
+    {"optimizer.step_factor", IsStep, "only the schedule step has steps"},
+    {"optimizer.decay_share",
+     [](const Config& c) { return c.optimizer.schedule == Schedule::kWsd; },
+     "only the schedule wsd has such a part"},
+    {"optimizer.muon_learning_rate", IsMuon, "the optimizer is not muon"},
+    {"optimizer.momentum", HasMomentum, "only sgd and muon have momentum"},
+    {"optimizer.nesterov", HasMomentum, "only sgd and muon have momentum"},
+    {"optimizer.beta1", IsAdaptive, "sgd has momentum instead"},
+    {"optimizer.beta2", IsAdaptive, "sgd does not scale gradients by their squares"},
+    {"optimizer.epsilon", IsAdaptive, "sgd does not scale gradients by their squares"},
+    {"train.huber_delta", [](const Config& c) { return c.train.loss == Loss::kHuber; },
+     "the loss is not huber"},
+    {"train.ema_use", [](const Config& c) { return c.train.averages(); },
+     "train.ema_decay is 0, so there is no moving average"},
+});
+
+}  // namespace
+
+std::vector<std::string> DescribeUnusedKeys(const Config& run) {
+  std::vector<Config> phases;
+  for (std::int64_t phase = 0; phase <= std::ssize(run.phases); ++phase) {
+    phases.push_back(ConfigOfPhase(run, phase));
+  }
+  const Config defaults;
+  std::vector<std::string> sentences;
+  for (const Use& use : kUses) {
+    const std::string key(use.key);
+    const auto set = std::ranges::find_if(phases, [&](const Config& phase) {
+      return ValueText(phase, key) != ValueText(defaults, key);
+    });
+    if (set == phases.end() || std::ranges::any_of(phases, use.is_used)) continue;
+    sentences.push_back(
+        fmt::format("`{}: {}` has no effect: {}", key, ValueText(*set, key), use.otherwise));
+  }
+  return sentences;
+}
+
+}  // namespace tandem

@@ -1,0 +1,16 @@
+// Finds keys that were set for nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace tandem {
+
+/// Returns a sentence for each key that differs from its default and has no effect in any phase of
+/// the run: "`optimizer.momentum: 0.9` has no effect: only sgd and muon have momentum". A key that
+/// contradicts another one is an error of LoadConfig instead.
+std::vector<std::string> DescribeUnusedKeys(const Config& run);
+
+}  // namespace tandem

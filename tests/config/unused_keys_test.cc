@@ -1,0 +1,59 @@
+#include "config/unused_keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/load.h"
+#include "support/source_folder.h"
+
+namespace tandem {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> UnusedOf(const std::string& yaml) {
+  return DescribeUnusedKeys(ParseConfig(yaml, "my.yaml"));
+}
+
+TEST(UnusedKeys, AreNamedWithTheReason) {
+  EXPECT_THAT(
+      UnusedOf("optimizer: {momentum: 0.5}\ngenerate: {search_weight: 2}\n"),
+      ElementsAre("`generate.search_weight: 2` has no effect: only `search: astar` weighs costs",
+                  "`optimizer.momentum: 0.5` has no effect: only sgd and muon have momentum"));
+  EXPECT_THAT(
+      UnusedOf("train: {ema_use: target}\n"),
+      ElementsAre("`train.ema_use: target` has no effect: train.ema_decay is 0, so there is "
+                  "no moving average"));
+}
+
+TEST(UnusedKeys, AreNoneIfTheKeysAreUsedOrHaveTheirDefaults) {
+  EXPECT_THAT(UnusedOf("optimizer: {name: sgd, momentum: 0.5}\n"
+                       "generate: {target: value_iteration, search: astar, search_weight: 2}\n"),
+              IsEmpty());
+  EXPECT_THAT(UnusedOf(""), IsEmpty());
+  EXPECT_THAT(UnusedOf(ToYaml(ParseConfig("", "my.yaml"))), IsEmpty());
+}
+
+TEST(UnusedKeys, MayBeUsedByAPhaseAlone) {
+  const std::string run = "optimizer: {final_learning_rate: 0.0001}\nphases:\n  - from: 0.5\n";
+  EXPECT_THAT(UnusedOf(run + "    optimizer: {schedule: linear}\n"), IsEmpty());
+  EXPECT_EQ(UnusedOf(run + "    optimizer: {schedule: step}\n").size(), 1);
+  EXPECT_EQ(UnusedOf("phases:\n  - from: 0.5\n    optimizer: {step_every: 7}\n").size(), 1);
+}
+
+TEST(UnusedKeys, AreInNoConfigOfTandem) {
+  int configs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(SourceFolder() / "configs")) {
+    EXPECT_THAT(DescribeUnusedKeys(LoadConfig(entry.path().string())), IsEmpty()) << entry.path();
+    ++configs;
+  }
+  EXPECT_GT(configs, 20);
+}
+
+}  // namespace
+}  // namespace tandem
