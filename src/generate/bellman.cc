@@ -76,12 +76,12 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
                                  std::size_t row) const {
   const DomainSpec& spec = domain_.spec();
   const std::size_t num_actions = spec.num_actions();
+  if (exact_ != nullptr && exact_->Write(state, examples, row)) return;
   const std::size_t width = TargetWidth(spec, head_);
   const std::span<float> target = examples.floats(kTargetColumn).subspan(row * width, width);
   if (HasWeights(examples.schema())) {
     std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
   }
-  if (exact_ != nullptr && exact_->Write(state, target)) return;
   if (head_ == Head::kQ) {
     for (std::size_t action = 0; action < num_actions; ++action) {
       const float undo_cost = UndoCost(spec, static_cast<Action>(action));

@@ -33,7 +33,6 @@ void ExactDistanceGenerator::Fill(const FillRequest& request, DataBuffer& out,
 void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange range,
                                        DataBuffer& out) const {
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
-  const std::size_t width = schema_.columns[kTargetColumn].width;
   const RowRanges blocks(range.rows, kBlockRows);
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
   for (std::int64_t block = 0; block < blocks.size(); ++block) {
@@ -42,9 +41,8 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
     {
       const Span span(Phase::kScramble);
       for (std::size_t i = 0; i < states.size(); ++i) {
-        const std::size_t row = first + i;
-        std::ranges::copy(StateOf(request, row), states[i].begin());
-        exact_->Write(states[i], out.floats(kTargetColumn).subspan(row * width, width));
+        std::ranges::copy(StateOf(request, first + i), states[i].begin());
+        exact_->Write(states[i], out, first + i);
       }
     }
     const Span span(Phase::kWrite);

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "data/examples.h"
 #include "domain/random_walk.h"
 #include "tandem/error.h"
 
@@ -19,9 +21,15 @@ ExactLabels::ExactLabels(const Domain& domain, const Config& config,
       seed_(static_cast<std::uint64_t>(config.seed)),
       ball_(std::move(ball)) {}
 
-bool ExactLabels::Write(std::span<const std::uint8_t> state, std::span<float> label) const {
+bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& examples,
+                        std::size_t row) const {
   const std::optional<float> cost = ball_->CostOf(state);
   if (!cost) return false;
+  const std::size_t width = examples.schema().columns[kTargetColumn].width;
+  const std::span<float> label = examples.floats(kTargetColumn).subspan(row * width, width);
+  if (HasWeights(examples.schema())) {
+    std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
+  }
   if (head_ == Head::kV) {
     label[0] = *cost;
     return true;

@@ -1,12 +1,14 @@
 // Exact labels for rows near the goal, and anchors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "config/config.h"
+#include "data/data_buffer.h"
 #include "search/ball.h"
 #include "tandem/domain.h"
 
@@ -24,12 +26,13 @@ class ExactLabels {
 
   const std::shared_ptr<const GoalBall>& ball() const { return ball_; }
 
-  /// Writes the label of `state` to `label` and returns true if the state is in the ball. Otherwise
-  /// changes nothing and returns false.
+  /// If `state` is in the ball, writes its label to row `row` of `examples` (ExampleSchema), gives
+  /// all outputs the weight 1 if rows have weights, and returns true. Otherwise changes nothing and
+  /// returns false.
   ///
   /// For a Q net, a child outside the ball counts as one move further from the goal than its
   /// parent. If all actions cost the same, that is exact; otherwise it is an upper bound.
-  bool Write(std::span<const std::uint8_t> state, std::span<float> label) const;
+  bool Write(std::span<const std::uint8_t> state, DataBuffer& examples, std::size_t row) const;
 
   /// The number of the ball's state that row `row` of update `update` becomes; nothing if the row
   /// is no anchor. Depends only on the seed and the two numbers.

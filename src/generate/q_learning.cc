@@ -156,13 +156,10 @@ void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& o
   }
   const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
+    if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], out, first + i)) continue;
     const std::size_t at = (first + i) * width;
     const std::span<float> label = out.floats(kTargetColumn).subspan(at, width);
     const std::span<float> weight = out.floats(kWeightColumn).subspan(at, width);
-    if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], label)) {
-      std::ranges::fill(weight, 1.0F);
-      continue;
-    }
     std::ranges::fill(label, 0.0F);
     std::ranges::fill(weight, 0.0F);
     label[batch.actions[i]] = LabelOf(batch, i);

@@ -246,14 +246,7 @@ void ValueIterationGenerator::WriteTargets(const CurrentFill& fill, Group& group
       std::optional<std::size_t> row = fill.RowInFill(group, i);
       const std::optional<std::size_t> anchor =
           row ? Anchor(fill, group, i) : std::optional<std::size_t>();
-      if (anchor && labelled_) {
-        const std::span<float> targets = fill.out.floats(kTargetColumn);
-        const std::size_t width = targets.size() / fill.out.rows();
-        exact_->Write(exact_->ball()->state(*anchor), targets.subspan(*row * width, width));
-        if (HasWeights(schema_)) {
-          std::ranges::fill(fill.out.floats(kWeightColumn).subspan(*row * width, width), 1.0F);
-        }
-      }
+      if (anchor && labelled_) exact_->Write(exact_->ball()->state(*anchor), fill.out, *row);
       if (anchor) row.reset();
       if (keeps_trees_ && i < instance * width_ + searched) {
         targets_.BackUp(group.batch, i, backup);

@@ -113,17 +113,12 @@ void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows st
 void WalkGenerator::UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
                                    DataBuffer& out) const {
   const Span span(Phase::kScramble);
-  const std::span<float> targets = out.floats(kTargetColumn);
-  const std::size_t width = schema_.columns[kTargetColumn].width;
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
     if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {
       std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
     }
-    const std::size_t at = (first + i) * width;
-    if (exact_->Write(states[i], targets.subspan(at, width)) && HasWeights(schema_)) {
-      std::ranges::fill(out.floats(kWeightColumn).subspan(at, width), 1.0F);
-    }
+    exact_->Write(states[i], out, first + i);
   }
 }
 

@@ -25,7 +25,7 @@ std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
 }
 
-// Bytes of a hash in a table, of which up to a half is unused.
+// The bytes that a hash takes in a table. Up to half of a table's places are empty.
 constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
 
 // Distinguishes the states of the inverse position's beam among the kept ones.

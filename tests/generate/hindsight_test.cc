@@ -107,7 +107,7 @@ TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {
     const auto labelled = std::ranges::count(weights, 1.0F);
     EXPECT_EQ(labelled + std::ranges::count(weights, 0.0F), std::ssize(weights));
     if (!IsChanged(before, values, i)) {
-      // Rows on the path whose state stays the same are labelled anew too, so most are not.
+      // A row of the path may keep its state and get a new label, so not all of these count.
       all_labelled += labelled == std::ssize(weights) ? 1 : 0;
       continue;
     }

@@ -171,6 +171,15 @@ TEST(OwnSolutions, ActionIsPartOfTheInputOfHeadQIn) {
   }
 }
 
+// A policy that prefers no action.
+class Indifferent final : public QEvaluator {
+ public:
+  void Evaluate(ConstRows, std::span<float>) override { FAIL(); }
+  void EvaluateActions(ConstRows, std::span<float> values) override {
+    std::ranges::fill(values, 1.0F);
+  }
+};
+
 // Three places with two equal pieces. An action turns them round, another one turns them back, and
 // the third, which exchanges the first two, changes nothing if these are equal. It has no mask.
 class Twins final : public PermutationDomain {
@@ -185,13 +194,7 @@ class Twins final : public PermutationDomain {
 
 TEST(OwnSolutions, TakeNoStepsThatLeaveTheStateAsItIs) {
   const Twins twins;
-  class Indifferent final : public QEvaluator {
-   public:
-    void Evaluate(ConstRows, std::span<float>) override { FAIL(); }
-    void EvaluateActions(ConstRows, std::span<float> values) override {
-      std::ranges::fill(values, 1.0F);
-    }
-  } indifferent;
+  Indifferent indifferent;
   const DataBuffer rows = Fill(twins, &indifferent, ConfigFor(Head::kPolicy)).rows;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const auto input = rows.column(kInputColumn)[i];
@@ -209,17 +212,11 @@ TEST(OwnSolutions, TakeNoStepsThatLeaveTheStateAsItIs) {
 
 TEST(OwnSolutions, OfActionsThatCommuteComeFromWalksOfDistinctActions) {
   const auto lights = MakeDomain("lights_out:3");
-  class Nothing final : public QEvaluator {
-   public:
-    void Evaluate(ConstRows, std::span<float>) override { FAIL(); }
-    void EvaluateActions(ConstRows, std::span<float> values) override {
-      std::ranges::fill(values, 1.0F);
-    }
-  } nothing;
+  Indifferent indifferent;
   Config config = ConfigFor(Head::kPolicy);
   config.generate.max_scramble = 9;
   config.generate.search_iterations = 1;
-  const DataBuffer rows = Fill(*lights, &nothing, config, {.rows = 90}).rows;
+  const DataBuffer rows = Fill(*lights, &indifferent, config, {.rows = 90}).rows;
   // Pressing the buttons of a walk's rows, from its last row on, presses each of the nine once.
   for (std::size_t walk = 0; walk < 10; ++walk) {
     std::set<std::ptrdiff_t> pressed;
@@ -230,7 +227,7 @@ TEST(OwnSolutions, OfActionsThatCommuteComeFromWalksOfDistinctActions) {
     EXPECT_EQ(pressed.size(), 9U);
   }
   config.generate.max_scramble = 10;
-  EXPECT_THROW(MakeGenerator(*lights, config, &nothing, nullptr, &nothing), InputError);
+  EXPECT_THROW(MakeGenerator(*lights, config, &indifferent, nullptr, &indifferent), InputError);
 }
 
 TEST(OwnSolutions, DoNotDependOnHowRowsAreSplit) {
