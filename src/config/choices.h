@@ -333,8 +333,8 @@ inline constexpr auto kFirstLayers = std::to_array<Choice<FirstLayer>>({
     {FirstLayer::kProduct, "product", "multiply the one-hot features by the weights"},
     {FirstLayer::kGather, "gather", "add the weights of the features that are 1, in fp32"},
     {FirstLayer::kAuto, "auto",
-     "gather on a CPU if each position of the input has many values (at least 16 in training, 4 in "
-     "inference), otherwise product"},
+     "gather for resnet_fc on a CPU if each position of the input has many values (at least 16 in "
+     "training, 4 in inference), otherwise product"},
 });
 
 /// train.step

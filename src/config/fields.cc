@@ -370,8 +370,7 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("train.precision", "Precision of matrix products in training.", c.train.precision,
                 kPrecisions),
       ChoiceKey("train.first_layer",
-                "How training computes the first layer of resnet_fc. The choices differ by "
-                "rounding.",
+                "How training computes the first layer. The choices differ by rounding.",
                 c.train.first_layer, kFirstLayers),
       ChoiceKey("train.step",
                 "How training computes gradients. The choices differ by rounding. fused always "
@@ -400,11 +399,9 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.inference.threads, 1, 1024}},
       ChoiceKey("inference.precision", "Precision of the network's inference copy.",
                 c.inference.precision, kInferencePrecisions),
-      ChoiceKey(
-          "inference.first_layer",
-          "How the inference copy computes the first layer of resnet_fc. The choices differ by "
-          "rounding.",
-          c.inference.first_layer, kFirstLayers),
+      ChoiceKey("inference.first_layer",
+                "How the inference copy computes the first layer. The choices differ by rounding.",
+                c.inference.first_layer, kFirstLayers),
       ChoiceKey(
           "inference.forward",
           "How the inference copy computes. The choices differ by rounding. fused always gathers "

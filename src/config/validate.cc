@@ -392,12 +392,13 @@ void CheckInputLayer(const Config& c, const Reject& reject) {
 
 // Checks the keys that not every kind of network supports.
 void CheckNetworkKind(const Config& c, const Reject& reject) {
-  reject(c.network.kind != kResNetFc && c.inference.first_layer != FirstLayer::kProduct,
+  reject(c.network.kind != kResNetFc && c.inference.first_layer == FirstLayer::kGather,
          "inference.first_layer", "network.kind",
-         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product.");
-  reject(c.network.kind != kResNetFc && c.train.first_layer != FirstLayer::kProduct,
+         "only resnet_fc's first layer can be gathered. Set inference.first_layer to product or "
+         "auto.");
+  reject(c.network.kind != kResNetFc && c.train.first_layer == FirstLayer::kGather,
          "train.first_layer", "network.kind",
-         "only resnet_fc's first layer can be gathered. Set train.first_layer to product.");
+         "only resnet_fc's first layer can be gathered. Set train.first_layer to product or auto.");
   const bool computes_resnet_fc_only =
       c.train.step != TrainStep::kAutograd && c.train.step != TrainStep::kAuto;
   reject(computes_resnet_fc_only && c.network.kind != kResNetFc, "train.step", "network.kind",

@@ -56,6 +56,13 @@ bool IsPath(const DomainConfig& domain) {
          domain.argument.find_first_of("./") != std::string::npos;
 }
 
+// Only resnet_fc can gather its first layer, and decides that by the shape of its input.
+void ResolveFirstLayer(FirstLayer& first_layer, const NetworkConfig& network) {
+  if (first_layer == FirstLayer::kAuto && network.kind != kResNetFc) {
+    first_layer = FirstLayer::kProduct;
+  }
+}
+
 // Each of int8 and fp8 has one way to be computed.
 InferenceForward ForwardFor(const Config& config, const Device& device) {
   const Precision precision = config.inference.precision;
@@ -91,6 +98,8 @@ Config ResolveAutos(Config config, const Device& device, std::int64_t processes)
   config.inference.threads = config.inference.threads.value_or(*config.train.threads);
   config.inference.batch_size = config.inference.batch_size.value_or(
       device.torch().is_cpu() ? InferenceConfig::kCpuRows : InferenceConfig::kGpuRows);
+  ResolveFirstLayer(config.train.first_layer, config.network);
+  ResolveFirstLayer(config.inference.first_layer, config.network);
   config.train.precision = TrainingPrecision(config, device);
   config.inference.precision = InferencePrecision(config, device);
   if (config.train.step == TrainStep::kAuto) {

@@ -481,6 +481,7 @@ TEST(Validate, KindOfNetworkMustSupportTheOtherKeys) {
   ExpectContradiction(With(board, {"optimizer.name=muon"}), "optimizer.name", "network.kind",
                       "adamw");
   for (const char* key : {"train.first_layer", "inference.first_layer"}) {
+    EXPECT_EQ(ErrorOf(With(board, {std::string(key) + "=auto"})), "");
     ExpectContradiction(With(board, {std::string(key) + "=gather"}), key, "network.kind",
                         "only resnet_fc");
     ExpectContradiction({"network.kind=mlp", std::string(key) + "=gather"}, key, "network.kind",

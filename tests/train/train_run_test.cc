@@ -693,5 +693,17 @@ TEST(ResolveAutos, ChoosesBf16WhereNoHiddenLayerIsMultiplied) {
   EXPECT_EQ(operators.inference.precision, Precision::kFp32);
 }
 
+TEST(ResolveAutos, OnlyResNetFcMayGatherItsFirstLayer) {
+  const auto resolved = [](const std::string& kind) {
+    return MakeConfig(
+        {"network.kind=" + kind, "train.first_layer=auto", "inference.first_layer=auto"},
+        *OpenDevice("cpu"));
+  };
+  EXPECT_EQ(resolved("mlp").train.first_layer, FirstLayer::kProduct);
+  EXPECT_EQ(resolved("mlp").inference.first_layer, FirstLayer::kProduct);
+  EXPECT_EQ(resolved("resnet_fc").train.first_layer, FirstLayer::kAuto);
+  EXPECT_EQ(resolved("resnet_fc").inference.first_layer, FirstLayer::kAuto);
+}
+
 }  // namespace
 }  // namespace tandem
