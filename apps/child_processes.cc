@@ -26,6 +26,7 @@ namespace tandem {
 namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
+constexpr auto kGracePeriod = std::chrono::seconds(30);  // for a child that was asked to end
 
 // A pipe that exec closes. If the child cannot start the program, it writes the error number into
 // the pipe; end of file means that the program started.
@@ -142,12 +143,18 @@ pid_t Spawn(const ChildProcess& process) {
   return pid;
 }
 
-// The children that run. Those that still run when this is destroyed are asked to end.
+// The children that run. Those that still run when this is destroyed are asked to end. If they take
+// too long, they are killed.
 class Children {
  public:
   Children() = default;
   ~Children() {
     AskToEnd();
+    const auto deadline = std::chrono::steady_clock::now() + kGracePeriod;
+    for (RemoveEnded(); !empty() && std::chrono::steady_clock::now() < deadline; RemoveEnded()) {
+      std::this_thread::sleep_for(kPollInterval);
+    }
+    for (const Child& child : running_) ::kill(child.pid, SIGKILL);
     for (const Child& child : running_) ::waitpid(child.pid, nullptr, 0);
   }
   Children(const Children&) = delete;
@@ -185,6 +192,11 @@ class Children {
     pid_t pid;
     std::size_t number;
   };
+
+  void RemoveEnded() noexcept {
+    std::erase_if(running_,
+                  [](const Child& child) { return ::waitpid(child.pid, nullptr, WNOHANG) != 0; });
+  }
 
   std::vector<Child> running_;
   std::size_t started_ = 0;

@@ -28,8 +28,8 @@ struct ChildEnd {
 /// Runs all of `children` at once, and waits until they have ended. If `stop` is reached or one
 /// fails, sends SIGTERM to those that are running. If the calling thread ends first, the system
 /// sends it to them. Returns the end of the first that failed or, if none failed, of the first that
-/// ended. Requires at least one. Throws Error if one cannot be started; those that were started end
-/// then.
+/// ended. Requires at least one. Throws Error if one cannot be started. It then sends SIGTERM to
+/// those that were started, and SIGKILL if they still run after 30 s.
 ChildEnd RunChildren(std::span<const ChildProcess> children, const StopSignal& stop);
 
 /// Returns a TCP port of this machine that no program uses at the moment. Another program may take

@@ -118,7 +118,7 @@ void AddSearchOptions(CLI::App& command, std::vector<Override>& overrides) {
   AddKeyOption(command, overrides, "ball", "search.ball_radius",
                "Treat states this close to the goal as goals; 5 suits Rubik's Cube");
   AddKeyOption(command, overrides, "improve", "search.improve_seconds",
-               "Shorten each solution for at most this many seconds; needs --ball");
+               "Shorten each solution for at most this many seconds; a --ball helps");
   AddKeyOption(command, overrides, "inverse", "search.inverse",
                "Start beam search from the inverse position too: true, false or auto");
   AddKeyOption(command, overrides, "at-most", "search.at_most",

@@ -22,10 +22,9 @@ void AddExport(CommandLine& line) {
                   "last, best (by validation), or a checkpoint file (default: last)")
       ->type_name("WHICH");
   command.footer(
-      "pytorch is a state dict that torch.load(FILE, weights_only=True) reads. safetensors has "
-      "the\n"
-      "same tensors, and what they are for as metadata. deepxube is a heur.pt for DeepXube 0.3.2:\n"
-      "its resnet_fc then gives the same numbers for cube3, npuzzle and lights_out.\n\n"
+      "pytorch is a state dict that torch.load(FILE, weights_only=True) reads. safetensors has\n"
+      "the same tensors, and what they are for as metadata. deepxube is a heur.pt for DeepXube\n"
+      "0.3.2: its resnet_fc then gives the same numbers for cube3, npuzzle and lights_out.\n\n"
       "  tandem export runs/my-run --format pytorch --out net.pt\n"
       "  tandem export runs/my-run --format deepxube --out heur.pt --checkpoint best\n\n"
       "docs/weights.md has the layers, and a module that loads them. `tandem import` is the way\n"

@@ -300,6 +300,93 @@ int Follow(GenerateArgs args) {
   return kDone;
 }
 
+// The config and the folder of a set of shards, or with --follow the run that gets the rows.
+// Returns --follow.
+CLI::Option* AddSourceOptions(CLI::App& generate, GenerateArgs& args) {
+  CLI::Option* config =
+      generate.add_option("config", args.config, "YAML config, such as configs/quickstart.yaml")
+          ->required()
+          ->type_name("CONFIG");
+  CLI::Option* examples =
+      generate
+          .add_option("--examples", args.sharding.examples, "Number of examples in the whole set")
+          ->required()
+          ->type_name("N")
+          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
+  CLI::Option* out =
+      generate
+          .add_option("--out", args.out, "Folder for the shards; complete shards in it are kept")
+          ->required()
+          ->type_name("DIR");
+  return generate
+      .add_option_function<std::string>(
+          "--follow",
+          [&args, config, examples, out](const std::string& run) {
+            args.follow = run;
+            for (CLI::Option* of_set : {config, examples, out}) of_set->required(false);
+          },
+          "Generate examples for a run with data.source: stream, until it ends")
+      ->type_name("RUN")
+      ->excludes(config)
+      ->excludes(examples)
+      ->excludes(out);
+}
+
+// Options of a generator that follows a run.
+void AddFollowerOptions(CLI::App& generate, GenerateArgs& args, CLI::Option* follow) {
+  generate
+      .add_option("--name", args.name,
+                  "Name of this generator in the run's metrics (default: machine and process)")
+      ->type_name("NAME")
+      ->needs(follow);
+  generate
+      .add_option_function<std::int64_t>(
+          "--workers",
+          [&args](std::int64_t workers) {
+            for (const char* key : {"generate.workers", "inference.threads", "train.threads"}) {
+              args.overrides.push_back({key, std::to_string(workers), "--workers"});
+            }
+          },
+          "Number of threads of this generator (default: one per core)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
+      ->needs(follow);
+}
+
+// Options of the processes that write a set together.
+void AddProcessOptions(CLI::App& generate, ProcessRank& process) {
+  CLI::Option* world_size = generate
+                                .add_option("--world-size", process.world_size,
+                                            "Number of processes that write the set together")
+                                ->type_name("N")
+                                ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+                                ->capture_default_str();
+  generate
+      .add_option("--rank", process.rank, "Write only the shards of this process; counted from 0")
+      ->type_name("R")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(world_size)
+      ->capture_default_str();
+}
+
+// Options of the files of a set.
+void AddShardingOptions(CLI::App& generate, ShardingOptions& sharding) {
+  generate
+      .add_option_function<std::string>(
+          "--compression",
+          [&sharding](const std::string& text) { sharding.compression = ParseCompression(text); },
+          "none or zstd (default: none)")
+      ->type_name("HOW");
+  generate.add_option("--chunk-rows", sharding.chunk_rows, "Rows per chunk, the unit of reading")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}))
+      ->capture_default_str();
+  generate.add_option("--shard-chunks", sharding.chunks_per_shard, "Chunks per file")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void AddGenerate(CommandLine& line) {
@@ -307,79 +394,9 @@ void AddGenerate(CommandLine& line) {
   CLI::App& generate = AddCommand(line, "generate", "Write training examples to disk", [args] {
     return args->follow.empty() ? RunGenerate(*args) : Follow(*args);
   });
-  CLI::Option* config =
-      generate.add_option("config", args->config, "YAML config, such as configs/quickstart.yaml")
-          ->required()
-          ->type_name("CONFIG");
-  CLI::Option* examples =
-      generate
-          .add_option("--examples", args->sharding.examples, "Number of examples in the whole set")
-          ->required()
-          ->type_name("N")
-          ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 50));
-  CLI::Option* out =
-      generate
-          .add_option("--out", args->out, "Folder for the shards; complete shards in it are kept")
-          ->required()
-          ->type_name("DIR");
-  CLI::Option* follow =
-      generate
-          .add_option_function<std::string>(
-              "--follow",
-              [args, config, examples, out](const std::string& run) {
-                args->follow = run;
-                for (CLI::Option* of_set : {config, examples, out}) of_set->required(false);
-              },
-              "Generate examples for a run with data.source: stream, until it ends")
-          ->type_name("RUN")
-          ->excludes(config)
-          ->excludes(examples)
-          ->excludes(out);
-  generate
-      .add_option("--name", args->name,
-                  "Name of this generator in the run's metrics (default: machine and process)")
-      ->type_name("NAME")
-      ->needs(follow);
-  generate
-      .add_option_function<std::int64_t>(
-          "--workers",
-          [args](std::int64_t workers) {
-            for (const char* key : {"generate.workers", "inference.threads", "train.threads"}) {
-              args->overrides.push_back({key, std::to_string(workers), "--workers"});
-            }
-          },
-          "Number of threads of this generator (default: one per core)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1024}))
-      ->needs(follow);
-  CLI::Option* world_size = generate
-                                .add_option("--world-size", args->process.world_size,
-                                            "Number of processes that write the set together")
-                                ->type_name("N")
-                                ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-                                ->capture_default_str();
-  generate
-      .add_option("--rank", args->process.rank,
-                  "Write only the shards of this process; counted from 0")
-      ->type_name("R")
-      ->check(CLI::NonNegativeNumber)
-      ->needs(world_size)
-      ->capture_default_str();
-  generate
-      .add_option_function<std::string>(
-          "--compression",
-          [args](const std::string& text) { args->sharding.compression = ParseCompression(text); },
-          "none or zstd (default: none)")
-      ->type_name("HOW");
-  generate
-      .add_option("--chunk-rows", args->sharding.chunk_rows, "Rows per chunk, the unit of reading")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{INT32_MAX}))
-      ->capture_default_str();
-  generate.add_option("--shard-chunks", args->sharding.chunks_per_shard, "Chunks per file")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-      ->capture_default_str();
+  AddFollowerOptions(generate, *args, AddSourceOptions(generate, *args));
+  AddProcessOptions(generate, args->process);
+  AddShardingOptions(generate, args->sharding);
   AddSetOption(generate, args->overrides);
   AddKeyOption(generate, args->overrides, "seed", "seed", "Seed of every random number");
   generate.footer(

@@ -160,9 +160,8 @@ void AddMetrics(CommandLine& line) {
   metrics.add_option("--csv", args->csv, "Write to FILE instead of standard output")
       ->type_name("FILE");
   metrics.footer(
-      "A row per update and a column per key of metrics.jsonl. A cell is empty if its update has "
-      "no\n"
-      "such figure: most updates are not validated. Figures by length are columns such as\n"
+      "A row per update and a column per key of metrics.jsonl. A cell is empty if its update has\n"
+      "no such figure: most updates are not validated. Figures by length are columns such as\n"
       "solve_rate_by_length/12.\n\n"
       "  tandem metrics runs/my-run --csv my-run.csv\n\n"
       "In Python: pandas.read_csv(\"my-run.csv\").plot(\"elapsed_s\", \"loss\")");

@@ -111,8 +111,8 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const RunFiles& files) 
   for (const UpdatePoint& point : files.updates.curve) {
     if (!point.solve_rate) continue;
     const std::string text = fmt::format("{:.1f} %", 100 * *point.solve_rate);
-    if (facts.back().first == "solved greedily") facts.pop_back();
-    facts.emplace_back("solved greedily", text);
+    if (facts.back().first == "validation solved") facts.pop_back();
+    facts.emplace_back("validation solved", text);
   }
   if (const auto found = files.summary.find("parameters");
       found != files.summary.end() && found->is_number_integer()) {
@@ -290,10 +290,9 @@ void AddReport(CommandLine& line) {
   AddSearchOptions(report, args->evaluate.overrides);
   AddSetOption(report, args->evaluate.overrides, "Set a key of the run's config; may be repeated");
   report.footer(
-      "The page shows the loss and the solve rate, estimates against known lengths, when "
-      "generation\n"
-      "and training overlapped, which side is the bottleneck, and a solution to step through. It\n"
-      "is one file that loads nothing, so it can be sent by mail.\n\n"
+      "The page shows the loss and the solve rate, estimates against known lengths, when\n"
+      "generation and training overlapped, which side is the bottleneck, and a solution to step\n"
+      "through. It is one file that loads nothing, so it can be sent by mail.\n\n"
       "With --states, the run's last network is evaluated as `tandem evaluate` does, and the\n"
       "results are kept in RUN_DIR/evaluation.json. Later reports of the run show that file.\n\n"
       "  tandem report runs/my-run\n"

@@ -47,10 +47,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Describes the layers of a network before its output layer. Programs may add kinds of networks;
+// only the name of such a kind is known.
 std::string DescribeNetwork(const NetworkConfig& network) {
-  std::string widths = std::to_string(network.width);
-  if (network.stem_width > 0) widths = fmt::format("{}-{}", network.stem_width, widths);
-  return fmt::format("{}, {}", widths, Counted(network.blocks, "residual block"));
+  const bool has_stem = network.stem_width > 0;
+  const std::string widths = has_stem ? fmt::format("{}-{}", network.stem_width, network.width)
+                                      : std::to_string(network.width);
+  const std::string blocks = Counted(network.blocks, "residual block");
+  if (network.kind == kResNetFc) return fmt::format("{}, {}", widths, blocks);
+  if (network.kind == kResNet2d) {
+    return fmt::format("{}, {}, and a layer of {}", Counted(network.channels, "channel"), blocks,
+                       network.width);
+  }
+  if (network.kind == "mlp") {
+    const std::int64_t layers = (has_stem ? 2 : 1) + network.blocks;
+    return fmt::format("{}, {}", widths, Counted(layers, "hidden layer"));
+  }
+  return fmt::format("kind {}", network.kind);
 }
 
 // Warns if the labels of the shards are not those that the config asks for, or if rows generated
@@ -196,8 +209,8 @@ void Report(const RunSummary& summary, const Config& config, const fs::path& out
         *fill.longest_scramble, config.generate.max_scramble, 100 * *fill.searches_solved));
   }
   if (summary.validation) {
-    LogInfo(fmt::format("validation: greedy descent solves {:.1f} % of {}{}; best after update {}",
-                        100 * summary.validation->solve_rate,
+    LogInfo(fmt::format("validation: {} {:.1f} % of {}{}; best after update {}",
+                        WhatSolves(config.validation), 100 * summary.validation->solve_rate,
                         config.validation.file.empty() ? "fixed scrambles" : config.validation.file,
                         DescribeValueError(summary.validation->value_error, config),
                         summary.best_update));
@@ -271,7 +284,7 @@ class ProgressDisplay final : public TrainObserver {
 
   void OnValidation(std::int64_t updates, const ValidationReport& report) override {
     if (!config_.validation.log) return;
-    std::string line = fmt::format("validation after update {}: {:.1f} % solved greedily", updates,
+    std::string line = fmt::format("validation after update {}: {:.1f} % solved", updates,
                                    100 * report.solve_rate);
     if (const std::string error = DescribeValueError(report.value_error, config_); !error.empty()) {
       const auto& errors = report.by_length;
@@ -328,11 +341,16 @@ int Run(TrainRun& run, const RunDirectory& directory, const StopOnSignals& signa
   return signals.caught() != 0 ? kSignalBase + signals.caught() : kDone;
 }
 
+// The number of processes of the run on this machine, which share its cores.
+int ProcessesOnThisMachine(const Group* group) {
+  return group != nullptr ? group->ranks.environment().local_world_size : 1;
+}
+
 // Replaces every `auto` of a new run. With ranks, nothing is measured.
 Config ConfigOfRun(const Config& asked, const std::shared_ptr<Device>& device, Group* group,
                    const Stopwatch& began, const StopSignal& stop) {
   if (group == nullptr) return ReplaceAutos(asked, device, began, stop);
-  return ResolveAutos(asked, *device, group->ranks.environment().local_world_size);
+  return ResolveAutos(asked, *device, ProcessesOnThisMachine(group));
 }
 
 // Tells the other ranks what to do.
@@ -390,7 +408,7 @@ std::unique_ptr<TrainRun> RunFrom(const std::filesystem::path& file, const RunDi
   CheckNotComplete(asked, done, directory.path());
   const std::shared_ptr<Device> device =
       group != nullptr ? group->device : OpenDevice(asked.device);
-  const Config config = ResolveAutos(asked, *device);
+  const Config config = ResolveAutos(asked, *device, ProcessesOnThisMachine(group));
   Announce(config, device->description(), directory.path());
   Send(group, {.config = config, .checkpoint = file});
   auto run = std::make_unique<TrainRun>(config, device, directory, stop, began, &checkpoint,
@@ -432,7 +450,7 @@ int Lead(const TrainArgs& args, const Config& asked, Group& group) {
     const Config began = ParseConfig(checkpoint->ConfigYaml(), checkpoint->file());
     if (args.resume.empty()) {
       continued.overrides.clear();  // they are in the config of the run
-      const int processes = group.ranks.environment().local_world_size;
+      const int processes = ProcessesOnThisMachine(&group);
       CheckConfigStays(began, WithAbsolutePaths(ResolveAutos(asked, *group.device, processes)),
                        folder);
     }

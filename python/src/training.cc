@@ -25,7 +25,7 @@ namespace {
 
 namespace nb = nanobind;
 
-/// `Idle` says at the end of its scope that a run is no longer at work.
+/// `Idle` says at the end of its scope that no thread uses a run any more.
 class Idle {
  public:
   explicit Idle(std::atomic<bool>& working) : working_(working) {}
@@ -63,22 +63,18 @@ class PythonTraining {
 
   // Does the next update. Returns nothing if the run has ended.
   std::optional<TrainingProgress> RunUpdate() {
-    if (training_ == nullptr) return std::nullopt;
     const std::int64_t before = progress_.iterations;
-    Work([this] {
-      if (!training_->RunUpdate()) FinishNow();
-    });
+    Work([](Training& training) { return training.RunUpdate(); });
     if (progress_.iterations == before) return std::nullopt;
     return progress_;
   }
 
   // Ends the run before its last update, and writes its checkpoint and its summary.
   std::optional<TrainingResult> Finish() {
-    if (training_ == nullptr) return result_;
     stop_.Request();
-    Work([this] {
-      training_->RunUpdate();  // notices the stop
-      FinishNow();
+    Work([](Training& training) {
+      training.RunUpdate();  // notices the stop
+      return false;
     });
     return result_;
   }
@@ -88,9 +84,11 @@ class PythonTraining {
   // Ends the threads. The folder keeps the last checkpoint. If another thread does an update, waits
   // until it has stopped.
   void Close() {
+    closed_ = true;
     stop_.Request();
     const nb::gil_scoped_release release;
-    working_.wait(true);
+    while (working_.exchange(true)) working_.wait(true);
+    const Idle idle(working_);
     training_.reset();
   }
 
@@ -99,16 +97,22 @@ class PythonTraining {
   const std::optional<TrainingResult>& result() const { return result_; }
 
  private:
-  // A run that fails has saved the state before its update, and can only be resumed.
-  void Work(const std::function<void()>& work) {
+  // Calls `work`, and finishes the run if it returns false. Does nothing if the run has ended. A
+  // run that fails has saved the state before its update, and can only be resumed.
+  void Work(const std::function<bool(Training&)>& work) {
+    if (closed_) return;
     if (working_.exchange(true)) {
       throw Error("the run is at work in another thread. Call stop() to end it.");
     }
     const Idle idle(working_);
+    if (training_ == nullptr) return;
     RunInterruptibly(stop_, [&] {
       try {
-        work();
-        if (training_ != nullptr) progress_ = training_->progress();
+        if (work(*training_)) {
+          Keep(training_->progress());
+        } else {
+          FinishNow();
+        }
       } catch (...) {
         training_.reset();
         throw;
@@ -117,17 +121,29 @@ class PythonTraining {
   }
 
   void FinishNow() {
-    result_ = training_->Finish();
-    progress_ = training_->progress();
-    training_.reset();  // gives the folder free, so that the run can be resumed
+    const TrainingResult result = training_->Finish();
+    const TrainingProgress progress = training_->progress();
+    training_.reset();  // unlocks the folder, so that the run can be resumed
+    Keep(progress, result);
+  }
+
+  // Properties read these members in other threads, so they are written while the GIL is held.
+  void Keep(const TrainingProgress& progress,
+            const std::optional<TrainingResult>& result = std::nullopt) {
+    const nb::gil_scoped_acquire gil;
+    progress_ = progress;
+    result_ = result;
   }
 
   std::filesystem::path folder_;
   StopSignal stop_;
+  std::atomic<bool> working_{false};    // a thread uses `training_`; only that thread may
   std::unique_ptr<Training> training_;  // null once the run has ended
+
+  // Guarded by the GIL.
+  bool closed_ = false;
   TrainingProgress progress_;
   std::optional<TrainingResult> result_;
-  std::atomic<bool> working_{false};
 };
 
 std::string OrNone(const std::optional<double>& value) {
@@ -142,7 +158,7 @@ void BindProgress(nb::module_& module) {
       .def_ro("seconds", &TrainingProgress::seconds, "Time since the run began.")
       .def_ro("loss", &TrainingProgress::loss, "Loss of the last update, or None.")
       .def_ro("solve_rate", &TrainingProgress::solve_rate,
-              "Share of the validation states that greedy descent solves, from 0 to 1; None before "
+              "Share of the validation states that are solved, from 0 to 1; None before "
               "the first validation.")
       .def_ro("value_error", &TrainingProgress::value_error,
               "Error of the estimates in the last validation, or None.")
@@ -157,7 +173,7 @@ void BindProgress(nb::module_& module) {
       .def_ro("seconds", &TrainingResult::seconds, "Time of the run.")
       .def_ro("final_loss", &TrainingResult::final_loss, "Loss of the last update.")
       .def_ro("solve_rate", &TrainingResult::solve_rate,
-              "Share of the validation states that greedy descent solves, from 0 to 1, or None.")
+              "Share of the validation states that are solved, from 0 to 1, or None.")
       .def_ro("weights_sha256", &TrainingResult::weights_sha256, "SHA-256 of the weights.")
       .def("__repr__", [](const TrainingResult& r) {
         return fmt::format("<tandem.TrainingResult updates={} seconds={:.1f} solve_rate={}>",

@@ -292,7 +292,7 @@ class Progress:
     @property
     def solve_rate(self) -> float | None:
         """
-        Share of the validation states that greedy descent solves, from 0 to 1; None before the first validation.
+        Share of the validation states that are solved, from 0 to 1; None before the first validation.
         """
 
     @property
@@ -322,9 +322,7 @@ class TrainingResult:
 
     @property
     def solve_rate(self) -> float | None:
-        """
-        Share of the validation states that greedy descent solves, from 0 to 1, or None.
-        """
+        """Share of the validation states that are solved, from 0 to 1, or None."""
 
     @property
     def weights_sha256(self) -> str:

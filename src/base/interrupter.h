@@ -10,7 +10,7 @@
 namespace tandem {
 
 /// `Interrupter` lets a thread end the waits of others, which a StopSignal cannot, because nobody
-/// polls it while all wait. Whoever owns a queue registers a function that closes it. Thread-safe.
+/// polls it while all wait. The owner of a queue registers a function that closes it. Thread-safe.
 class Interrupter {
  public:
   using Close = std::function<void(std::exception_ptr)>;

@@ -1,4 +1,4 @@
-// What the program finds out about its machine: cores, memory and terminals.
+// Properties of the machine that the program finds out: cores, memory and terminals.
 #pragma once
 
 #include <unistd.h>  // for STDIN_FILENO, STDOUT_FILENO and STDERR_FILENO

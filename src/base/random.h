@@ -7,6 +7,7 @@
 
 #include <Random123/philox.h>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -28,13 +29,17 @@ enum class Purpose : std::uint64_t {
   kAnchor = 9,
   kHash = 10,
   kProblem = 11,
+  kAction = 12,
 };
 
 /// Random is one stream of random numbers. Not thread-safe; cheap to create.
 class Random {
  public:
-  Random(std::uint64_t seed, Purpose purpose, std::uint64_t update = 0, std::uint64_t row = 0)
-      : key_{{seed, 0}}, counter_{{0, row, update, static_cast<std::uint64_t>(purpose)}} {}
+  Random(std::uint64_t seed, Purpose purpose) : Random(seed, purpose, 0, 0) {}
+  Random(std::uint64_t seed, Purpose purpose, std::integral auto update, std::integral auto row)
+      : key_{{seed, 0}},
+        counter_{{0, static_cast<std::uint64_t>(row), static_cast<std::uint64_t>(update),
+                  static_cast<std::uint64_t>(purpose)}} {}
 
   std::uint64_t Next() {
     if (used_ == block_.size()) {

@@ -8,8 +8,8 @@
 
 namespace tandem {
 
-/// Stopped is thrown by work that a StopSignal ended early. It is not an error: whoever requested
-/// the stop expects it.
+/// Stopped is thrown by work that a StopSignal ended early. It is not an error, because the caller
+/// that requested the stop expects it.
 class Stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped on request"; }

@@ -1,4 +1,4 @@
-// Where the time of a run's threads goes: phases, the tracks that count them, and traces.
+// The time of a run's threads: phases, the tracks that count them, and traces.
 #pragma once
 
 #include <array>

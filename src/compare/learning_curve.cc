@@ -125,7 +125,7 @@ Chart SolveRates(const SeriesBuilder& builder) {
                             if (!f.known) return std::nullopt;
                             return 100 * f.known->share_optimal();
                           }),
-       builder.OfTraining("validation states solved by greedy descent", kColours[1],
+       builder.OfTraining("validation states solved during training", kColours[1],
                           [](const UpdatePoint& p) -> MaybeReal {
                             if (!p.solve_rate) return std::nullopt;
                             return 100 * *p.solve_rate;

@@ -1,4 +1,4 @@
-// Which configs several ranks can train together.
+// The check that several ranks can train a config together.
 #pragma once
 
 namespace tandem {

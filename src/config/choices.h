@@ -84,8 +84,9 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "head vp, also the action that undoes the walk's last step"},
     {Target::kValueIteration, "value_iteration",
      "the minimum over all actions of the action's cost plus the target network's estimate for the "
-     "child"},
-    {Target::kCappedValueIteration, "capped_value_iteration", "the smaller of the two"},
+     "child; for a Q net, that sum of each action (head q_in: of one action, drawn at random)"},
+    {Target::kCappedValueIteration, "capped_value_iteration",
+     "the smaller of walk_length and value_iteration"},
     {Target::kPolicy, "policy", "for head policy, the action that undoes the walk's last step"},
     {Target::kQLearning, "q_learning",
      "for head q or q_in, one action of the state, drawn at random: the action's cost plus the "
@@ -101,12 +102,11 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "action that the path takes, and for a policy that action"},
     {Target::kOwnSolutions, "own_solutions",
      "what solutions say that the target network finds by itself (generate.search: greedy or "
-     "beam), "
-     "as for supervised. If a search finds none that costs at most as much as its random walk, the "
-     "walk labels the states"},
+     "beam), as for supervised. If a search finds none that costs at most as much as its random "
+     "walk, the walk labels the states"},
     {Target::kExactDistance, "exact_distance",
-     "for head v or q, the exact cost-to-go of a state that is drawn uniformly from all states in "
-     "the ball around the goal (generate.ball_radius)"},
+     "the exact cost-to-go of a state that is drawn uniformly from all states in the ball around "
+     "the goal (generate.ball_radius)"},
     {Target::kRetrograde, "retrograde",
      "for head v and puzzles whose goals differ by problem, the exact cost-to-go of a state of a "
      "random problem, whose states are all found by a search backwards from its goals; for a state "
@@ -375,17 +375,16 @@ inline constexpr auto kSearchMethods = std::to_array<Choice<SearchMethod>>({
      "beam search from the state and from the goal until the two meet"},
 });
 
-/// Returns whether the search can follow a policy, which estimates no costs.
-constexpr bool WorksWithPolicy(SearchMethod method) {
-  return method == SearchMethod::kBeam || method == SearchMethod::kGreedy ||
-         method == SearchMethod::kBidirectionalBeam;
-}
-
 /// Returns whether the search keeps a beam. Only such a search can start from a position and its
 /// inverse, and add the policy of head vp.
 constexpr bool IsBeamSearch(SearchMethod method) {
   return method == SearchMethod::kBeam || method == SearchMethod::kAnytimeBeam ||
          method == SearchMethod::kBidirectionalBeam;
+}
+
+/// Returns whether the search can follow a policy, which estimates no costs.
+constexpr bool WorksWithPolicy(SearchMethod method) {
+  return IsBeamSearch(method) || method == SearchMethod::kGreedy;
 }
 
 /// search.inverse
@@ -424,7 +423,7 @@ inline constexpr auto kChunkReadings = std::to_array<Choice<ChunkReading>>({
 /// validation.best_by
 enum class Measure { kSolveRate, kValueError };
 inline constexpr auto kMeasures = std::to_array<Choice<Measure>>({
-    {Measure::kSolveRate, "solve_rate", "the highest share of states that greedy descent solves"},
+    {Measure::kSolveRate, "solve_rate", "the highest share of states solved"},
     {Measure::kValueError, "value_error", "the lowest error of the estimates"},
 });
 

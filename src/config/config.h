@@ -215,6 +215,7 @@ struct SearchConfig {
 struct ValidationConfig {
   std::int64_t every_updates = 100;
   std::int64_t states = 200;
+  std::int64_t beam_width = 0;
   std::string file;
   Measure best_by = Measure::kSolveRate;
   std::int64_t batch_size = 1000;

@@ -69,14 +69,21 @@ ChoiceField Switch(bool& value) {
 // Marks one of the few keys that a new user should try first.
 constexpr bool kTryFirst = true;
 
-}  // namespace
-
-std::vector<Field> FieldsOf(Config& c) {
+std::vector<Field> DomainFields(Config& c) {
   std::vector<Field> fields = {
       {"domain.name", "Puzzle to train on. `tandem domains` lists the puzzles.",
        TextField{&c.domain.name, fmt::format("one of {}", fmt::join(DomainNames(), ", "))},
        kTryFirst},
+  };
+  if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
+    fields.push_back({"domain." + parameter->key, parameter->meaning,
+                      ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+  }
+  return fields;
+}
 
+std::vector<Field> PipelineFields(Config& c) {
+  return {
       ChoiceKey("pipeline.mode", "", c.pipeline.mode, kModes, kTryFirst),
       {"pipeline.overlap",
        "false: async mode alternates generation and training instead of overlapping them. The "
@@ -100,7 +107,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "By how much the solve rate must grow until `refresh: solve_rate` refreshes the target "
        "network again.",
        RealField{&c.pipeline.refresh_margin, 0, 1}},
+  };
+}
 
+std::vector<Field> GenerateFields(Config& c) {
+  return {
       ChoiceKey("generate.target", "Label of an example.", c.generate.target, kTargets, kTryFirst),
       {"generate.paths",
        "File of solved paths for the target supervised: JSON lines with `state`, `moves` and an "
@@ -157,10 +168,8 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.generate.anchor_share, 0, 0.9}},
       {"generate.problem_rows",
        "Number of consecutive rows that are drawn from one problem (target retrograde). Finding "
-       "the "
-       "states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
-       "more "
-       "varied.",
+       "the states of a problem takes milliseconds, so fewer rows take longer to generate, and are "
+       "more varied.",
        IntField{&c.generate.problem_rows, 1, 1 << 24}},
       {"generate.problem_states",
        "Greatest number of states of a problem (target retrograde). A problem with more is "
@@ -186,7 +195,11 @@ std::vector<Field> FieldsOf(Config& c) {
        AutoIntField{&c.generate.workers, 1, 1024}},
       {"generate.chunk_rows", "Number of rows that are generated together as one unit of work.",
        IntField{&c.generate.chunk_rows, 1, 1 << 24}},
+  };
+}
 
+std::vector<Field> DataFields(Config& c) {
+  return {
       ChoiceKey("data.source", "", c.data.source, kDataSources),
       {"data.path",
        "Folder that contains the shards. null with stream: `stream` in the run's folder.",
@@ -214,7 +227,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Number of shards of a stream that may wait to be used. Generators pause while as many "
        "wait.",
        IntField{&c.data.stream_shards, 1, 1'000'000}},
+  };
+}
 
+std::vector<Field> ReplayFields(Config& c) {
+  return {
       {"replay.updates",
        "Number of earlier updates whose rows are kept. Each update trains on as many rows as a "
        "buffer holds, drawn from its own rows and the kept ones. 0: train only on the update's own "
@@ -224,7 +241,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Folder for a memory-mapped file that holds the rows of earlier updates, for more rows than "
        "memory holds. The file is deleted when the run ends. null: keep the rows in memory.",
        NullTextField{&c.replay.map_to}},
+  };
+}
 
+std::vector<Field> NetworkFields(Config& c) {
+  return {
       {"network.name",
        "DeepXube's name of a network. 5000H_4B_bn or resnet_fc.5000H_4B_bn stands for stem_width "
        "0, width 5000, blocks 4 and norm batch; ln stands for norm layer, and neither for norm "
@@ -255,7 +276,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "Run folder or checkpoint whose weights initialise the network. null: random initial "
        "weights.",
        NullTextField{&c.network.init_from}},
+  };
+}
 
+std::vector<Field> OptimizerFields(Config& c) {
+  return {
       ChoiceKey("optimizer.name", "", c.optimizer.name, kOptimizers),
       {"optimizer.learning_rate", "Learning rate at the first iteration, apart from warm-up.",
        RealField{&c.optimizer.learning_rate, 0, 10}, kTryFirst},
@@ -316,7 +341,11 @@ std::vector<Field> FieldsOf(Config& c) {
       {"optimizer.epsilon",
        "Term added to the denominator of the Adam step for numerical stability.",
        RealField{&c.optimizer.epsilon, 1e-30, 1}},
+  };
+}
 
+std::vector<Field> TrainFields(Config& c) {
+  return {
       {"train.batch_size", "Number of examples per iteration.",
        IntField{&c.train.batch_size, 1, kMostBatchSize}, kTryFirst},
       {"train.batch_doubles_every",
@@ -376,7 +405,11 @@ std::vector<Field> FieldsOf(Config& c) {
                 "How training computes gradients. The choices differ by rounding. fused always "
                 "gathers the first layer; tensors and captured never do.",
                 c.train.step, kTrainSteps),
+  };
+}
 
+std::vector<Field> PrefetchFields(Config& c) {
+  return {
       {"prefetch.enabled",
        "true: another thread gathers and copies batches ahead of training. false: the main thread "
        "does it between training steps.",
@@ -390,7 +423,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "true: copy batches to the GPU on a stream of their own. false: copies wait for earlier "
        "work on the training stream.",
        Switch(c.prefetch.copy_stream)},
+  };
+}
 
+std::vector<Field> InferenceFields(Config& c) {
+  return {
       {"inference.batch_size",
        "Number of states that the network evaluates at once. auto: 4096 on a CPU, 32768 on a GPU.",
        AutoIntField{&c.inference.batch_size, 1, 1 << 24}},
@@ -407,7 +444,11 @@ std::vector<Field> FieldsOf(Config& c) {
           "How the inference copy computes. The choices differ by rounding. fused always gathers "
           "the first layer, and evaluates only the children that a label or a search needs.",
           c.inference.forward, kInferenceForwards),
+  };
+}
 
+std::vector<Field> SearchFields(Config& c) {
+  return {
       ChoiceKey("search.method", "", c.search.method, kSearchMethods),
       ChoiceKey("search.program",
                 "What runs beam search. Both choices keep the same states if the estimates are "
@@ -439,10 +480,8 @@ std::vector<Field> FieldsOf(Config& c) {
       {"search.max_nodes",
        "Largest number of states for one puzzle. A* and Q* count the distinct states that they "
        "store. The other searches count all states that they generate, with repetitions, as "
-       "`nodes` "
-       "of the results does; anytime_beam adds up all its beams. 0: no limit. auto: 10,000,000 for "
-       "A* "
-       "and Q*, no limit for the others.",
+       "`nodes` of the results does; anytime_beam adds up all its beams. 0: no limit. auto: "
+       "10,000,000 for A* and Q*, no limit for the others.",
        AutoIntField{&c.search.max_nodes, 0, std::int64_t{1} << 31}},
       {"search.max_gib",
        "End the search for one puzzle before it would take more than this much memory, in GiB. It "
@@ -458,8 +497,8 @@ std::vector<Field> FieldsOf(Config& c) {
        RealField{&c.search.ball_radius, 0, 1e6}},
       {"search.improve_seconds",
        "Shorten each solution for at most this many seconds by replacing parts of it with shorter "
-       "ones: first by exact searches that end in the ball, then by beam searches that start with "
-       "twice search.beam_width and become wider. Needs a ball. 0: report solutions as they were "
+       "ones: first by exact searches that end in the ball, if there is one, then by beam searches "
+       "that become wider and wider. Their states count as nodes. 0: report solutions as they were "
        "found.",
        RealField{&c.search.improve_seconds, 0, 1e9}},
       {"search.at_most",
@@ -471,13 +510,21 @@ std::vector<Field> FieldsOf(Config& c) {
                 "and the first solution counts, since a solution of one gives a solution of the "
                 "other. Only puzzles whose actions are permutations have inverse positions.",
                 c.search.inverse, kUseInverse),
+  };
+}
 
+std::vector<Field> ValidationFields(Config& c) {
+  return {
       {"validation.every_updates",
        "Number of updates between validations. The last update is always validated too. 0: never "
        "validate.",
        IntField{&c.validation.every_updates, 0, kMany}, kTryFirst},
       {"validation.states", "Largest number of states to validate on.",
        IntField{&c.validation.states, 1, 1 << 20}},
+      {"validation.beam_width",
+       "Width of the beam searches that try to solve the validation states, as search.beam_width "
+       "is for solving. 0: greedy descent tries, which takes the best action again and again.",
+       IntField{&c.validation.beam_width, 0, 1 << 20}},
       {"validation.file",
        "JSON-lines file of validation states, in the format of `tandem solve`; each line needs "
        "`optimal`. null: fixed random scrambles of every length up to generate.max_scramble.",
@@ -503,7 +550,11 @@ std::vector<Field> FieldsOf(Config& c) {
       ChoiceKey("validation.metrics", "Where errors are summed.", c.validation.metrics,
                 kMetricsPlaces),
       {"validation.log", "true: print a line for each validation.", Switch(c.validation.log)},
+  };
+}
 
+std::vector<Field> CheckpointFields(Config& c) {
+  return {
       {"checkpoint.every_updates",
        "Number of updates between checkpoints. A run also writes one at its start and at its end. "
        "A checkpoint that is due while another one is being written follows after it.",
@@ -523,7 +574,11 @@ std::vector<Field> FieldsOf(Config& c) {
        "updates, for `tandem evaluate --checkpoints all`. Each file has the network only: 4 bytes "
        "per parameter. 0: keep none.",
        IntField{&c.checkpoint.keep_every, 0, kMany}},
+  };
+}
 
+std::vector<Field> MemoryFields(Config& c) {
+  return {
       {"memory.allocated_limit_gib",
        "Refuse to start a run that would allocate more host memory than this. The 200 MiB or so "
        "that LibTorch itself needs are not counted. 0: no limit.",
@@ -539,12 +594,20 @@ std::vector<Field> FieldsOf(Config& c) {
        "Largest memory of a ball around the goal. A larger ball ends at a smaller radius in "
        "solving, and is refused in training.",
        RealField{&c.memory.ball_limit_gib, 0.001, 1e6}},
+  };
+}
 
+std::vector<Field> ReportFields(Config& c) {
+  return {
       {"report.tensorboard",
        "true: also write the figures of metrics.jsonl, and the config, as events for TensorBoard "
        "(events.out.tfevents.* in the run's folder).",
        Switch(c.report.tensorboard)},
+  };
+}
 
+std::vector<Field> ProfileFields(Config& c) {
+  return {
       {"profile.timing_breakdown",
        "true: time each phase of an iteration alone by waiting for the device after each phase. "
        "Nothing overlaps, so the run is slower; the weights stay the same.",
@@ -570,17 +633,30 @@ std::vector<Field> FieldsOf(Config& c) {
       {"profile.stream_ledger",
        "true: write one line to shards.jsonl for each shard of a stream that was used or dropped.",
        Switch(c.profile.stream_ledger)},
+  };
+}
 
+std::vector<Field> RunFields(Config& c) {
+  return {
       {"device",
        "Device that trains and evaluates the network. auto: the first GPU, or the CPU if there is "
        "none.",
        TextField{&c.device, "auto, cpu, cuda or cuda:N", &IsDeviceName}},
       {"seed", "Seed of every random number of the run.", IntField{&c.seed, 0, INT64_MAX}},
   };
-  if (const DomainParameter* parameter = ParameterOf(c.domain.name); parameter != nullptr) {
-    fields.insert(fields.begin() + 1,
-                  {"domain." + parameter->key, parameter->meaning,
-                   ArgumentField{&c.domain.argument, c.domain.name, *parameter}});
+}
+
+}  // namespace
+
+std::vector<Field> FieldsOf(Config& c) {
+  constexpr auto kSections = std::to_array<std::vector<Field> (*)(Config&)>(
+      {&DomainFields, &PipelineFields, &GenerateFields, &DataFields, &ReplayFields, &NetworkFields,
+       &OptimizerFields, &TrainFields, &PrefetchFields, &InferenceFields, &SearchFields,
+       &ValidationFields, &CheckpointFields, &MemoryFields, &ReportFields, &ProfileFields,
+       &RunFields});
+  std::vector<Field> fields;
+  for (const auto section : kSections) {
+    for (Field& field : section(c)) fields.push_back(std::move(field));
   }
   return fields;
 }

@@ -22,7 +22,9 @@ bool IsRetrograde(const Config& c) { return c.generate.target == Target::kRetrog
 bool IsAdaptive(const Config& c) { return c.optimizer.name != OptimizerKind::kSgd; }
 bool IsMuon(const Config& c) { return c.optimizer.name == OptimizerKind::kMuon; }
 bool HasMomentum(const Config& c) { return !IsAdaptive(c) || IsMuon(c); }
+bool IsSgd(const Config& c) { return c.optimizer.name == OptimizerKind::kSgd; }
 bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
+bool IsStream(const Config& c) { return c.data.source == DataSource::kStream; }
 
 constexpr auto kUses = std::to_array<Use>({
     {"generate.search_iterations", [](const Config& c) { return c.generate.searches(); },
@@ -59,15 +61,51 @@ constexpr auto kUses = std::to_array<Use>({
      "only the schedule wsd has such a part"},
     {"optimizer.muon_learning_rate", IsMuon, "the optimizer is not muon"},
     {"optimizer.momentum", HasMomentum, "only sgd and muon have momentum"},
-    {"optimizer.nesterov", HasMomentum, "only sgd and muon have momentum"},
+    {"optimizer.nesterov", IsSgd, "only sgd has the choice, and muon always does it"},
     {"optimizer.beta1", IsAdaptive, "sgd has momentum instead"},
     {"optimizer.beta2", IsAdaptive, "sgd does not scale gradients by their squares"},
     {"optimizer.epsilon", IsAdaptive, "sgd does not scale gradients by their squares"},
+    {"pipeline.loss_thresh", [](const Config& c) { return c.labels_with_network(); },
+     "this run has no target network"},
+    {"pipeline.refresh_every", [](const Config& c) { return c.labels_with_network(); },
+     "this run has no target network"},
+    {"pipeline.refresh_margin",
+     [](const Config& c) { return c.pipeline.refresh == Refresh::kSolveRate; },
+     "only `refresh: solve_rate` has a margin"},
+    {"replay.map_to", [](const Config& c) { return c.replay.updates > 0; },
+     "replay.updates is 0, so no rows are kept"},
+    {"data.live_share", [](const Config& c) { return c.data.source != DataSource::kLive; },
+     "data.source is live, so all rows are"},
+    {"data.max_lag", IsStream, "data.source is not stream"},
+    {"data.stream_rows", IsStream, "data.source is not stream"},
+    {"data.stream_shards", IsStream, "data.source is not stream"},
     {"train.huber_delta", [](const Config& c) { return c.train.loss == Loss::kHuber; },
      "the loss is not huber"},
     {"train.ema_use", [](const Config& c) { return c.train.averages(); },
      "train.ema_decay is 0, so there is no moving average"},
 });
+
+bool UsesBeam(const Config& c) { return IsBeamSearch(c.search.method); }
+
+bool IsBestFirst(const Config& c) {
+  return c.search.method == SearchMethod::kAStar || c.search.method == SearchMethod::kQStar;
+}
+
+constexpr auto kSearchUses = std::to_array<Use>({
+    {"search.beam_width", UsesBeam, "only beam searches have a width"},
+    {"search.max_length", [](const Config& c) { return !IsBestFirst(c); },
+     "A* and Q* find solutions of any length"},
+    {"search.weight",
+     [](const Config& c) { return IsBestFirst(c) || c.search.method == SearchMethod::kIdaStar; },
+     "only A*, Q* and IDA* weigh costs"},
+    {"search.batch", IsBestFirst, "only A* and Q* work in batches"},
+    {"search.instances", IsBestFirst, "only A* and Q* solve several puzzles at the same time"},
+});
+
+std::string Sentence(const Use& use, const Config& config) {
+  return fmt::format("`{}: {}` has no effect: {}", use.key, ValueText(config, std::string(use.key)),
+                     use.otherwise);
+}
 
 }  // namespace
 
@@ -84,8 +122,17 @@ std::vector<std::string> DescribeUnusedKeys(const Config& run) {
       return ValueText(phase, key) != ValueText(defaults, key);
     });
     if (set == phases.end() || std::ranges::any_of(phases, use.is_used)) continue;
-    sentences.push_back(
-        fmt::format("`{}: {}` has no effect: {}", key, ValueText(*set, key), use.otherwise));
+    sentences.push_back(Sentence(use, *set));
+  }
+  return sentences;
+}
+
+std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
+                                                  std::span<const std::string> keys) {
+  std::vector<std::string> sentences;
+  for (const Use& use : kSearchUses) {
+    if (std::ranges::count(keys, use.key) == 0 || use.is_used(config)) continue;
+    sentences.push_back(Sentence(use, config));
   }
   return sentences;
 }

@@ -1,6 +1,7 @@
 // Finds keys that were set for nothing.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,10 @@ namespace tandem {
 /// the run: "`optimizer.momentum: 0.9` has no effect: only sgd and muon have momentum". A key that
 /// contradicts another one is an error of LoadConfig instead.
 std::vector<std::string> DescribeUnusedKeys(const Config& run);
+
+/// Returns a sentence for each of `keys` that search.method makes ineffective. `keys` may hold keys
+/// of any section; only those of `search` are looked at.
+std::vector<std::string> DescribeUnusedSearchKeys(const Config& config,
+                                                  std::span<const std::string> keys);
 
 }  // namespace tandem

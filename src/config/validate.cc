@@ -163,10 +163,6 @@ void CheckHead(const Config& c, const Reject& reject) {
   reject(target == Target::kPolicy && head != Head::kPolicy, "generate.target", "network.head",
          "this target labels states with an action, and the head learns costs. Set network.head "
          "to policy, or generate.target to walk_length.");
-  reject(head == Head::kQIn && BacksUpEstimates(target) && !IsQLearning(target) && generates,
-         "network.head", "generate.target",
-         "a row of head q_in labels one action, and this target labels all actions of a state. Set "
-         "generate.target to q_learning or own_solutions, or network.head to q.");
   reject(IsQLearning(target) && !IsQ(head), "generate.target", "network.head",
          "Q-learning labels actions with costs. Set network.head to q, or generate.target to "
          "value_iteration.");
@@ -189,7 +185,7 @@ void CheckPolicy(const Config& c, const Reject& reject) {
   if (c.network.head != Head::kPolicy) return;
   reject(!WorksWithPolicy(c.search.method), "search.method", "network.head",
          "this search adds the cost so far to an estimate of the remaining cost, and a policy "
-         "gives only probabilities of actions. Set search.method to beam.");
+         "gives only probabilities of actions. Set search.method to beam or greedy.");
   reject(c.validation.best_by == Measure::kValueError, "validation.best_by", "network.head",
          "a policy estimates no costs, so its estimates have no error. Set validation.best_by to "
          "solve_rate.");
@@ -215,10 +211,6 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "generate.ball_radius",
          "anchors are drawn from the ball around the goal. Set generate.ball_radius above 0, or "
          "generate.anchor_share to 0.");
-  reject(c.generate.ball_radius > 0 && c.generate.target == Target::kPolicy, "generate.ball_radius",
-         "generate.target",
-         "the ball gives exact costs, and this target labels states with an action. Set "
-         "generate.ball_radius to 0, or choose a target of costs.");
   reject(c.generate.ball_radius > 0 && c.generate.target == Target::kSupervised,
          "generate.ball_radius", "generate.target",
          "all labels of this target come from solved paths. Set generate.ball_radius to 0.");
@@ -238,18 +230,6 @@ void CheckBalls(const Config& c, const Reject& reject) {
          "this target labels states with their costs-to-go. Set network.head to v.");
   reject(draws_from_ball && c.generate.anchor_share > 0, "generate.anchor_share", "generate.target",
          "all rows of this target come from the ball already. Set generate.anchor_share to 0.");
-  reject(c.generate.ball_radius > 0 && c.network.head == Head::kVp, "generate.ball_radius",
-         "network.head",
-         "the ball gives exact costs, and this head also learns actions. Set generate.ball_radius "
-         "to 0, or network.head to v.");
-  reject(c.generate.ball_radius > 0 && c.network.head == Head::kQIn, "generate.ball_radius",
-         "network.head",
-         "the ball labels all actions of a state, and a row of this head labels one. Set "
-         "generate.ball_radius to 0, or network.head to q.");
-  reject(c.search.improve_seconds > 0 && c.search.ball_radius == 0, "search.improve_seconds",
-         "search.ball_radius",
-         "solutions are shortened with the ball around the goal. Set search.ball_radius above 0 "
-         "(5 for Rubik's Cube), or search.improve_seconds to 0.");
 }
 
 // Checks where rows come from: shards, generation, or both.
@@ -415,8 +395,7 @@ void CheckNetworkKind(const Config& c, const Reject& reject) {
              c.inference.forward != InferenceForward::kAuto,
          "inference.precision", "inference.forward",
          "only the fused copy computes in int8, and operators in fp32 or bf16. Set "
-         "inference.forward to fused, or "
-         "inference.precision to auto.");
+         "inference.forward to fused, or inference.precision to auto.");
   reject(c.inference.precision == Precision::kFp8 &&
              c.inference.forward != InferenceForward::kTensors &&
              c.inference.forward != InferenceForward::kAuto,

@@ -39,14 +39,12 @@ EpochPosition EpochOrder::Find(std::int64_t row) {
 void EpochOrder::ShuffleChunks(std::int64_t epoch) {
   if (epoch == epoch_) return;
   epoch_ = epoch;
-  Shuffle(std::span(chunks_),
-          Random(seed_, Purpose::kChunkOrder, static_cast<std::uint64_t>(epoch)));
+  Shuffle(std::span(chunks_), Random(seed_, Purpose::kChunkOrder, epoch, 0));
 }
 
 void ShuffleRows(std::span<std::int32_t> rows, std::uint64_t seed, std::int64_t epoch,
                  std::int64_t chunk) {
-  Shuffle(rows, Random(seed, Purpose::kRowOrder, static_cast<std::uint64_t>(epoch),
-                       static_cast<std::uint64_t>(chunk)));
+  Shuffle(rows, Random(seed, Purpose::kRowOrder, epoch, chunk));
 }
 
 }  // namespace tandem

@@ -45,6 +45,11 @@ void EncodeAction(Action action, std::span<std::uint8_t> positions) {
   positions[action] = 1;
 }
 
+Action DecodeAction(std::span<const std::uint8_t> positions) {
+  if (positions.size() == 1) return positions[0];
+  return static_cast<Action>(std::ranges::find(positions, 1) - positions.begin());
+}
+
 void EncodeInputs(const Domain& domain, ConstRows states, std::span<const Action> actions,
                   Rows inputs) {
   const auto of_state = static_cast<std::size_t>(domain.spec().input.positions);
@@ -81,6 +86,11 @@ Schema ExampleSchema(const DomainSpec& spec, const Config& config) {
                        has_hindsight || LabelsSomeOutputs(config.generate.target, head));
 }
 
+Action ActionIn(const DomainSpec& spec, const DataBuffer& examples, std::size_t row) {
+  return DecodeAction(
+      examples.column(kInputColumn)[row].subspan(static_cast<std::size_t>(spec.input.positions)));
+}
+
 bool HasTargets(const Schema& schema) {
   return schema.columns.size() > kTargetColumn && schema.columns[kTargetColumn].name == "target";
 }
@@ -112,8 +122,8 @@ void CheckInputs(ConstRows inputs, int depth, std::string_view where) {
   const auto wrong =
       std::ranges::find_if(bytes, [depth](std::uint8_t byte) { return byte >= depth; });
   throw Error(fmt::format(
-      "{}: row {} of the network's input has a byte {}; expected values below "
-      "{}. The examples are damaged, or belong to another puzzle.",
+      "{}: row {} of the network's input has a byte {}; expected values below {}. The examples are "
+      "damaged or belong to another puzzle, or the puzzle's EncodeInput is wrong.",
       where, static_cast<std::size_t>(wrong - bytes.begin()) / inputs.row_size(), *wrong, depth));
 }
 

@@ -30,6 +30,9 @@ int ActionPositions(int num_actions, int depth);
 /// Writes an action to the positions that follow the state's.
 void EncodeAction(Action action, std::span<std::uint8_t> positions);
 
+/// The action that EncodeAction wrote.
+Action DecodeAction(std::span<const std::uint8_t> positions);
+
 /// Writes the network's input for each state, with actions[i] if the rows of `inputs` have room for
 /// an action.
 void EncodeInputs(const Domain& domain, ConstRows states, std::span<const Action> actions,
@@ -44,6 +47,9 @@ Schema ExampleSchema(const DomainSpec& spec, Head head = Head::kV, bool weighted
 
 /// The columns of the examples that generate.target makes for network.head.
 Schema ExampleSchema(const DomainSpec& spec, const Config& config);
+
+/// The action in the input of row `row` of `examples`, for a head that takes one.
+Action ActionIn(const DomainSpec& spec, const DataBuffer& examples, std::size_t row);
 
 /// Whether examples of this schema have weights.
 inline bool HasWeights(const Schema& schema) { return schema.columns.size() > kWeightColumn; }

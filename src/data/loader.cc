@@ -30,9 +30,7 @@ constexpr std::int64_t kHeld = 2;
 class RowOrder {
  public:
   RowOrder(std::size_t rows, std::uint64_t seed, std::int64_t update, std::int64_t rank)
-      : order_(rows),
-        random_(seed, Purpose::kShuffle, static_cast<std::uint64_t>(update),
-                static_cast<std::uint64_t>(rank)) {
+      : order_(rows), random_(seed, Purpose::kShuffle, update, rank) {
     std::iota(order_.begin(), order_.end(), 0U);
   }
 

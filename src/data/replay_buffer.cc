@@ -49,7 +49,7 @@ void ReplayBuffer::Add(std::int64_t update, const DataBuffer& rows) {
 // all rows takes each row with the probability that makes the sample uniform.
 const DataBuffer& ReplayBuffer::Sample() {
   const Span span(Phase::kReplay);
-  Random random(seed_, Purpose::kReplay, static_cast<std::uint64_t>(end_ - 1));
+  Random random(seed_, Purpose::kReplay, end_ - 1, 0);
   std::size_t remaining = static_cast<std::size_t>(end_ - first_) * rows();
   std::size_t wanted = rows();
   for (std::int64_t update = first_; update < end_; ++update) {

@@ -1,4 +1,4 @@
-// Which rows of a stream a run has used.
+// The ledger of the rows of a stream that a run has used.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a run publishes for its generators.
+// The manifest that a run publishes for its generators.
 #pragma once
 
 #include <cstdint>

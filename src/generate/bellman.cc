@@ -10,11 +10,6 @@
 #include "domain/random_walk.h"
 
 namespace tandem {
-namespace {
-
-constexpr std::size_t kGrain = 64;  // states per TBB task
-
-}  // namespace
 
 std::int64_t StateBatch::BytesFor(const DomainSpec& spec, std::int64_t size) {
   constexpr std::int64_t kIsGoal = 1;
@@ -45,7 +40,7 @@ BellmanTargets::BellmanTargets(const Domain& domain, Evaluator& target_network,
                                const Config& config, std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
       head_(config.network.head),
-      capped_(config.generate.target == Target::kCappedValueIteration),
+      seed_(static_cast<std::uint64_t>(config.seed)),
       chunk_rows_(config.generate.chunk_rows),
       exact_(std::move(exact)),
       arena_(static_cast<int>(*config.generate.workers)),
@@ -66,10 +61,6 @@ float BellmanTargets::BackUpAction(const StateBatch& batch, std::size_t i,
       std::max(batch.children.estimates()[child], batch.children.least_unknown_cost()));
 }
 
-float BellmanTargets::BoundOf(const StateBatch& batch, std::size_t i) const {
-  return capped_ ? batch.bounds[i] : std::numeric_limits<float>::infinity();
-}
-
 template <class BackupOf>
 void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_goal, float bound,
                                  const BackupOf& backup_of, DataBuffer& examples,
@@ -82,11 +73,16 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
   if (HasWeights(examples.schema())) {
     std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
   }
+  const auto capped = [&](std::size_t action) {
+    const float undo_cost = UndoCost(spec, static_cast<Action>(action));
+    return std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);
+  };
+  if (head_ == Head::kQIn) {
+    target[0] = capped(ActionIn(spec, examples, row));
+    return;
+  }
   if (head_ == Head::kQ) {
-    for (std::size_t action = 0; action < num_actions; ++action) {
-      const float undo_cost = UndoCost(spec, static_cast<Action>(action));
-      target[action] = std::min(backup_of(action), bound + spec.action_costs[action] + undo_cost);
-    }
+    for (std::size_t action = 0; action < num_actions; ++action) target[action] = capped(action);
     return;
   }
   float best = std::numeric_limits<float>::infinity();
@@ -107,7 +103,7 @@ void BellmanTargets::WriteTarget(std::span<const std::uint8_t> state, bool is_go
 void BellmanTargets::Write(const StateBatch& batch, std::size_t i, DataBuffer& examples,
                            std::size_t row) const {
   WriteTarget(
-      batch.rows()[i], batch.is_goal[i] != 0, BoundOf(batch, i),
+      batch.rows()[i], batch.is_goal[i] != 0, batch.bounds[i],
       [&](std::size_t action) { return BackUpAction(batch, i, action); }, examples, row);
 }
 
@@ -118,7 +114,7 @@ void BellmanTargets::BackUp(const StateBatch& batch, std::size_t i, StateBackup&
   } else if (exact_ != nullptr) {
     backup.known = exact_->ball()->CostOf(batch.rows()[i]).value_or(backup.known);
   }
-  backup.bound = BoundOf(batch, i);
+  backup.bound = batch.bounds[i];
   backup.actions.resize(static_cast<std::size_t>(domain_.spec().num_actions()));
   for (std::size_t action = 0; action < backup.actions.size(); ++action) {
     backup.actions[action] = BackUpAction(batch, i, action);
@@ -132,12 +128,12 @@ void BellmanTargets::WriteBackup(std::span<const std::uint8_t> state, const Stat
       [&](std::size_t action) { return backup.actions[action]; }, examples, row);
 }
 
-PipelinedLoop BellmanTargets::Start(const DataBuffer& states, DataBuffer& examples,
-                                    const StopSignal& stop) {
+PipelinedLoop BellmanTargets::Start(std::int64_t update, const DataBuffer& states,
+                                    DataBuffer& examples, const StopSignal& stop) {
   const RowRanges ranges(static_cast<std::int64_t>(states.rows()), chunk_rows_);
   return {arena_, ranges.size(), stop,
-          [this, &states, &examples, ranges](std::int64_t turn) {
-            Expand(states, ranges[turn], examples, batches_[turn % 2]);
+          [this, update, &states, &examples, ranges](std::int64_t turn) {
+            Expand(update, states, ranges[turn], examples, batches_[turn % 2]);
           },
           [this, &examples, ranges](std::int64_t turn) {
             StateBatch& batch = batches_[turn % 2];
@@ -150,18 +146,22 @@ PipelinedLoop BellmanTargets::Start(const DataBuffer& states, DataBuffer& exampl
           }};
 }
 
-void BellmanTargets::Expand(const DataBuffer& states, RowRange range, DataBuffer& examples,
-                            StateBatch& batch) {
+void BellmanTargets::Expand(std::int64_t update, const DataBuffer& states, RowRange range,
+                            DataBuffer& examples, StateBatch& batch) {
   batch.Resize(static_cast<std::size_t>(range.rows));
-  ForRanges(batch.size(), kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(batch.size(), kStatesPerTask, [&](std::size_t first, std::size_t count) {
     const std::size_t row = static_cast<std::size_t>(range.first) + first;
     const ConstRows bytes = states.column(kStateColumn).Slice(row, count);
     std::ranges::copy(bytes.bytes(), batch.rows().Slice(first, count).data());
     std::ranges::copy(states.floats(kBoundColumn).subspan(row, count),
                       batch.bounds.begin() + static_cast<std::ptrdiff_t>(first));
     batch.Expand(first, count);
-    domain_.Encode(batch.rows().Slice(first, count),
-                   examples.column(kInputColumn).Slice(row, count));
+    std::vector<Action> actions(TakesAction(head_) ? count : 0);
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      actions[i] = DrawAction(domain_.spec(), seed_, update, static_cast<std::int64_t>(row + i));
+    }
+    EncodeInputs(domain_, batch.rows().Slice(first, count), actions,
+                 examples.column(kInputColumn).Slice(row, count));
   });
 }
 

@@ -57,8 +57,9 @@ struct StateBatch {
   const Domain& domain;
   std::vector<std::uint8_t> states;  ///< the bytes of all states
   std::vector<std::uint8_t> is_goal;
-  /// Upper bound on the cost-to-go: the cost of undoing the path from a goal to the state. Infinite
-  /// if that path has an action that cannot be undone.
+  /// Upper bound on the cost-to-go of each state, for BellmanTargets: the cost of undoing the path
+  /// from a goal to the state. Infinite if that path has an action that cannot be undone, or if the
+  /// target is not capped.
   std::vector<float> bounds;
   /// The network's estimates of the states, as far as they were evaluated as children before; else
   /// NaN. A StateSearch sets those of its states.
@@ -70,7 +71,7 @@ struct StateBatch {
 /// number that is not known.
 struct StateBackup {
   float known = 0;             ///< exact cost-to-go
-  float bound = 0;             ///< upper bound on the cost-to-go, with capped_value_iteration
+  float bound = 0;             ///< upper bound on the cost-to-go (StateBatch::bounds)
   std::vector<float> actions;  ///< the backup of each action
 };
 
@@ -82,12 +83,14 @@ struct StateBackup {
 ///
 /// For a Q net the target has one backup per action instead of their minimum: Q-learning for all
 /// actions of a state at once. For head vp it is the minimum and, as the policy, the action that
-/// attains it: the greedy policy of the estimates. If several do, it is the first of them.
+/// attains it: the greedy policy of the estimates. If several do, it is the first of them. For head
+/// q_in it is the backup of the action in the row's input, which must be written before the target.
 ///
-/// With capped_value_iteration, a target is at most the state's bound (StateBatch::bounds). The
-/// bound needs no network. It makes targets at least as accurate as walk lengths from the start,
-/// and keeps a network that overestimates from pushing its own targets up further. For a Q net the
-/// cap of an action is the sum of its cost, the cost of undoing it, and the state's bound.
+/// A target is at most the state's bound (StateBatch::bounds), which is finite with
+/// capped_value_iteration and in rows that hindsight changed. The bound needs no network. It makes
+/// targets at least as accurate as walk lengths from the start, and keeps a network that
+/// overestimates from pushing its own targets up further. For a Q net the cap of an action is the
+/// sum of its cost, the cost of undoing it, and the state's bound.
 ///
 /// With generate.ball_radius, states in the ball around the goal get exact targets, children in the
 /// ball are backed up with their exact costs, and estimates of other children are at least the
@@ -113,21 +116,22 @@ class BellmanTargets {
   void WriteBackup(std::span<const std::uint8_t> state, const StateBackup& backup,
                    DataBuffer& examples, std::size_t row) const;
 
-  /// Starts to label stored states with the target network's current weights: each Step of the
-  /// result labels the next generate.chunk_rows rows. Row i of `states` (StateSchema) becomes row i
-  /// of `examples` (ExampleSchema). While the network evaluates the children of some rows, the
-  /// workers expand the next ones.
+  /// Starts to label stored states, for update `update`, with the target network's current weights:
+  /// each Step of the result labels the next generate.chunk_rows rows. Row i of `states`
+  /// (StateSchema) becomes row i of `examples` (ExampleSchema). While the network evaluates the
+  /// children of some rows, the workers expand the next ones.
   ///
   /// The arguments and this must outlive the result. Only one result at a time may exist.
   ///
-  ///   PipelinedLoop labelling = targets.Start(states, examples, stop);
+  ///   PipelinedLoop labelling = targets.Start(update, states, examples, stop);
   ///   while (labelling.Step()) queue.Serve();
-  PipelinedLoop Start(const DataBuffer& states, DataBuffer& examples, const StopSignal& stop);
+  PipelinedLoop Start(std::int64_t update, const DataBuffer& states, DataBuffer& examples,
+                      const StopSignal& stop);
 
  private:
-  void Expand(const DataBuffer& states, RowRange range, DataBuffer& examples, StateBatch& batch);
+  void Expand(std::int64_t update, const DataBuffer& states, RowRange range, DataBuffer& examples,
+              StateBatch& batch);
   float BackUpAction(const StateBatch& batch, std::size_t i, std::size_t action) const;
-  float BoundOf(const StateBatch& batch, std::size_t i) const;
 
   // backup_of(action) is the backup of an action.
   template <class BackupOf>
@@ -136,7 +140,7 @@ class BellmanTargets {
 
   const Domain& domain_;
   const Head head_;
-  const bool capped_;
+  const std::uint64_t seed_;
   const std::int64_t chunk_rows_;
   const std::shared_ptr<const ExactLabels> exact_;
   tbb::task_arena arena_;

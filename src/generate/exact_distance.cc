@@ -17,6 +17,7 @@ constexpr std::int64_t kBlockRows = 512;
 ExactDistanceGenerator::ExactDistanceGenerator(const Domain& domain, const Config& config,
                                                std::shared_ptr<const ExactLabels> exact)
     : domain_(domain),
+      head_(config.network.head),
       range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
@@ -35,6 +36,7 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   const RowRanges blocks(range.rows, kBlockRows);
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
+  std::vector<Action> actions;
   for (std::int64_t block = 0; block < blocks.size(); ++block) {
     const auto first = static_cast<std::size_t>(range.first + blocks[block].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[block].rows), state_size);
@@ -42,18 +44,22 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
       const Span span(Phase::kScramble);
       for (std::size_t i = 0; i < states.size(); ++i) {
         std::ranges::copy(StateOf(request, first + i), states[i].begin());
-        exact_->Write(states[i], out, first + i);
       }
     }
     const Span span(Phase::kWrite);
-    domain_.Encode(states, out.column(kInputColumn).Slice(first, states.size()));
+    actions.clear();
+    for (std::size_t i = 0; i < states.size() && TakesAction(head_); ++i) {
+      actions.push_back(DrawAction(domain_.spec(), seed_, request.update,
+                                   request.first_row + static_cast<std::int64_t>(first + i)));
+    }
+    EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
+    for (std::size_t i = 0; i < states.size(); ++i) exact_->Write(states[i], out, first + i);
   }
 }
 
 std::span<const std::uint8_t> ExactDistanceGenerator::StateOf(const FillRequest& request,
                                                               std::size_t row) const {
-  Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-                static_cast<std::uint64_t>(request.first_row) + row);
+  Random random(seed_, Purpose::kScramble, request.update, request.first_row + row);
   return exact_->ball()->state(random.Below(exact_->ball()->size()));
 }
 

@@ -16,15 +16,16 @@
 namespace tandem {
 
 /// ExactDistanceGenerator draws states uniformly from the ball around the goal (GoalBall) and
-/// labels them with their exact cost-to-go or, for a Q net, with the exact values of all actions
-/// (ExactLabels). If the ball holds all states of the puzzle, this is supervised learning of the
-/// true cost-to-go, the reference to compare other targets with.
+/// labels them with what their exact cost-to-go and those of their children say to the head
+/// (ExactLabels). For head q_in, each row has an action drawn by DrawAction. If the ball holds all
+/// states of the puzzle, this is supervised learning of the true cost-to-go, the reference to
+/// compare other targets with.
 ///
 /// The state of a row depends on the seed and the row's number only.
 class ExactDistanceGenerator final : public Generator {
  public:
-  /// `domain` must outlive this. See MakeGenerator for `config`, whose network.head must be v or q.
-  /// `exact` must not be null.
+  /// `domain` must outlive this. See MakeGenerator for `config`, whose network.head must not be
+  /// policy. `exact` must not be null.
   ExactDistanceGenerator(const Domain& domain, const Config& config,
                          std::shared_ptr<const ExactLabels> exact);
 
@@ -37,6 +38,7 @@ class ExactDistanceGenerator final : public Generator {
   std::span<const std::uint8_t> StateOf(const FillRequest& request, std::size_t row) const;
 
   const Domain& domain_;
+  const Head head_;
   const std::int64_t range_rows_;
   const std::uint64_t seed_;
   const Schema schema_;

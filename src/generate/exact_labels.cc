@@ -12,6 +12,18 @@
 #include "tandem/error.h"
 
 namespace tandem {
+namespace {
+
+// Writes the same probability for each of the actions with the least cost; zeros for a goal.
+void WriteCheapest(std::span<const float> costs, bool is_goal, std::span<float> policy) {
+  const float least = std::ranges::min(costs);
+  const auto ties = static_cast<float>(std::ranges::count(costs, least));
+  for (std::size_t action = 0; action < costs.size(); ++action) {
+    policy[action] = !is_goal && costs[action] == least ? 1 / ties : 0;
+  }
+}
+
+}  // namespace
 
 ExactLabels::ExactLabels(const Domain& domain, const Config& config,
                          std::shared_ptr<const GoalBall> ball)
@@ -30,25 +42,45 @@ bool ExactLabels::Write(std::span<const std::uint8_t> state, DataBuffer& example
   if (HasWeights(examples.schema())) {
     std::ranges::fill(examples.floats(kWeightColumn).subspan(row * width, width), 1.0F);
   }
-  if (head_ == Head::kV) {
-    label[0] = *cost;
-    return true;
-  }
-  const DomainSpec& spec = domain_.spec();
-  std::vector<std::uint8_t> memory(label.size() * state.size());
-  const Rows children(memory.data(), label.size(), state.size());
-  domain_.Expand(ConstRows(state), children);
-  for (std::size_t a = 0; a < label.size(); ++a) {
-    const float further = *cost + UndoCost(spec, static_cast<Action>(a));
-    label[a] = spec.action_costs[a] + ball_->CostOf(children[a]).value_or(further);
+  switch (head_) {
+    case Head::kV:
+      label[0] = *cost;
+      break;
+    case Head::kQIn:
+      label[0] = CostsOfActions(state, *cost)[ActionIn(domain_.spec(), examples, row)];
+      break;
+    case Head::kQ:
+      std::ranges::copy(CostsOfActions(state, *cost), label.begin());
+      break;
+    case Head::kPolicy:
+      WriteCheapest(CostsOfActions(state, *cost), *cost == 0, label);
+      break;
+    case Head::kVp:
+      label[0] = *cost;
+      WriteCheapest(CostsOfActions(state, *cost), *cost == 0, label.subspan(1));
+      break;
   }
   return true;
 }
 
+// The cost of each action plus that of the way from there, for a state with this cost-to-go.
+std::vector<float> ExactLabels::CostsOfActions(std::span<const std::uint8_t> state,
+                                               float cost) const {
+  const DomainSpec& spec = domain_.spec();
+  std::vector<float> costs(spec.action_costs.begin(), spec.action_costs.end());
+  std::vector<std::uint8_t> memory(costs.size() * state.size());
+  const Rows children(memory.data(), costs.size(), state.size());
+  domain_.Expand(ConstRows(state), children);
+  for (std::size_t action = 0; action < costs.size(); ++action) {
+    const float further = cost + UndoCost(spec, static_cast<Action>(action));
+    costs[action] += ball_->CostOf(children[action]).value_or(further);
+  }
+  return costs;
+}
+
 std::optional<std::size_t> ExactLabels::Anchor(std::int64_t update, std::int64_t row) const {
   if (share_ == 0) return std::nullopt;
-  Random random(seed_, Purpose::kAnchor, static_cast<std::uint64_t>(update),
-                static_cast<std::uint64_t>(row));
+  Random random(seed_, Purpose::kAnchor, update, row);
   if (random.Share() >= share_) return std::nullopt;
   return static_cast<std::size_t>(random.Below(ball_->size()));
 }

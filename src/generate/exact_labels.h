@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "config/config.h"
 #include "data/data_buffer.h"
@@ -30,8 +31,11 @@ class ExactLabels {
   /// all outputs the weight 1 if rows have weights, and returns true. Otherwise changes nothing and
   /// returns false.
   ///
-  /// For a Q net, a child outside the ball counts as one move further from the goal than its
-  /// parent. If all actions cost the same, that is exact; otherwise it is an upper bound.
+  /// A Q net learns the cost of each action, and head q_in that of the action in the row's input,
+  /// which must be written before. A child outside the ball counts as one move further from the
+  /// goal than its parent. If all actions cost the same, that is exact; otherwise it is an upper
+  /// bound. A policy learns the actions that begin a cheapest way, all with the same probability;
+  /// none in a goal.
   bool Write(std::span<const std::uint8_t> state, DataBuffer& examples, std::size_t row) const;
 
   /// The number of the ball's state that row `row` of update `update` becomes; nothing if the row
@@ -39,6 +43,8 @@ class ExactLabels {
   std::optional<std::size_t> Anchor(std::int64_t update, std::int64_t row) const;
 
  private:
+  std::vector<float> CostsOfActions(std::span<const std::uint8_t> state, float cost) const;
+
   const Domain& domain_;
   const Head head_;
   const double share_;

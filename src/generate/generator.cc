@@ -4,6 +4,7 @@
 
 #include "base/fault_point.h"
 #include "base/parallel.h"
+#include "base/random.h"
 #include "generate/exact_distance.h"
 #include "generate/exact_labels.h"
 #include "generate/own_solutions.h"
@@ -30,6 +31,12 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
   });
 }
 
+Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
+                  std::int64_t row) {
+  Random random(seed, Purpose::kAction, update, row);
+  return static_cast<Action>(random.Below(static_cast<std::uint64_t>(spec.num_actions())));
+}
+
 std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& config,
                                          Evaluator* network,
                                          std::shared_ptr<const ExactLabels> exact,
@@ -38,14 +45,14 @@ std::unique_ptr<Generator> MakeGenerator(const Domain& domain, const Config& con
   switch (config.generate.target) {
     case Target::kWalkLength:
       if (config.network.head == Head::kVp) {
-        return std::make_unique<PolicyGenerator>(domain, config);
+        return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
       }
       return std::make_unique<WalkLengthGenerator>(domain, config, std::move(exact));
     case Target::kValueIteration:
     case Target::kCappedValueIteration:
       return std::make_unique<ValueIterationGenerator>(domain, *network, config, std::move(exact));
     case Target::kPolicy:
-      return std::make_unique<PolicyGenerator>(domain, config);
+      return std::make_unique<PolicyGenerator>(domain, config, std::move(exact));
     case Target::kQLearning:
     case Target::kCappedQLearning:
       return std::make_unique<QLearningGenerator>(domain, *network, config, std::move(exact));

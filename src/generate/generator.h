@@ -57,10 +57,18 @@ class RowRanges {
   std::int64_t range_rows_;
 };
 
+/// The number of states that a task of a generator works on.
+inline constexpr std::size_t kStatesPerTask = 64;
+
 /// Calls `fill` for each of `ranges`, on the threads of `arena`, and waits for all of them. Throws
 /// Stopped once `stop` is reached, and whatever `fill` throws.
 void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSignal& stop,
                 const std::function<void(RowRange)>& fill);
+
+/// Draws the action that a row labels where rows label one action each: any action, all with the
+/// same probability. Depends only on the seed and the numbers of the update and of the row.
+Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
+                  std::int64_t row);
 
 /// Generator produces training examples. The rows are a function of the generator's config, the
 /// request and, if needs_network(), the network's weights. They depend neither on the number of
@@ -85,8 +93,9 @@ class Generator {
   /// domain or the network throws.
   virtual void Fill(const FillRequest& request, DataBuffer& out, const StopSignal& stop) = 0;
 
-  /// Returns the share of the searches of the last Fill that reached a goal (SolvedByLength), which
-  /// is a function of the same arguments as the rows. Nothing if there was no search.
+  /// Returns the share of the searches of the last Fill that found a way to a goal
+  /// (SolvedByLength), which is a function of the same arguments as the rows. Nothing if there was
+  /// no search.
   virtual std::optional<double> searches_solved() const { return std::nullopt; }
 };
 

@@ -7,7 +7,6 @@
 #include "base/timeline.h"
 #include "data/examples.h"
 #include "domain/random_walk.h"
-#include "generate/path_labels.h"
 #include "generate/policy.h"
 #include "search/beam_search.h"
 #include "search/expander.h"
@@ -35,7 +34,7 @@ Config ConfigOfSearch(const Config& config) {
 OwnSolutionsGenerator::OwnSolutionsGenerator(const Domain& domain, QEvaluator& network,
                                              const Config& config)
     : domain_(domain),
-      head_(config.network.head),
+      labels_(domain, config.network.head),
       kind_(WalkKindOfActions(domain, config.generate)),
       walk_length_(config.generate.max_scramble),
       at_once_(InstancesAtOnce(config.generate)),
@@ -86,8 +85,7 @@ void OwnSolutionsGenerator::Fill(const FillRequest& request, DataBuffer& out,
 void OwnSolutionsGenerator::Walk(const FillRequest& request, Instance& instance) const {
   const Span span(Phase::kScramble);
   const auto random = [&](Purpose purpose) {
-    return Random(seed_, purpose, static_cast<std::uint64_t>(request.update),
-                  static_cast<std::uint64_t>(instance.number));
+    return Random(seed_, purpose, request.update, instance.number);
   };
   std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
   RandomWalk walk(domain_, random(Purpose::kScramble), state, kind_);
@@ -145,7 +143,7 @@ void OwnSolutionsGenerator::Write(const FillRequest& request, const Instance& in
     const std::int64_t in_fill =
         instance.number * walk_length_ + static_cast<std::int64_t>(row) - request.first_row;
     if (in_fill < 0 || in_fill >= request.rows) return;
-    WritePathExample(domain_, head_, state, rest, out, static_cast<std::size_t>(in_fill));
+    labels_.Write(state, rest, out, static_cast<std::size_t>(in_fill));
   };
   const auto rows = static_cast<std::size_t>(walk_length_);
   const std::span<const Action> solution = instance.solution;

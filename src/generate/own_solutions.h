@@ -14,13 +14,14 @@
 #include "domain/random_walk.h"
 #include "generate/curriculum.h"
 #include "generate/generator.h"
+#include "generate/path_labels.h"
 #include "search/search.h"
 #include "tandem/domain.h"
 #include "tandem/evaluator.h"
 
 namespace tandem {
 
-/// OwnSolutionsGenerator labels states with what solutions say about them (WritePathExample): those
+/// OwnSolutionsGenerator labels states with what solutions say about them (PathLabels): those
 /// that the target network finds, and the ways back of random walks where it finds none. Learning
 /// from one's own searches is expert iteration (Anthony, Tian and Barber, "Thinking Fast and Slow
 /// with Deep Learning and Tree Search", NeurIPS 2017), and DeepXube's up_rl_p for a policy. The
@@ -70,7 +71,7 @@ class OwnSolutionsGenerator final : public Generator {
   static std::span<const Action> WayBack(const Instance& instance, std::size_t taken);
 
   const Domain& domain_;
-  const Head head_;
+  const PathLabels labels_;
   const WalkKind kind_;
   const std::int64_t walk_length_;
   const std::int64_t at_once_;  // instances

@@ -1,26 +1,40 @@
 #include "generate/path_labels.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/timeline.h"
 #include "data/examples.h"
+#include "domain/commute.h"
 #include "search/search.h"
 
 namespace tandem {
-namespace {
 
-void WriteLabel(const DomainSpec& spec, Head head, std::span<const Action> rest, DataBuffer& out,
-                std::size_t row) {
+PathLabels::PathLabels(const Domain& domain, Head head)
+    : domain_(domain),
+      head_(head),
+      order_matters_((head != Head::kPolicy && head != Head::kVp) ||
+                     !CommuteAndUndoThemselves(domain)) {}
+
+void PathLabels::Write(std::span<const std::uint8_t> state, std::span<const Action> rest,
+                       DataBuffer& out, std::size_t row) const {
+  const Span span(Phase::kWrite);
+  WriteLabel(rest, out, row);
+  const Action first = rest.empty() ? Action{0} : rest.front();
+  EncodeInputs(domain_, ConstRows(state), {&first, 1}, out.column(kInputColumn).Slice(row, 1));
+}
+
+void PathLabels::WriteLabel(std::span<const Action> rest, DataBuffer& out, std::size_t row) const {
   const std::size_t width = out.schema().columns[kTargetColumn].width;
   std::span<float> label = out.floats(kTargetColumn).subspan(row * width, width);
   std::ranges::fill(label, 0.0F);
-  const float cost = CostOf(spec, rest);
-  switch (head) {
+  const float cost = CostOf(domain_.spec(), rest);
+  switch (head_) {
     case Head::kV:
       label[0] = cost;
       return;
     case Head::kQIn:
-      label[0] = rest.empty() ? spec.action_costs[0] : cost;
+      label[0] = rest.empty() ? domain_.spec().action_costs[0] : cost;
       return;
     case Head::kQ: {
       const std::span<float> weight = out.floats(kWeightColumn).subspan(row * width, width);
@@ -31,23 +45,25 @@ void WriteLabel(const DomainSpec& spec, Head head, std::span<const Action> rest,
       return;
     }
     case Head::kPolicy:
-      if (!rest.empty()) label[rest.front()] = 1;
+      WritePolicy(rest, label);
       return;
     case Head::kVp:
       label[0] = cost;
-      if (!rest.empty()) label[1 + std::size_t{rest.front()}] = 1;
+      WritePolicy(rest, label.subspan(1));
       return;
   }
 }
 
-}  // namespace
-
-void WritePathExample(const Domain& domain, Head head, std::span<const std::uint8_t> state,
-                      std::span<const Action> rest, DataBuffer& out, std::size_t row) {
-  const Span span(Phase::kWrite);
-  WriteLabel(domain.spec(), head, rest, out, row);
-  const Action first = rest.empty() ? Action{0} : rest.front();
-  EncodeInputs(domain, ConstRows(state), {&first, 1}, out.column(kInputColumn).Slice(row, 1));
+// `policy` must hold zeros.
+void PathLabels::WritePolicy(std::span<const Action> rest, std::span<float> policy) const {
+  if (order_matters_) {
+    if (!rest.empty()) policy[rest.front()] = 1;
+    return;
+  }
+  for (const Action action : rest) policy[action] = 1 - policy[action];
+  const float taken = std::accumulate(policy.begin(), policy.end(), 0.0F);
+  if (taken == 0) return;
+  for (float& share : policy) share /= taken;
 }
 
 }  // namespace tandem

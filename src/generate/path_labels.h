@@ -10,22 +10,39 @@
 
 namespace tandem {
 
-/// Writes an example to row `row` of `out` (ExampleSchema): a state and what the actions `rest`,
-/// which lead from it to a goal, say about it:
+/// PathLabels writes what a path to a goal says about one of its states:
 ///
-/// - V net: the cost of `rest`.
-/// - Q net: that cost, for the first action. The others have weight 0.
+/// - V net: the cost of the rest of the path.
+/// - Q net: that cost, for the first action of the rest. The others have weight 0.
 /// - Head q_in: that cost, for the first action, which is part of the input.
-/// - Policy: the first action.
-/// - Head vp: the cost and the first action.
+/// - Policy: the first action. If all actions commute and undo themselves
+///   (CommuteAndUndoThemselves), each action of the rest could be the first, so they share the
+///   probability, without those that the rest takes an even number of times.
+/// - Head vp: the cost and what a policy learns.
 ///
-/// A goal, for which `rest` is empty, has no action: all weights of a Q net are 0, and so are the
-/// probabilities of a policy. A row of head q_in must have an action; it takes the first one, which
-/// is right if no action leaves the goal.
-///
-/// A label is an upper bound of the true cost, and exact if the path is a cheapest one. Thread-safe
-/// for different rows.
-void WritePathExample(const Domain& domain, Head head, std::span<const std::uint8_t> state,
-                      std::span<const Action> rest, DataBuffer& out, std::size_t row);
+/// A label is an upper bound of the true cost, and exact if the path is a cheapest one. All methods
+/// are thread-safe for different rows.
+class PathLabels {
+ public:
+  /// `domain` must outlive this.
+  PathLabels(const Domain& domain, Head head);
+
+  /// Writes an example to row `row` of `out` (ExampleSchema): `state`, and what the actions `rest`,
+  /// which lead from it to a goal, say about it.
+  ///
+  /// A goal, for which `rest` is empty, has no action: all weights of a Q net are 0, and so are the
+  /// probabilities of a policy. A row of head q_in must have an action; it takes the first one,
+  /// which is right if no action leaves the goal.
+  void Write(std::span<const std::uint8_t> state, std::span<const Action> rest, DataBuffer& out,
+             std::size_t row) const;
+
+ private:
+  void WriteLabel(std::span<const Action> rest, DataBuffer& out, std::size_t row) const;
+  void WritePolicy(std::span<const Action> rest, std::span<float> policy) const;
+
+  const Domain& domain_;
+  const Head head_;
+  const bool order_matters_;
+};
 
 }  // namespace tandem

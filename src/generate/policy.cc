@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "domain/commute.h"
 #include "tandem/error.h"
@@ -20,11 +21,14 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config) {
       config.max_scramble, domain.spec().name, num_actions));
 }
 
-PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config)
-    : PolicyGenerator(domain, config, WalkKindOfActions(domain, config.generate)) {}
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config,
+                                 std::shared_ptr<const ExactLabels> exact)
+    : PolicyGenerator(domain, config, WalkKindOfActions(domain, config.generate),
+                      std::move(exact)) {}
 
-PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind)
-    : WalkGenerator(domain, config, kind),
+PolicyGenerator::PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
+                                 std::shared_ptr<const ExactLabels> exact)
+    : WalkGenerator(domain, config, kind, std::move(exact)),
       kind_(kind),
       has_value_(EstimatesCosts(config.network.head)) {}
 

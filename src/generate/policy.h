@@ -1,9 +1,11 @@
 // Examples labelled with the action to take, for a policy.
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "config/config.h"
+#include "generate/exact_labels.h"
 #include "generate/walk_generator.h"
 
 namespace tandem {
@@ -26,14 +28,19 @@ WalkKind WalkKindOfActions(const Domain& domain, const GenerateConfig& config);
 ///
 /// For head vp, the label also has the cost of undoing the walk (WalkLengthGenerator), as its first
 /// number.
+///
+/// With generate.ball_radius, rows in the ball around the goal get exact labels, and some rows
+/// become anchors (ExactLabels).
 class PolicyGenerator final : public WalkGenerator {
  public:
   /// `domain` must outlive this. See MakeGenerator for `config`; network.head must be policy or vp.
-  /// Throws the same errors as WalkKindOfActions.
-  PolicyGenerator(const Domain& domain, const Config& config);
+  /// `exact` may be null. Throws the same errors as WalkKindOfActions.
+  PolicyGenerator(const Domain& domain, const Config& config,
+                  std::shared_ptr<const ExactLabels> exact = nullptr);
 
  private:
-  PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind);
+  PolicyGenerator(const Domain& domain, const Config& config, WalkKind kind,
+                  std::shared_ptr<const ExactLabels> exact);
   Action WriteLabel(RandomWalk& walk, Random random, std::span<float> label,
                     std::span<float> weight) const override;
 

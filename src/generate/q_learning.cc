@@ -19,7 +19,6 @@
 namespace tandem {
 namespace {
 
-constexpr std::size_t kGrain = 64;  // states per TBB task
 constexpr float kUnknown = std::numeric_limits<float>::infinity();
 
 }  // namespace
@@ -79,10 +78,6 @@ void QLearningGenerator::Fill(const FillRequest& request, DataBuffer& out, const
 // Sets state i, its bound and its action, which depend on the number of the row only.
 void QLearningGenerator::DrawState(const FillRequest& request, std::int64_t row, Batch& batch,
                                    std::size_t i) const {
-  const auto random = [&](Purpose purpose) {
-    return Random(seed_, purpose, static_cast<std::uint64_t>(request.update),
-                  static_cast<std::uint64_t>(row));
-  };
   const std::span<std::uint8_t> state = StatesOf(batch.states)[i];
   const std::optional<std::size_t> anchor =
       exact_ != nullptr ? exact_->Anchor(request.update, row) : std::nullopt;
@@ -90,10 +85,10 @@ void QLearningGenerator::DrawState(const FillRequest& request, std::int64_t row,
     std::ranges::copy(exact_->ball()->state(*anchor), state.begin());
     batch.bounds[i] = exact_->ball()->cost(*anchor);
   } else {
-    batch.bounds[i] = Scramble(domain_, random(Purpose::kScramble), config_.max_scramble, state);
+    const Random random(seed_, Purpose::kScramble, request.update, row);
+    batch.bounds[i] = Scramble(domain_, random, config_.max_scramble, state);
   }
-  const auto num_actions = static_cast<std::uint64_t>(domain_.spec().num_actions());
-  batch.actions[i] = static_cast<Action>(random(Purpose::kRollout).Below(num_actions));
+  batch.actions[i] = DrawAction(domain_.spec(), seed_, request.update, row);
 }
 
 void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batch& batch,
@@ -104,7 +99,7 @@ void QLearningGenerator::Expand(const FillRequest& request, RowRange range, Batc
   const Rows children = StatesOf(batch.children);
   const auto input_size = static_cast<std::size_t>(domain_.spec().input.positions);
   const Rows inputs(batch.inputs.data(), size, input_size);
-  ForRanges(size, kGrain, [&](std::size_t first, std::size_t count) {
+  ForRanges(size, kStatesPerTask, [&](std::size_t first, std::size_t count) {
     FaultPoint(Fault::kSimulator);
     {
       const Span span(Phase::kScramble);
@@ -149,14 +144,14 @@ void QLearningGenerator::Evaluate(Batch& batch) const {
 void QLearningGenerator::WriteLabels(RowRange range, Batch& batch, DataBuffer& out) const {
   const Span span(Phase::kBackUp);
   const auto first = static_cast<std::size_t>(range.first);
-  if (!HasWeights(schema_)) {  // the action is part of the input
-    const std::span<float> labels = out.floats(kTargetColumn).subspan(first, batch.actions.size());
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = LabelOf(batch, i);
-    return;
-  }
+  const bool labels_one_output = !HasWeights(schema_);  // the action is part of the input
   const auto width = static_cast<std::size_t>(domain_.spec().num_actions());
   for (std::size_t i = 0; i < batch.actions.size(); ++i) {
     if (exact_ != nullptr && exact_->Write(StatesOf(batch.states)[i], out, first + i)) continue;
+    if (labels_one_output) {
+      out.floats(kTargetColumn)[first + i] = LabelOf(batch, i);
+      continue;
+    }
     const std::size_t at = (first + i) * width;
     const std::span<float> label = out.floats(kTargetColumn).subspan(at, width);
     const std::span<float> weight = out.floats(kWeightColumn).subspan(at, width);

@@ -22,7 +22,8 @@ namespace tandem {
 /// target network gives to an action of the child, which is 0 if the child is a goal. The other
 /// actions have weight 0.
 ///
-/// For head q_in, the action is part of the input instead, and there are no weights.
+/// For head q_in, the action is part of the input instead, and there are no weights. DrawAction
+/// draws the actions of both.
 ///
 /// A row thus takes one evaluation. BellmanTargets labels all actions of a state at once and takes
 /// one for each, so here an evaluation more often meets a new state, and there a training step uses
@@ -36,13 +37,13 @@ namespace tandem {
 /// With capped_q_learning, a label is at most the action's cost plus the cost of undoing it plus
 /// the walk's way back, as with capped_value_iteration.
 ///
-/// With generate.ball_radius, states in the ball around the goal get exact labels for all actions,
-/// children in it are backed up with their exact costs, estimates of other children are at least
-/// the least cost outside, and some rows become anchors (ExactLabels).
+/// With generate.ball_radius, states in the ball around the goal get exact labels (for a Q net, of
+/// all actions), children in it are backed up with their exact costs, estimates of other children
+/// are at least the least cost outside, and some rows become anchors (ExactLabels).
 class QLearningGenerator final : public Generator {
  public:
   /// `domain` and `network` must outlive this. See MakeGenerator for `config`, whose network.head
-  /// must be q or q_in. `exact` may be null; it must be for q_in.
+  /// must be q or q_in. `exact` may be null.
   QLearningGenerator(const Domain& domain, Evaluator& network, const Config& config,
                      std::shared_ptr<const ExactLabels> exact = nullptr);
 

@@ -116,16 +116,13 @@ void RetrogradeGenerator::Fill(const FillRequest& request, DataBuffer& out,
         tables_[static_cast<std::size_t>(tbb::this_task_arena::current_thread_index())];
     {
       const Span span(Phase::kScramble);
-      DrawProblem(Random(seed_, Purpose::kProblem, static_cast<std::uint64_t>(request.update),
-                         static_cast<std::uint64_t>(problem)),
-                  table, stop);
+      DrawProblem(Random(seed_, Purpose::kProblem, request.update, problem), table, stop);
     }
     const Span span(Phase::kWrite);
     std::vector<std::uint8_t> state(static_cast<std::size_t>(domain_.spec().state_size));
     const std::int64_t begin = std::max(first + range.first, request.first_row);
     for (std::int64_t row = begin; row < first + range.first + range.rows; ++row) {
-      Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-                    static_cast<std::uint64_t>(row));
+      Random random(seed_, Purpose::kScramble, request.update, row);
       const auto at = static_cast<std::size_t>(row - request.first_row);
       out.floats(kTargetColumn)[at] = DrawRow(table, random, state);
       domain_.Encode(ConstRows(state), out.column(kInputColumn).Slice(at, 1));

@@ -79,7 +79,7 @@ void SearchTree::BackUpTree() {
     for (std::size_t action = 0; action < num_actions(); ++action) {
       const float cost = CostBy(values, backups_, node, action);
       // A label must be finite.
-      if (std::isinf(cost) && (head_ == Head::kQ || std::isinf(values[node]))) continue;
+      if (std::isinf(cost) && (IsQ(head_) || std::isinf(values[node]))) continue;
       backups_[node * num_actions() + action] = cost;
     }
   }

@@ -47,7 +47,7 @@ std::vector<Action> ReadMoves(const json& moves, const DomainSpec& spec) {
   return ParseActions(spec, text);
 }
 
-void CheckByReplay(const SolvedPath& path, const Domain& domain) {
+void CheckPath(const SolvedPath& path, const Domain& domain) {
   std::vector<std::uint8_t> state = path.start;
   for (std::size_t i = 0; i < path.actions.size(); ++i) {
     if (IsGoal(domain, state)) {
@@ -92,7 +92,7 @@ std::optional<SolvedPath> ReadPath(std::string_view text, const Domain& domain) 
                       kMostWeight, Shortened(weight)));
     }
   }
-  CheckByReplay(path, domain);
+  CheckPath(path, domain);
   return path;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/timeline.h"
-#include "generate/path_labels.h"
 #include "search/search.h"
 #include "tandem/error.h"
 
@@ -14,6 +13,7 @@ namespace tandem {
 SupervisedGenerator::SupervisedGenerator(const Domain& domain, const Config& config)
     : domain_(domain),
       head_(config.network.head),
+      labels_(domain, head_),
       range_rows_(config.generate.chunk_rows),
       seed_(static_cast<std::uint64_t>(config.seed)),
       schema_(ExampleSchema(domain.spec(), config)),
@@ -57,8 +57,7 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
   std::vector<std::uint8_t> state;
   for (std::int64_t i = range.first; i < range.first + range.rows; ++i) {
     const auto row = static_cast<std::size_t>(i);
-    Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(request.update),
-                  static_cast<std::uint64_t>(request.first_row + i));
+    Random random(seed_, Purpose::kScramble, request.update, request.first_row + i);
     std::span<const Action> rest;
     {
       const Span span(Phase::kScramble);
@@ -68,7 +67,7 @@ void SupervisedGenerator::FillRange(const FillRequest& request, RowRange range,
       ApplyAll(domain_, std::span(path.actions).first(taken), state);
       rest = std::span(path.actions).subspan(taken);
     }
-    WritePathExample(domain_, head_, state, rest, out, row);
+    labels_.Write(state, rest, out, row);
   }
 }
 

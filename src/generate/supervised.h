@@ -11,13 +11,14 @@
 #include "base/random.h"
 #include "config/config.h"
 #include "generate/generator.h"
+#include "generate/path_labels.h"
 #include "generate/solved_paths.h"
 #include "tandem/domain.h"
 
 namespace tandem {
 
 /// SupervisedGenerator draws the states of solved paths (generate.paths) at random and labels them
-/// with what the paths say (WritePathExample).
+/// with what the paths say (PathLabels).
 ///
 /// The goal at the end of a path is a row if the network estimates the costs of states; its cost is
 /// 0, and it has no action. Each state of a path is drawn in proportion to the path's weight. The
@@ -39,6 +40,7 @@ class SupervisedGenerator final : public Generator {
 
   const Domain& domain_;
   const Head head_;
+  const PathLabels labels_;
   const std::int64_t range_rows_;
   const std::uint64_t seed_;
   const Schema schema_;

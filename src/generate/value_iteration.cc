@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -11,15 +12,12 @@
 #include "base/random.h"
 #include "base/timeline.h"
 #include "domain/random_walk.h"
-#include "generate/path_labels.h"
 #include "generate/pipelined_loop.h"
 #include "search/search.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
-
-constexpr std::size_t kGrain = 64;  // states per TBB task
 
 // Returns whether the rows need SearchTrees. Throws InputError if the puzzle cannot support them.
 bool KeepsTrees(const DomainSpec& spec, const GenerateConfig& config) {
@@ -76,6 +74,7 @@ ValueIterationGenerator::ValueIterationGenerator(const Domain& domain, Evaluator
       config_(config.generate),
       seed_(static_cast<std::uint64_t>(config.seed)),
       head_(config.network.head),
+      labels_(domain, head_),
       width_(static_cast<std::size_t>(config_.states_per_step())),
       keeps_trees_(KeepsTrees(domain.spec(), config_)),
       labelled_(!LabelsWhenTraining(config.pipeline.mode)),
@@ -123,7 +122,7 @@ void ValueIterationGenerator::Expand(const CurrentFill& fill, Group& group) cons
                                .tree = SearchTree(domain_, head_),
                                .estimates = {}});
   }
-  ForRanges(instances, std::max<std::size_t>(kGrain / width_, 1),
+  ForRanges(instances, std::max<std::size_t>(kStatesPerTask / width_, 1),
             [&](std::size_t first, std::size_t count) {
               {
                 const Span span(Phase::kScramble);
@@ -153,13 +152,12 @@ void ValueIterationGenerator::Advance(const CurrentFill& fill, Group& group,
   const bool has_begun = search != nullptr && group.step > 0;
   const bool reached_goal = has_begun && ReachedGoal(group, instance);
   const bool continues = has_begun && !reached_goal;
-  if (reached_goal && first_search.runs) first_search.solved = true;
+  if (has_begun && first_search.runs && KnowsAWay(group, instance)) first_search.solved = true;
   searched = 0;
   if (continues) {
     searched = search->Next(
         batch, first,
-        Random(seed_, Purpose::kRollout, static_cast<std::uint64_t>(fill.request.update),
-               static_cast<std::uint64_t>(fill.GlobalRow(group, first))));
+        Random(seed_, Purpose::kRollout, fill.request.update, fill.GlobalRow(group, first)));
   }
   if (searched == 0) {
     if (group.step == 0) tree.Clear();  // a fill that was stopped leaves its searches unfinished
@@ -187,13 +185,28 @@ bool ValueIterationGenerator::ReachedGoal(const Group& group, std::size_t instan
              is_goal);
 }
 
+// Whether the search of an instance has expanded a goal, or a state whose child is one or lies in
+// the ball, in this step.
+bool ValueIterationGenerator::KnowsAWay(const Group& group, std::size_t instance) const {
+  if (ReachedGoal(group, instance)) return true;
+  if (exact_ == nullptr) return false;
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  const std::size_t begin = instance * width_ * num_actions;
+  const std::size_t end = begin + group.instances[instance].searched * num_actions;
+  for (std::size_t child = begin; child < end; ++child) {
+    if (!std::isinf(group.batch.children.KnownCost(child))) return true;
+  }
+  return false;
+}
+
 // Replaces state i with the end of a new random walk, and returns the length of the walk.
 std::int64_t ValueIterationGenerator::WriteScramble(const CurrentFill& fill, Group& group,
                                                     std::size_t i) const {
-  Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(fill.request.update),
-                static_cast<std::uint64_t>(fill.GlobalRow(group, i)));
+  Random random(seed_, Purpose::kScramble, fill.request.update, fill.GlobalRow(group, i));
   const std::int64_t length = DrawScrambleLength(random, fill.longest_scramble);
-  group.batch.bounds[i] = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
+  const float cost = WalkFromGoal(domain_, random, length, group.batch.rows()[i]);
+  const bool capped = config_.target == Target::kCappedValueIteration;
+  group.batch.bounds[i] = capped ? cost : std::numeric_limits<float>::infinity();
   group.batch.estimates[i] = std::numeric_limits<float>::quiet_NaN();
   return length;
 }
@@ -206,7 +219,7 @@ void ValueIterationGenerator::CountSearches(const CurrentFill& fill, const Group
     const std::int64_t number = fill.GlobalInstance(group, instance * width_);
     if (number * fill.rows_per_instance() < fill.request.first_row) continue;
     const FirstSearch& search = group.instances[instance].first;
-    solved_.Add(search.length, search.solved || (search.runs && ReachedGoal(group, instance)));
+    solved_.Add(search.length, search.solved || (search.runs && KnowsAWay(group, instance)));
   }
 }
 
@@ -226,7 +239,12 @@ void ValueIterationGenerator::WriteState(const CurrentFill& fill, Group& group, 
   const std::span<const std::uint8_t> state =
       anchor ? exact_->ball()->state(*anchor) : batch.rows()[i];
   if (labelled_) {
-    domain_.Encode(ConstRows(state), fill.out.column(kInputColumn).Slice(row, 1));
+    const Action action =
+        TakesAction(head_)
+            ? DrawAction(domain_.spec(), seed_, fill.request.update, fill.GlobalRow(group, i))
+            : Action{0};
+    EncodeInputs(domain_, ConstRows(state), {&action, 1},
+                 fill.out.column(kInputColumn).Slice(row, 1));
     return;
   }
   std::ranges::copy(state, fill.out.column(kStateColumn)[row].begin());
@@ -303,7 +321,7 @@ void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tre
     for (const SearchTree::Row& each : tree.rows()) {
       if (each.node != path[i].node) continue;
       if (labelled_) {
-        WritePathExample(domain_, head_, states[i], rest, fill.out, each.row);
+        labels_.Write(states[i], rest, fill.out, each.row);
       } else {
         std::ranges::copy(states[i], fill.out.column(kStateColumn)[each.row].begin());
         fill.out.floats(kBoundColumn)[each.row] = CostOf(domain_.spec(), rest);

@@ -15,6 +15,7 @@
 #include "generate/curriculum.h"
 #include "generate/generator.h"
 #include "generate/known_estimates.h"
+#include "generate/path_labels.h"
 #include "generate/search_tree.h"
 #include "generate/state_search.h"
 #include "tandem/evaluator.h"
@@ -34,8 +35,9 @@ namespace tandem {
 /// Without a search every row is a new scramble. All random numbers of a row are keyed by the row's
 /// number.
 ///
-/// searches_solved() counts the first search of each instance. Searches that start later have fewer
-/// steps left, and counting them only if they reach a goal would favour short scrambles.
+/// searches_solved() counts the first search of each instance, and as solved if it has reached a
+/// goal or the ball around it. Searches that start later have fewer steps left, and counting them
+/// only if they reach a goal would favour short scrambles.
 ///
 /// With generate.backup lhbl or ubsoln, the rows of a search are labelled when it has ended
 /// (SearchTree).
@@ -43,10 +45,10 @@ namespace tandem {
 /// With generate.hindsight, a search that ended without a goal is turned into one that reached its
 /// goal (Andrychowicz et al., "Hindsight Experience Replay", NeurIPS 2017): the last state that it
 /// expanded gets a goal that it meets, and so do the states on the path there
-/// (Domain::MoveGoals). Their labels are the costs of that path (WritePathExample), which are upper
+/// (Domain::MoveGoals). Their labels are the costs of that path (PathLabels), which are upper
 /// bounds like walk lengths; rows that are labelled later get them as their bounds. Only rows on
 /// the path change. For a Q net, these rows label the action of the path alone, so all rows have
-/// weights.
+/// weights. For head q_in, whose rows label one action each, it is the action of the path.
 ///
 /// If the network's estimates do not depend on what else is evaluated (Expander::skips_known), no
 /// goal, no repeat of another child of the range, and no child that the search has expanded before
@@ -75,7 +77,7 @@ class ValueIterationGenerator final : public Generator {
   struct FirstSearch {
     std::int64_t length = 0;  // of its scramble
     bool runs = false;        // whether it is the current search
-    bool solved = false;      // whether it had reached a goal before the current step
+    bool solved = false;      // whether it had found a way to a goal before the current step
   };
 
   // One instance of a range.
@@ -103,6 +105,7 @@ class ValueIterationGenerator final : public Generator {
   void Expand(const CurrentFill& fill, Group& group) const;
   void Advance(const CurrentFill& fill, Group& group, std::size_t instance) const;
   bool ReachedGoal(const Group& group, std::size_t instance) const;
+  bool KnowsAWay(const Group& group, std::size_t instance) const;
   std::int64_t WriteScramble(const CurrentFill& fill, Group& group, std::size_t i) const;
   void CountSearches(const CurrentFill& fill, const Group& group);
   std::optional<std::size_t> Anchor(const CurrentFill& fill, const Group& group,
@@ -116,6 +119,7 @@ class ValueIterationGenerator final : public Generator {
   const GenerateConfig config_;
   const std::uint64_t seed_;
   const Head head_;
+  const PathLabels labels_;  // of hindsight
   const std::size_t width_;  // states per step
   const bool keeps_trees_;
   const bool labelled_;

@@ -43,9 +43,7 @@ class WalkGenerator::Prefixes {
  private:
   void StartWalk() {
     length_ = 0;
-    steps_.emplace(generator_.domain_,
-                   Random(generator_.seed_, Purpose::kScramble, static_cast<std::uint64_t>(update_),
-                          static_cast<std::uint64_t>(walk_)),
+    steps_.emplace(generator_.domain_, Random(generator_.seed_, Purpose::kScramble, update_, walk_),
                    state_, generator_.kind_);
   }
 
@@ -85,9 +83,13 @@ void WalkGenerator::FillRange(const FillRequest& request, RowRange range, DataBu
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[i].rows), state_size);
     const std::span<Action> actions = std::span(memory_of_actions).first(states.size());
     Walk(prefixes, request, states, actions, first, out);
-    if (exact_ != nullptr) UseExactLabels(request, states, first, out);
+    if (exact_ != nullptr) PlaceAnchors(request, states, first);
     const Span span(Phase::kWrite);
     EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
+    if (exact_ == nullptr) continue;
+    for (std::size_t row = 0; row < states.size(); ++row) {
+      exact_->Write(states[row], out, first + row);
+    }
   }
 }
 
@@ -102,23 +104,20 @@ void WalkGenerator::Walk(Prefixes& prefixes, const FillRequest& request, Rows st
     prefixes.Next();
     std::ranges::copy(prefixes.state(), states[i].begin());
     const std::size_t row = (first + i) * width;
-    const Random random(seed_, Purpose::kRollout, static_cast<std::uint64_t>(request.update),
-                        static_cast<std::uint64_t>(request.first_row) + first + i);
+    const Random random(seed_, Purpose::kRollout, request.update, request.first_row + first + i);
     actions[i] = WriteLabel(prefixes.walk(), random, targets.subspan(row, width),
                             weighted ? weights.subspan(row, width) : std::span<float>());
   }
 }
 
-// Replaces the states of anchors, and the labels of all states in the ball.
-void WalkGenerator::UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
-                                   DataBuffer& out) const {
+// Replaces the states of the rows that are anchors.
+void WalkGenerator::PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const {
   const Span span(Phase::kScramble);
   for (std::size_t i = 0; i < states.size(); ++i) {
     const std::int64_t row = request.first_row + static_cast<std::int64_t>(first + i);
     if (const std::optional<std::size_t> anchor = exact_->Anchor(request.update, row)) {
       std::ranges::copy(exact_->ball()->state(*anchor), states[i].begin());
     }
-    exact_->Write(states[i], out, first + i);
   }
 }
 

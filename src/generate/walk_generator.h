@@ -49,8 +49,7 @@ class WalkGenerator : public Generator {
   void FillRange(const FillRequest& request, RowRange range, DataBuffer& out) const;
   void Walk(Prefixes& prefixes, const FillRequest& request, Rows states, std::span<Action> actions,
             std::size_t first, DataBuffer& out) const;
-  void UseExactLabels(const FillRequest& request, Rows states, std::size_t first,
-                      DataBuffer& out) const;
+  void PlaceAnchors(const FillRequest& request, Rows states, std::size_t first) const;
 
   const Domain& domain_;
   const std::int64_t walk_length_;

@@ -99,9 +99,9 @@ class FusedCopy final : public NetworkCopy {
   StateDict State() const override { return weights_.State(); }
   bool rows_are_independent() const override { return true; }
 
-  at::Tensor Forward(const at::Tensor& inputs) const override {
+  at::Tensor Forward(const at::Tensor& inputs) override {
     const at::Tensor bytes = inputs.contiguous();
-    CheckBytes(bytes);
+    CheckInputs(bytes, input_.depth, "evaluation");
     Pack();
     const std::int64_t rows = bytes.size(0);
     const std::int64_t tiles = CeilDivide(rows, kTileRows);
@@ -162,14 +162,13 @@ class FusedCopy final : public NetworkCopy {
   };
 
   void AddLayers(const NetworkSpec& spec);
-  void CheckBytes(const at::Tensor& bytes) const;
-  void Pack() const;
-  void PackLayer(std::size_t number) const;
-  void PackTables(const float* weight) const;
-  void Centre(AlignedVector<float>& entries) const;
+  void Pack();
+  void PackLayer(std::size_t number);
+  void PackTables(const float* weight);
+  void Centre(AlignedVector<float>& entries);
   float GreatestSum() const;
-  void RoundTables(const AlignedVector<float>& entries) const;
-  void AddTiles(std::size_t threads) const;
+  void RoundTables(const AlignedVector<float>& entries);
+  void AddTiles(std::size_t threads);
   void LookUp(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
   void RunFirstLayer(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const;
   void Activate(const Layer& layer, std::int64_t rows, float* z, const T* skip, Tile& tile,
@@ -189,14 +188,13 @@ class FusedCopy final : public NetworkCopy {
   std::int64_t together_ = 1, num_tables_ = 0, values_ = 0;
   const float* first_bias_ = nullptr;  // if the first layer is centred (Centre), otherwise null
 
-  // Evaluations are const, but pack new weights and use the memory. One evaluation at a time.
-  mutable std::vector<Layer> layers_;    // the hidden layers
-  mutable AlignedVector<Entry> tables_;  // (num_tables_ * values_, width)
-  mutable AlignedVector<float> centred_bias_;
-  mutable AlignedVector<float> table_scale_;  // (width), by which integers are multiplied
-  mutable AlignedVector<T> rounded_;
-  mutable std::int64_t packed_version_ = -1;
-  mutable std::vector<Tile> tiles_;  // of each thread
+  std::vector<Layer> layers_;    // the hidden layers
+  AlignedVector<Entry> tables_;  // (num_tables_ * values_, width)
+  AlignedVector<float> centred_bias_;
+  AlignedVector<float> table_scale_;  // (width), by which integers are multiplied
+  AlignedVector<T> rounded_;
+  std::int64_t packed_version_ = -1;
+  std::vector<Tile> tiles_;  // of each thread
 };
 
 template <class T, class Weight>
@@ -244,21 +242,9 @@ void FusedCopy<T, Weight>::AddLayers(const NetworkSpec& spec) {
   output_bias_ = take();
 }
 
-template <class T, class Weight>
-void FusedCopy<T, Weight>::CheckBytes(const at::Tensor& bytes) const {
-  const auto* begin = bytes.const_data_ptr<std::uint8_t>();
-  std::uint8_t most = 0;
-  for (std::int64_t i = 0; i < bytes.numel(); ++i) most = std::max(most, begin[i]);
-  if (most < input_.depth) return;
-  throw Error(
-      fmt::format("evaluation: the input has a byte {}; expected values below {}. The "
-                  "puzzle's EncodeInput is wrong",
-                  most, input_.depth));
-}
-
 // Packs the weights if they were written, through Load or State, since they were last packed.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::Pack() const {
+void FusedCopy<T, Weight>::Pack() {
   std::int64_t version = 0;
   for (const auto& [name, tensor] : state_) version += static_cast<std::int64_t>(tensor._version());
   if (version == packed_version_) return;
@@ -267,7 +253,7 @@ void FusedCopy<T, Weight>::Pack() const {
 }
 
 template <class T, class Weight>
-void FusedCopy<T, Weight>::PackLayer(std::size_t number) const {
+void FusedCopy<T, Weight>::PackLayer(std::size_t number) {
   Layer& layer = layers_[number];
   const std::int64_t width = layer.shape.width;
   const auto* weight = layer.weight.template const_data_ptr<float>();
@@ -287,7 +273,7 @@ void FusedCopy<T, Weight>::PackLayer(std::size_t number) const {
 // Row v of table t is the sum of the weights of the values that v stands for at the positions of
 // the table. The first of them is the last digit of v.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::PackTables(const float* weight) const {
+void FusedCopy<T, Weight>::PackTables(const float* weight) {
   const std::int64_t width = layers_.front().shape.width;
   AlignedVector<float> entries(Size(num_tables_ * values_ * width));
   for (std::int64_t row = 0; row < num_tables_ * values_; ++row) {
@@ -312,7 +298,7 @@ void FusedCopy<T, Weight>::PackTables(const float* weight) const {
 // Subtracts from each entry and from the bias its mean over the units. The product then has mean 0,
 // and the normalisation need not compute it.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::Centre(AlignedVector<float>& entries) const {
+void FusedCopy<T, Weight>::Centre(AlignedVector<float>& entries) {
   const std::size_t width = centred_bias_.size();
   const auto centre = [&](std::span<float> row) {
     const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(width);
@@ -339,7 +325,7 @@ float FusedCopy<T, Weight>::GreatestSum() const {
 // Rounds the entries to whole numbers times a scale for each unit, such that no sum of one entry of
 // each table overflows.
 template <class T, class Weight>
-void FusedCopy<T, Weight>::RoundTables(const AlignedVector<float>& entries) const {
+void FusedCopy<T, Weight>::RoundTables(const AlignedVector<float>& entries) {
   const std::int64_t width = layers_.front().shape.width;
   AlignedVector<float> greatest(Size(num_tables_ * width));  // absolute values of a table's entries
   AlignedVector<float> total(Size(width));  // NaN for a unit with a weight that is no number
@@ -371,7 +357,7 @@ void FusedCopy<T, Weight>::RoundTables(const AlignedVector<float>& entries) cons
 }
 
 template <class T, class Weight>
-void FusedCopy<T, Weight>::AddTiles(std::size_t threads) const {
+void FusedCopy<T, Weight>::AddTiles(std::size_t threads) {
   while (tiles_.size() < threads) {
     Tile& tile = tiles_.emplace_back();
     const std::size_t size = Size(kTileRows * widest_);
@@ -389,7 +375,7 @@ void FusedCopy<T, Weight>::AddTiles(std::size_t threads) const {
   }
 }
 
-// Sums the weights of the first layer's active features: sets tile.sums_of_entries.
+// Sums the weights of the first layer's active features: sets tile.entry_sums.
 template <class T, class Weight>
 void FusedCopy<T, Weight>::LookUp(std::int64_t rows, const std::uint8_t* bytes, Tile& tile) const {
   for (std::int64_t r = 0; r < rows; ++r) {

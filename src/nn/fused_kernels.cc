@@ -18,18 +18,9 @@ namespace {
 
 constexpr float kEpsilon = 1e-5F;  // Dense::kEpsilon
 
-TANDEM_INLINE float Widen(float x) { return x; }
+// Rows of the first layer may be whole numbers, whose sums are exact.
+using tandem::Widen;
 TANDEM_INLINE std::int16_t Widen(std::int16_t x) { return x; }
-TANDEM_INLINE float Widen(Bf16 x) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(x) << 16);
-}
-
-// Rounds to nearest, ties to even. The NaNs that arithmetic makes stay NaNs.
-TANDEM_INLINE void Narrow(float x, float& to) { to = x; }
-TANDEM_INLINE void Narrow(float x, Bf16& to) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  to = static_cast<Bf16>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
-}
 
 // ReLU (slope 0) and leaky ReLU.
 struct PiecewiseLinear {

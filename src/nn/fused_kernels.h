@@ -6,14 +6,9 @@
 #include <type_traits>
 
 #include "config/choices.h"
+#include "nn/bf16.h"
 
 namespace tandem {
-
-/// Bf16 is a number in bf16: the upper half of a float.
-enum class Bf16 : std::uint16_t {};
-
-template <class T>
-inline constexpr bool kIsBf16 = std::is_same_v<T, Bf16>;
 
 /// HiddenLayer is what the passes need to know about a hidden layer. Without a normalisation,
 /// `scale` is 1 and `shift` 0 for each unit.

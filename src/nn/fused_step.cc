@@ -24,7 +24,6 @@
 #include "nn/fused_loss.h"
 #include "nn/region_failure.h"
 #include "nn/weight_gradient.h"
-#include "tandem/error.h"
 
 namespace tandem {
 namespace {
@@ -64,7 +63,7 @@ class ResNetStep final : public FusedStep {
                           const at::Tensor& weights) override {
     const Span span(Phase::kBackward);
     const c10::NoGradGuard no_grad;
-    CheckBytes(inputs);
+    CheckInputs(inputs, input_.depth, "training step");
     const std::int64_t rows = inputs.size(0) / parts_;
     Reserve(rows);
     Part part{.rows = rows,
@@ -137,7 +136,6 @@ class ResNetStep final : public FusedStep {
   void AddLayers();
   void AddStatistics(Dense& of, Layer& layer);
   void Reserve(std::int64_t rows);
-  void CheckBytes(const at::Tensor& inputs) const;
   double CostWeightOf(std::int64_t rows, const at::Tensor& weights) const;
 
   double Run(const Part& part);
@@ -315,19 +313,6 @@ void ResNetStep<T>::Reserve(std::int64_t rows) {
     tile.y_gradient.resize(size(kTileRows * outputs_));
     tiles_.push_back(std::move(tile));
   }
-}
-
-template <class T>
-void ResNetStep<T>::CheckBytes(const at::Tensor& inputs) const {
-  const auto* bytes = inputs.const_data_ptr<std::uint8_t>();
-  const std::uint8_t most =
-      std::reduce(bytes, bytes + inputs.numel(), std::uint8_t{0},
-                  [](std::uint8_t a, std::uint8_t b) { return std::max(a, b); });
-  if (most < input_.depth) return;
-  throw Error(
-      fmt::format("training step: the input has a byte {}; expected values below {}. The "
-                  "puzzle's EncodeInput or the shards are wrong",
-                  most, input_.depth));
 }
 
 // The sum of the weights of all costs.

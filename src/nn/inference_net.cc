@@ -69,7 +69,7 @@ void InferenceNet::Load(const Network& net) {
   if (loaded_) loaded_->record(CurrentStream(device_));
 }
 
-at::Tensor InferenceNet::Forward(const at::Tensor& bytes) const {
+at::Tensor InferenceNet::Forward(const at::Tensor& bytes) {
   const c10::InferenceMode inference;
   if (loaded_) loaded_->block(CurrentStream(device_));
   if (!actions_.defined()) return copy_->Forward(bytes);
@@ -126,7 +126,7 @@ void InferenceNet::EvaluateActions(ConstRows inputs, std::span<float> values) {
   EvaluateAll(inputs, values, ToActionValues(head_));
 }
 
-at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) const {
+at::Tensor InferenceNet::Estimates(const at::Tensor& bytes) {
   const c10::InferenceMode inference;
   return ToEstimates(head_)(Forward(bytes)).contiguous();
 }
@@ -185,7 +185,7 @@ void InferenceNet::StartCopy(ConstRows batch, TransferSlot& slot) {
   slot.EnqueueCopy();
 }
 
-at::Tensor InferenceNet::ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const {
+at::Tensor InferenceNet::ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) {
   slot.AwaitCopy();
   const at::Tensor bytes = slot.device(0).narrow(0, 0, PaddedRows(rows));
   at::Tensor estimates = reduce(Forward(bytes)).contiguous();

@@ -18,8 +18,8 @@
 namespace tandem {
 
 /// InferenceNet is a copy of a network that evaluates rows on its own stream, so that it runs in
-/// parallel with training. The NetworkCopy of the network's kind does the arithmetic, in bf16 if
-/// `inference.precision` says so.
+/// parallel with training. The NetworkCopy of the network's kind does the arithmetic, in the
+/// precision of `inference.precision`.
 ///
 /// If the network takes an action as input (head q_in), each state is evaluated with every action,
 /// so that callers see the outputs of a Q net. inference.batch_size then counts pairs of a state
@@ -51,7 +51,7 @@ class InferenceNet final : public QEvaluator {
 
   /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, on the
   /// calling thread's current stream. Requires a head that estimates costs.
-  at::Tensor Estimates(const at::Tensor& bytes) const;
+  at::Tensor Estimates(const at::Tensor& bytes);
 
   /// Maps bytes (n, positions) on the device to the estimates (n) that Evaluate writes, in the same
   /// batches, on the calling thread's current stream. On a GPU, no thread waits. Requires a head
@@ -60,7 +60,7 @@ class InferenceNet final : public QEvaluator {
 
   /// Maps bytes (n, positions of a state) on the device to floats (n, outputs), on the calling
   /// thread's current stream. With head q_in, the outputs are those of all actions.
-  at::Tensor Forward(const at::Tensor& bytes) const;
+  at::Tensor Forward(const at::Tensor& bytes);
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
   StateDict State() const { return copy_->State(); }
@@ -82,7 +82,7 @@ class InferenceNet final : public QEvaluator {
   void EvaluateAll(ConstRows inputs, std::span<float> values, Reduce reduce);
   static void Write(std::span<const std::byte> result, std::span<float> values);
   static void StartCopy(ConstRows batch, TransferSlot& slot);
-  at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce) const;
+  at::Tensor ForwardSlot(TransferSlot& slot, std::size_t rows, Reduce reduce);
 
   // The size to which a short batch is padded: the next power of two, at most batch_size. LibTorch
   // compiles and keeps kernels for each shape that it meets, so there should be few shapes. A copy

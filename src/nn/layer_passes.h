@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "config/choices.h"
-#include "nn/fused_kernels.h"
+#include "nn/bf16.h"
 
 #ifdef __CUDACC__
 #define TANDEM_PASS_INLINE __host__ __device__ __forceinline__
@@ -47,23 +47,6 @@ struct PassGrid {
 };
 
 namespace pass {
-
-TANDEM_PASS_INLINE float Widen(float x) { return x; }
-TANDEM_PASS_INLINE float Widen(Bf16 x) {
-  const std::uint32_t bits = static_cast<std::uint32_t>(x) << 16;
-  float wide = 0;
-  std::memcpy(&wide, &bits, sizeof(wide));
-  return wide;
-}
-
-// Rounds to nearest, ties to even. NaN stays NaN.
-TANDEM_PASS_INLINE void Narrow(float x, float& to) { to = x; }
-TANDEM_PASS_INLINE void Narrow(float x, Bf16& to) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &x, sizeof(bits));
-  const std::uint32_t rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16;
-  to = static_cast<Bf16>(x == x ? rounded : 0x7FC0);
-}
 
 // V neighbouring numbers, which are read and written at once.
 template <class T, int V>
@@ -363,7 +346,8 @@ struct BackwardPass {
   }
 };
 
-// Adds up `count` columns of shared memory. Each row of threads has a part of the sum.
+// Writes `kSums` sums for each of the thread's V columns to `partial`. Each row of threads has put
+// its part of a sum into shared memory (Share).
 template <int V, int kSums>
 TANDEM_PASS_INLINE void AddThreadRows(PassThread thread, const float* shared, std::int64_t width,
                                       std::int64_t column, float* partial) {
@@ -461,7 +445,7 @@ struct FinishBatchMoments {
     const float offset = sum / count;
     const float rest = squares - sum * offset;
     const float variance = rest > 0 || rest != rest ? rest / count : 0;
-    mean[column] = pass::Widen(z[column]) + offset;
+    mean[column] = Widen(z[column]) + offset;
     inverse[column] = 1 / sqrtf(variance + epsilon);
     const float unbiased = rows > 1 ? variance * count / (count - 1) : variance;
     Follow(running_mean[column], mean[column] + bias[column]);
@@ -608,7 +592,7 @@ struct AdamPass {
       m_of[i] = m;
       v_of[i] = v;
       x_of[i] = x;
-      if (copies != nullptr) pass::Narrow(x, copies[i]);
+      if (copies != nullptr) Narrow(x, copies[i]);
     }
   }
 };

@@ -57,7 +57,7 @@ class ModuleCopy final : public NetworkCopy {
     for (std::size_t i = 0; i < from.size(); ++i) into[i].second.copy_(from[i].second);
   }
 
-  at::Tensor Forward(const at::Tensor& bytes) const override {
+  at::Tensor Forward(const at::Tensor& bytes) override {
     const ScopedAutocast autocast(device_.type(), bf16_);
     return net_->Forward(one_hot_(bytes));
   }
@@ -171,16 +171,33 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
   return std::make_unique<ModuleCopy>(spec, config, device.torch());
 }
 
-// Autocast converts the weights of a module in fp32 for each evaluation.
+// Autocast converts the weights of a module in fp32 for each evaluation. FusedCopy keeps its
+// weights in fp32 too, and TensorCopy those of products in fp8 in bf16 too.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config) {
   constexpr std::int64_t kFull = 4;
-  const std::int64_t in_products =
-      config.precision == Precision::kInt8 || config.precision == Precision::kFp8
-          ? 1
-          : (config.precision == Precision::kBf16 ? 2 : kFull);
-  if (config.forward == InferenceForward::kFused) return kFull + in_products;
-  const bool has_copy = Find(spec.layers.kind).make_copy != nullptr;
-  return has_copy ? in_products : kFull;
+  constexpr std::int64_t kHalf = 2;
+  constexpr std::int64_t kByte = 1;
+  const bool is_fused = config.forward == InferenceForward::kFused;
+  if (!is_fused && Find(spec.layers.kind).make_copy == nullptr) return kFull;
+  switch (config.precision) {
+    case Precision::kInt8:
+      return kFull + kByte;
+    case Precision::kFp8:
+      return kHalf + kByte;
+    case Precision::kBf16:
+      return is_fused ? kFull + kHalf : kHalf;
+    case Precision::kFp32:
+    case Precision::kAuto:
+      break;
+  }
+  return is_fused ? kFull + kFull : kFull;
+}
+
+void CheckInputs(const at::Tensor& bytes, int depth, std::string_view where) {
+  const at::Tensor rows = bytes.contiguous();
+  CheckInputs(ConstRows(rows.const_data_ptr<std::uint8_t>(), static_cast<std::size_t>(rows.size(0)),
+                        static_cast<std::size_t>(rows.size(1))),
+              depth, where);
 }
 
 at::Generator InitialWeights(std::uint64_t seed) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,8 +135,10 @@ class NetworkCopy {
   /// Copies the weights of `net`, which has the kind and the spec of this copy.
   virtual void Load(const Network& net) = 0;
 
-  /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients.
-  virtual at::Tensor Forward(const at::Tensor& bytes) const = 0;
+  /// Maps bytes (n, positions) on the device to (n, outputs) in fp32, without gradients. Not const,
+  /// because a copy may keep its working memory, and what it made from the weights, between calls.
+  /// One call at a time, and none while another thread writes the weights.
+  virtual at::Tensor Forward(const at::Tensor& bytes) = 0;
 
   /// The weights, by name. The tensors are not copies, so writing to them changes this object.
   virtual StateDict State() const = 0;
@@ -179,6 +182,10 @@ std::unique_ptr<NetworkCopy> MakeNetworkCopy(const NetworkSpec& spec, const Infe
 
 /// About how many bytes each parameter takes in an inference copy.
 std::int64_t CopiedBytesPerParameter(const NetworkSpec& spec, const InferenceConfig& config);
+
+/// Throws Error that names the first row of `bytes` (n, positions), on the CPU, with a byte that is
+/// not below `depth`. `where` says what the rows are for: "evaluation".
+void CheckInputs(const at::Tensor& bytes, int depth, std::string_view where);
 
 /// The generator of the initial weights of a network.
 at::Generator InitialWeights(std::uint64_t seed);

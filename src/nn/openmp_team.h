@@ -1,4 +1,4 @@
-// How many threads OpenMP really starts.
+// The number of threads that OpenMP really starts.
 #pragma once
 
 namespace tandem {

@@ -71,7 +71,7 @@ at::Tensor ResNetFCCopy::ApplyFirst(const at::Tensor& bytes) const {
   return first.Normalise((*gathered_)(bytes, first.weight.t()).add_(first.bias)).to(type_);
 }
 
-at::Tensor ResNetFCCopy::Forward(const at::Tensor& bytes) const {
+at::Tensor ResNetFCCopy::Forward(const at::Tensor& bytes) {
   const at::Tensor hidden =
       ResNetHidden(config_, bytes, [this](std::size_t i, const at::Tensor& x) {
         return i == 0 ? ApplyFirst(x) : layers_[i](x);

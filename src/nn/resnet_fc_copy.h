@@ -23,7 +23,7 @@ class ResNetFCCopy final : public NetworkCopy {
 
   /// Requires a ResNetFC.
   void Load(const Network& net) override;
-  at::Tensor Forward(const at::Tensor& bytes) const override;
+  at::Tensor Forward(const at::Tensor& bytes) override;
   StateDict State() const override;
 
  private:

@@ -60,7 +60,6 @@ class TensorCopy final : public NetworkCopy {
       if (!layer.fp8) continue;
       layer.quantised = at::empty_like(layer.weight, at::kFloat8_e4m3fn);
       layer.scale = at::ones({}, layer.bias.options().dtype(at::kFloat));
-      layer.weight.reset();
     }
   }
 
@@ -70,9 +69,11 @@ class TensorCopy final : public NetworkCopy {
       throw Error("TensorCopy: the network is of another kind; this is a bug in Tandem");
     }
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].Load(*resnet->layers()[i]);
+    QuantiseIfWritten();
   }
 
-  at::Tensor Forward(const at::Tensor& bytes) const override {
+  at::Tensor Forward(const at::Tensor& bytes) override {
+    QuantiseIfWritten();
     at::Tensor x = at::zeros({bytes.size(0), layers_.front().in()},
                              at::TensorOptions().dtype(type_).device(bytes.device()));
     x.scatter_(1, at::add(bytes, offsets_), 1);
@@ -86,6 +87,7 @@ class TensorCopy final : public NetworkCopy {
     return at::addmm(output.bias, x.to(at::kFloat), output.weight.t());
   }
 
+  // The numbers in e4m3 are not part of the state, because files cannot hold them.
   StateDict State() const override {
     StateDict state;
     const auto add = [&](const std::string& name, const at::Tensor& tensor) {
@@ -93,8 +95,6 @@ class TensorCopy final : public NetworkCopy {
     };
     for (const Layer& layer : layers_) {
       add(layer.name + ".weight", layer.weight);
-      add(layer.name + ".quantised", layer.quantised);
-      add(layer.name + ".scale", layer.scale);
       add(layer.name + ".bias", layer.bias);
       add(layer.name + ".norm_weight", layer.norm_weight);
       add(layer.name + ".norm_bias", layer.norm_bias);
@@ -119,16 +119,19 @@ class TensorCopy final : public NetworkCopy {
 
     void Load(const Dense& dense) {
       const FoldedDense folded = Fold(dense);
-      if (fp8) {
-        const Quantised numbers = Quantise(folded.weight);
-        quantised.copy_(numbers.of);
-        scale.copy_(numbers.scale);
-      } else {
-        weight.narrow(1, padding, folded.weight.size(1)).copy_(folded.weight);
-      }
+      weight.narrow(1, padding, folded.weight.size(1)).copy_(folded.weight);
       bias.copy_(folded.bias);
       if (norm_weight.defined()) norm_weight.copy_(dense.norm_weight);
       if (norm_bias.defined()) norm_bias.copy_(dense.norm_bias);
+    }
+
+    // If the layer is in fp8, sets `quantised` and `scale` unless they are those of the weights.
+    void QuantiseIfWritten() {
+      if (!fp8 || quantised_version == weight._version()) return;
+      const Quantised numbers = Quantise(weight.to(at::kFloat));
+      quantised.copy_(numbers.of);
+      scale.copy_(numbers.scale);
+      quantised_version = weight._version();
     }
 
     std::int64_t in() const { return weight.size(1); }
@@ -137,10 +140,17 @@ class TensorCopy final : public NetworkCopy {
     Norm norm;  // that is not folded
     std::int64_t padding;
     bool linear = false, adds_skip = false, fp8 = false;
-    at::Tensor weight, bias;            // (out, in); undefined in fp8
-    at::Tensor quantised, scale;        // in fp8
-    at::Tensor norm_weight, norm_bias;  // in fp32; undefined without
+    at::Tensor weight, bias;              // (out, in); in bf16 if `fp8`
+    at::Tensor quantised, scale;          // if `fp8`; products take these in place of `weight`
+    at::Tensor norm_weight, norm_bias;    // in fp32; undefined without
+    std::int64_t quantised_version = -1;  // of `weight`, from which `quantised` was made
   };
+
+  // Weights are written through Load or State. Load calls this so that the work is on the stream of
+  // Load, for which evaluations wait.
+  void QuantiseIfWritten() {
+    for (Layer& layer : layers_) layer.QuantiseIfWritten();
+  }
 
   at::Tensor Product(const Layer& layer, const at::Tensor& x) const {
     if (!layer.fp8) return at::addmm(layer.bias, x, layer.weight.t());

@@ -18,7 +18,8 @@ class Device;
 /// In fp8, the products between the first and the output layer are in e4m3. One scale for each
 /// weight matrix and for each batch of activations maps the largest number to the largest one of
 /// the format (Micikevicius et al., "FP8 Formats for Deep Learning", 2022). The estimate of a row
-/// therefore depends on the other rows of its batch.
+/// therefore depends on the other rows of its batch. State has these weights in bf16; the copy
+/// makes their numbers in e4m3 whenever they are written.
 ///
 /// `device` must outlive the copy. Throws InputError if the device cannot do it.
 std::unique_ptr<NetworkCopy> MakeTensorCopy(const NetworkSpec& spec, const InferenceConfig& config,

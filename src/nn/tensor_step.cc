@@ -223,311 +223,28 @@ class ResNetTensorStep final : public TensorStep {
     return memory.narrow(0, 0, rows_ * width).view({rows_, width});
   }
 
-  // The memory of parameters, gradients and copies begins with the weights of the features that are
-  // always 0. They are 0 and stay so.
-  void MoveParameters() {
-    std::int64_t count = 0;
-    for (const at::Tensor& parameter : of_net_) count += parameter.numel();
-    const std::int64_t zeros = padding_ * of_net_.front().size(0);
-    all_ = at::zeros({zeros + count}, Floats());
-    all_gradients_ = at::zeros({zeros + count}, Floats());
-    flat_ = all_.narrow(0, zeros, count);
-    const std::vector<at::Tensor> views = ViewsOf(flat_, of_net_);
-    for (std::size_t i = 0; i < of_net_.size(); ++i) {
-      views[i].copy_(of_net_[i]);
-      of_net_[i].set_data(views[i]);
-    }
-    gradients_ = ViewsOf(all_gradients_.narrow(0, zeros, count), of_net_);
-    if (!kIsBf16<T>) return;
-    all_copies_ = at::zeros({zeros + count}, Numbers());
-    copies_ = all_copies_.narrow(0, zeros, count);
-  }
-
-  void AddLayers() {
-    const NetworkConfig& config = net_.spec().layers;
-    const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
-    const std::vector<at::Tensor> in_products =
-        kIsBf16<T> ? ViewsOf(copies_, of_net_) : ViewsOf(flat_, of_net_);
-    const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-      const LayerShape& shape = shapes[i];
-      Layer layer{.norm = shape.norm,
-                  .activation = config.activation,
-                  .linear = config.input_layer == InputLayer::kLinear && i == 0,
-                  .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
-                  .in = shape.in,
-                  .width = shape.out};
-      layer.weight = in_products[next];
-      layer.weight_gradient = gradients_[next++];
-      if (i == 0) UsePaddedInput(layer);
-      layer.bias = in_products[next];
-      layer.exact_bias = Floats(of_net_[next]);
-      layer.bias_gradient = Floats(gradients_[next++]);
-      if (shape.norm != Norm::kNone) {
-        layer.scale = Floats(of_net_[next]);
-        layer.scale_gradient = Floats(gradients_[next++]);
-      }
-      if (shape.norm == Norm::kLayer || shape.norm == Norm::kBatch) {
-        layer.shift = Floats(of_net_[next]);
-        layer.shift_gradient = Floats(gradients_[next++]);
-      }
-      if (shape.norm == Norm::kBatch) {
-        layer.running_mean = net_.layers()[i]->running_mean;
-        layer.running_var = net_.layers()[i]->running_var;
-      }
-      widest_ = std::max({widest_, shape.out, i > 0 ? shape.in : 0});
-      largest_ = std::max(largest_, layer.weight_gradient.numel());
-      layers_.push_back(std::move(layer));
-    }
-    output_weight_ = of_net_[next].detach();
-    output_weight_gradient_ = gradients_[next++];
-    output_bias_ = of_net_[next].detach();
-    output_bias_gradient_ = gradients_[next];
-    mean_gradient_ = at::empty({widest_}, Floats());
-    mean_product_ = at::empty({widest_}, Floats());
-    if (kIsBf16<T> && device_.torch().is_cpu()) scratch_ = at::empty({largest_}, Numbers());
-  }
-
-  void UsePaddedInput(Layer& layer) const {
-    layer.in += padding_;
-    const auto begin = [&](const at::Tensor& all) {
-      return all.narrow(0, 0, layer.in * layer.width).view({layer.in, layer.width});
-    };
-    layer.weight = begin(kIsBf16<T> ? all_copies_ : all_);
-    layer.weight_gradient = begin(all_gradients_);
-  }
-
-  // Copies a batch to memory that stays at the same address.
-  void Take(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights) {
-    CheckBytes(inputs);
-    const bool fits = inputs_.defined() && inputs_.size(0) == inputs.size(0) &&
-                      weights_.defined() == weights.defined();
-    if (!fits) Reserve(inputs, targets, weights);
-    inputs_.copy_(inputs);
-    targets_.copy_(targets);
-    if (weights.defined()) weights_.copy_(weights);
-  }
-
-  // A GPU does not check: the host would have to wait for it.
-  void CheckBytes(const at::Tensor& inputs) const {
-    if (!inputs.is_cpu()) return;
-    const auto most = inputs.max().item<std::uint8_t>();
-    if (most < input_.depth) return;
-    throw Error(
-        fmt::format("training: a byte of the network's input is {}, and the puzzle's values "
-                    "are below {}; this is a bug in the puzzle",
-                    most, input_.depth));
-  }
-
-  void Reserve(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights) {
-    if (gradients_work_ != nullptr || step_work_ != nullptr) device_.Synchronize();
-    gradients_work_.reset();
-    step_work_.reset();
-    rows_ = inputs.size(0) / parts_;
-    inputs_ = at::empty_like(inputs);
-    targets_ = at::empty_like(targets);
-    weights_ = weights.defined() ? at::empty_like(weights) : at::Tensor();
-    features_ = at::empty({inputs.size(1) * rows_}, Floats().dtype(at::kLong))
-                    .view({rows_, inputs.size(1)});
-    one_hot_ = at::empty({rows_, layers_.front().in}, Numbers());
-    for (Layer& layer : layers_) ReserveLayer(layer);
-    for (at::Tensor& memory : memory_) memory = at::empty({rows_ * widest_}, Numbers());
-    const std::int64_t blocks = (rows_ + kRowsOfColumnBlock - 1) / kRowsOfColumnBlock;
-    partial_ = at::empty({blocks * 3 * widest_}, Floats());
-    outputs_ = at::empty({rows_, targets.size(1)}, Floats());
-    output_gradient_ = at::empty_like(outputs_);
-    if (!kIsBf16<T>) return;
-    hidden_ = at::empty({rows_, layers_.back().width}, Floats());
-    hidden_gradient_ = at::empty_like(hidden_);
-  }
-
-  void ReserveLayer(Layer& layer) const {
-    layer.y = at::empty({rows_, layer.width}, Numbers());
-    layer.z = layer.keeps_z() ? at::empty({rows_, layer.width}, Numbers()) : at::Tensor();
-    if (layer.norm == Norm::kNone) return;
-    const std::int64_t statistics = layer.norm == Norm::kBatch ? layer.width : rows_;
-    layer.inverse = at::empty({statistics}, Floats());
-    if (layer.norm != Norm::kRms) layer.mean = at::empty({statistics}, Floats());
-  }
-
-  template <class Work>
-  void Run(std::unique_ptr<RepeatedWork>& repeated, Work work) {
-    if (!captured_) return work();
-    if (repeated == nullptr) repeated = device_.MakeRepeatedWork(work);
-    repeated->Run();
-  }
-
-  // A counter of the changes to parameters that LibTorch's operators made.
-  std::int64_t Versions() const {
-    std::int64_t sum = 0;
-    for (const at::Tensor& parameter : of_net_) sum += parameter._version();
-    return sum;
-  }
-
   void SetCopies() {
     if (kIsBf16<T>) copies_.copy_(flat_);
   }
 
-  void LendGradients() {
-    for (std::size_t i = 0; i < of_net_.size(); ++i) of_net_[i].mutable_grad() = gradients_[i];
-  }
-
-  void RunGradients() {
-    loss_.zero_();
-    const std::int64_t all_rows = rows_ * parts_;
-    const at::Tensor cost_scale = TensorLoss::CostScale(weights_);
-    for (std::int64_t part = 0; part < parts_; ++part) {
-      const auto rows_of = [&](const at::Tensor& tensor) {
-        return tensor.defined() ? tensor.narrow(0, part * rows_, rows_) : tensor;
-      };
-      Forward(rows_of(inputs_));
-      loss_of_(outputs_, rows_of(targets_), rows_of(weights_), cost_scale, all_rows,
-               output_gradient_, loss_);
-      Backward(/*add=*/part > 0);
-    }
-  }
-
-  LayerRows<T> RowsOfLayer(std::size_t i) const {
-    const Layer& l = layers_[i];
-    return {.rows = rows_,
-            .width = l.width,
-            .norm = l.norm,
-            .activation = l.activation,
-            .z = Data(l.z),
-            .skip = l.adds_skip ? Data(layers_[i - 2].y) : nullptr,
-            .scale = l.scale,
-            .shift = l.shift,
-            .mean = Floats(l.mean),
-            .inverse = Floats(l.inverse),
-            .epsilon = static_cast<float>(Dense::kEpsilon)};
-  }
-
-  void Forward(const at::Tensor& bytes) {
-    at::add_out(features_, bytes, offsets_);
-    one_hot_.zero_();
-    one_hot_.scatter_(1, features_, 1);
-    for (std::size_t i = 0; i < layers_.size(); ++i) ForwardLayer(i);
-    const Layer& last = layers_.back();
-    if (kIsBf16<T>) hidden_.copy_(last.y);
-    at::addmm_out(outputs_, output_bias_, kIsBf16<T> ? hidden_ : last.y, output_weight_.t());
-  }
-
-  void ForwardLayer(std::size_t i) {
-    Layer& l = layers_[i];
-    const at::Tensor& x = i == 0 ? one_hot_ : layers_[i - 1].y;
-    const at::Tensor weight = i == 0 ? l.weight : l.weight.t();
-    if (l.is_relu_of_product()) {
-      at::_addmm_activation_out(l.y, l.bias, x, weight);
-      return;
-    }
-    at::Tensor z = l.keeps_z() && !l.is_product() ? l.z : l.y;
-    if (l.norm == Norm::kBatch) {  // removes the bias
-      at::mm_out(z, x, weight);
-      SetMoments(l);
-    } else {
-      at::addmm_out(z, l.bias, x, weight);
-    }
-    if (l.is_product()) return;
-    ForwardPass<T> pass{
-        .of = RowsOfLayer(i), .row_mean = nullptr, .row_inverse = nullptr, .y = Data(l.y)};
-    pass.of.z = Data(z);
-    if (pass.of.by_row()) {
-      pass.row_mean = Floats(l.mean);
-      pass.row_inverse = Floats(l.inverse);
-    }
-    passes_.Run(pass);
-  }
-
-  void SetMoments(const Layer& l) {
-    passes_.Run(BatchMoments<T>{
-        .rows = rows_, .width = l.width, .z = Data(l.z), .partial = Floats(partial_)});
-    passes_.Run(FinishBatchMoments<T>{.rows = rows_,
-                                      .width = l.width,
-                                      .z = Data(l.z),
-                                      .partial = Floats(partial_),
-                                      .bias = l.exact_bias,
-                                      .epsilon = static_cast<float>(Dense::kEpsilon),
-                                      .momentum = static_cast<float>(Dense::kMomentum),
-                                      .mean = Floats(l.mean),
-                                      .inverse = Floats(l.inverse),
-                                      .running_mean = Floats(l.running_mean),
-                                      .running_var = Floats(l.running_var)});
-  }
-
-  void Backward(bool add) {
-    const Layer& last = layers_.back();
-    SetProduct(output_gradient_.t(), kIsBf16<T> ? hidden_ : last.y, add, scratch_,
-               output_weight_gradient_);
-    if (add) {
-      output_bias_gradient_.add_(output_gradient_.sum(0));
-    } else {
-      at::sum_out(output_bias_gradient_, output_gradient_, 0);
-    }
-    gradient_ = memory_.data();
-    skip_gradient_ = &memory_[1];
-    at::Tensor of_last = RowsOf(*gradient_, last.width);
-    if (kIsBf16<T>) {
-      at::mm_out(hidden_gradient_, output_gradient_, output_weight_);
-      of_last.copy_(hidden_gradient_);
-    } else {
-      at::mm_out(of_last, output_gradient_, output_weight_);
-    }
-    for (std::size_t i = layers_.size(); i-- > 0;) BackwardLayer(i, add);
-  }
-
-  // Before, *gradient_ is the gradient of the layer's output. Between the layers of a block,
-  // *skip_gradient_ is that of the block's input along the residual connection.
-  void BackwardLayer(std::size_t i, bool add) {
-    const Layer& l = layers_[i];
-    const at::Tensor of_product = GradientOfProduct(i, add);
-    const at::Tensor& x = i == 0 ? one_hot_ : layers_[i - 1].y;
-    if (i == 0) {
-      SetProduct(x.t(), of_product, add, scratch_, l.weight_gradient);
-      return;
-    }
-    SetProduct(of_product.t(), x, add, scratch_, l.weight_gradient);
-    const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].adds_skip;
-    if (begins_block) std::swap(gradient_, skip_gradient_);
-    at::Tensor of_input = RowsOf(*gradient_, l.in);
-    if (begins_block) {
-      at::addmm_out(of_input, of_input, of_product, l.weight);
-    } else {
-      at::mm_out(of_input, of_product, l.weight);
-    }
-  }
-
-  // Sets the gradients of the parameters except the weights.
-  at::Tensor GradientOfProduct(std::size_t i, bool add) {
-    const Layer& l = layers_[i];
-    const at::Tensor of_output = RowsOf(*gradient_, l.width);
-    at::Tensor of_product = l.is_product() ? of_output : RowsOf(memory_[2], l.width);
-    BackwardPass<T> pass{.of = RowsOfLayer(i),
-                         .y = Data(l.y),
-                         .y_gradient = Data(of_output),
-                         .mean_gradient = Floats(mean_gradient_),
-                         .mean_product = Floats(mean_product_),
-                         .z_gradient = Data(of_product),
-                         .skip_gradient = l.adds_skip ? Data(*skip_gradient_) : nullptr};
-    const bool by_column = l.norm == Norm::kBatch;
-    if (!by_column && !l.is_product()) passes_.Run(pass);
-    passes_.Run(ColumnSums<T>{.of = pass.of,
-                              .y = pass.y,
-                              .y_gradient = pass.y_gradient,
-                              .z_gradient = by_column ? nullptr : pass.z_gradient,
-                              .partial = Floats(partial_)});
-    passes_.Run(FinishSums{.rows = rows_,
-                           .width = l.width,
-                           .partial = Floats(partial_),
-                           .add = add,
-                           .shift = l.shift_gradient,
-                           .scale = l.scale_gradient,
-                           .bias = by_column ? nullptr : l.bias_gradient,
-                           .mean_gradient = by_column ? Floats(mean_gradient_) : nullptr,
-                           .mean_product = by_column ? Floats(mean_product_) : nullptr});
-    if (by_column) passes_.Run(pass);
-    return of_product;
-  }
+  void MoveParameters();
+  void AddLayers();
+  void UsePaddedInput(Layer& layer) const;
+  void Take(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
+  void Reserve(const at::Tensor& inputs, const at::Tensor& targets, const at::Tensor& weights);
+  void ReserveLayer(Layer& layer) const;
+  template <class Work>
+  void Run(std::unique_ptr<RepeatedWork>& repeated, Work work);
+  std::int64_t Versions() const;
+  void LendGradients();
+  void RunGradients();
+  LayerRows<T> RowsOfLayer(std::size_t i) const;
+  void Forward(const at::Tensor& bytes);
+  void ForwardLayer(std::size_t i);
+  void SetMoments(const Layer& l);
+  void Backward(bool add);
+  void BackwardLayer(std::size_t i, bool add);
+  at::Tensor GradientOfProduct(std::size_t i, bool add);
 
   ResNetFC& net_;
   Device& device_;
@@ -560,6 +277,317 @@ class ResNetTensorStep final : public TensorStep {
   at::Tensor outputs_, output_gradient_;
   std::unique_ptr<RepeatedWork> gradients_work_, step_work_;
 };
+
+// The memory of parameters, gradients and copies begins with the weights of the features that are
+// always 0. They are 0 and stay so.
+template <class T>
+void ResNetTensorStep<T>::MoveParameters() {
+  std::int64_t count = 0;
+  for (const at::Tensor& parameter : of_net_) count += parameter.numel();
+  const std::int64_t zeros = padding_ * of_net_.front().size(0);
+  all_ = at::zeros({zeros + count}, Floats());
+  all_gradients_ = at::zeros({zeros + count}, Floats());
+  flat_ = all_.narrow(0, zeros, count);
+  const std::vector<at::Tensor> views = ViewsOf(flat_, of_net_);
+  for (std::size_t i = 0; i < of_net_.size(); ++i) {
+    views[i].copy_(of_net_[i]);
+    of_net_[i].set_data(views[i]);
+  }
+  gradients_ = ViewsOf(all_gradients_.narrow(0, zeros, count), of_net_);
+  if (!kIsBf16<T>) return;
+  all_copies_ = at::zeros({zeros + count}, Numbers());
+  copies_ = all_copies_.narrow(0, zeros, count);
+}
+
+template <class T>
+void ResNetTensorStep<T>::AddLayers() {
+  const NetworkConfig& config = net_.spec().layers;
+  const std::vector<LayerShape> shapes = LayerShapes(net_.spec());
+  const std::vector<at::Tensor> in_products =
+      kIsBf16<T> ? ViewsOf(copies_, of_net_) : ViewsOf(flat_, of_net_);
+  const std::size_t first_of_blocks = config.stem_width > 0 ? 2 : 1;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+    const LayerShape& shape = shapes[i];
+    Layer layer{.norm = shape.norm,
+                .activation = config.activation,
+                .linear = config.input_layer == InputLayer::kLinear && i == 0,
+                .adds_skip = i >= first_of_blocks && (i - first_of_blocks) % 2 == 1,
+                .in = shape.in,
+                .width = shape.out};
+    layer.weight = in_products[next];
+    layer.weight_gradient = gradients_[next++];
+    if (i == 0) UsePaddedInput(layer);
+    layer.bias = in_products[next];
+    layer.exact_bias = Floats(of_net_[next]);
+    layer.bias_gradient = Floats(gradients_[next++]);
+    if (shape.norm != Norm::kNone) {
+      layer.scale = Floats(of_net_[next]);
+      layer.scale_gradient = Floats(gradients_[next++]);
+    }
+    if (shape.norm == Norm::kLayer || shape.norm == Norm::kBatch) {
+      layer.shift = Floats(of_net_[next]);
+      layer.shift_gradient = Floats(gradients_[next++]);
+    }
+    if (shape.norm == Norm::kBatch) {
+      layer.running_mean = net_.layers()[i]->running_mean;
+      layer.running_var = net_.layers()[i]->running_var;
+    }
+    widest_ = std::max({widest_, shape.out, i > 0 ? shape.in : 0});
+    largest_ = std::max(largest_, layer.weight_gradient.numel());
+    layers_.push_back(std::move(layer));
+  }
+  output_weight_ = of_net_[next].detach();
+  output_weight_gradient_ = gradients_[next++];
+  output_bias_ = of_net_[next].detach();
+  output_bias_gradient_ = gradients_[next];
+  mean_gradient_ = at::empty({widest_}, Floats());
+  mean_product_ = at::empty({widest_}, Floats());
+  if (kIsBf16<T> && device_.torch().is_cpu()) scratch_ = at::empty({largest_}, Numbers());
+}
+
+template <class T>
+void ResNetTensorStep<T>::UsePaddedInput(Layer& layer) const {
+  layer.in += padding_;
+  const auto begin = [&](const at::Tensor& all) {
+    return all.narrow(0, 0, layer.in * layer.width).view({layer.in, layer.width});
+  };
+  layer.weight = begin(kIsBf16<T> ? all_copies_ : all_);
+  layer.weight_gradient = begin(all_gradients_);
+}
+
+// Copies a batch to memory that stays at the same address.
+template <class T>
+void ResNetTensorStep<T>::Take(const at::Tensor& inputs, const at::Tensor& targets,
+                               const at::Tensor& weights) {
+  // On a GPU the host would have to wait for the result.
+  if (inputs.is_cpu()) CheckInputs(inputs, input_.depth, "training step");
+  const bool fits = inputs_.defined() && inputs_.size(0) == inputs.size(0) &&
+                    weights_.defined() == weights.defined();
+  if (!fits) Reserve(inputs, targets, weights);
+  inputs_.copy_(inputs);
+  targets_.copy_(targets);
+  if (weights.defined()) weights_.copy_(weights);
+}
+
+template <class T>
+void ResNetTensorStep<T>::Reserve(const at::Tensor& inputs, const at::Tensor& targets,
+                                  const at::Tensor& weights) {
+  if (gradients_work_ != nullptr || step_work_ != nullptr) device_.Synchronize();
+  gradients_work_.reset();
+  step_work_.reset();
+  rows_ = inputs.size(0) / parts_;
+  inputs_ = at::empty_like(inputs);
+  targets_ = at::empty_like(targets);
+  weights_ = weights.defined() ? at::empty_like(weights) : at::Tensor();
+  features_ =
+      at::empty({inputs.size(1) * rows_}, Floats().dtype(at::kLong)).view({rows_, inputs.size(1)});
+  one_hot_ = at::empty({rows_, layers_.front().in}, Numbers());
+  for (Layer& layer : layers_) ReserveLayer(layer);
+  for (at::Tensor& memory : memory_) memory = at::empty({rows_ * widest_}, Numbers());
+  const std::int64_t blocks = (rows_ + kRowsOfColumnBlock - 1) / kRowsOfColumnBlock;
+  partial_ = at::empty({blocks * 3 * widest_}, Floats());
+  outputs_ = at::empty({rows_, targets.size(1)}, Floats());
+  output_gradient_ = at::empty_like(outputs_);
+  if (!kIsBf16<T>) return;
+  hidden_ = at::empty({rows_, layers_.back().width}, Floats());
+  hidden_gradient_ = at::empty_like(hidden_);
+}
+
+template <class T>
+void ResNetTensorStep<T>::ReserveLayer(Layer& layer) const {
+  layer.y = at::empty({rows_, layer.width}, Numbers());
+  layer.z = layer.keeps_z() ? at::empty({rows_, layer.width}, Numbers()) : at::Tensor();
+  if (layer.norm == Norm::kNone) return;
+  const std::int64_t statistics = layer.norm == Norm::kBatch ? layer.width : rows_;
+  layer.inverse = at::empty({statistics}, Floats());
+  if (layer.norm != Norm::kRms) layer.mean = at::empty({statistics}, Floats());
+}
+
+template <class T>
+template <class Work>
+void ResNetTensorStep<T>::Run(std::unique_ptr<RepeatedWork>& repeated, Work work) {
+  if (!captured_) return work();
+  if (repeated == nullptr) repeated = device_.MakeRepeatedWork(work);
+  repeated->Run();
+}
+
+// A counter of the changes to parameters that LibTorch's operators made.
+template <class T>
+std::int64_t ResNetTensorStep<T>::Versions() const {
+  std::int64_t sum = 0;
+  for (const at::Tensor& parameter : of_net_) sum += parameter._version();
+  return sum;
+}
+
+template <class T>
+void ResNetTensorStep<T>::LendGradients() {
+  for (std::size_t i = 0; i < of_net_.size(); ++i) of_net_[i].mutable_grad() = gradients_[i];
+}
+
+template <class T>
+void ResNetTensorStep<T>::RunGradients() {
+  loss_.zero_();
+  const std::int64_t all_rows = rows_ * parts_;
+  const at::Tensor cost_scale = TensorLoss::CostScale(weights_);
+  for (std::int64_t part = 0; part < parts_; ++part) {
+    const auto rows_of = [&](const at::Tensor& tensor) {
+      return tensor.defined() ? tensor.narrow(0, part * rows_, rows_) : tensor;
+    };
+    Forward(rows_of(inputs_));
+    loss_of_(outputs_, rows_of(targets_), rows_of(weights_), cost_scale, all_rows, output_gradient_,
+             loss_);
+    Backward(/*add=*/part > 0);
+  }
+}
+
+template <class T>
+LayerRows<T> ResNetTensorStep<T>::RowsOfLayer(std::size_t i) const {
+  const Layer& l = layers_[i];
+  return {.rows = rows_,
+          .width = l.width,
+          .norm = l.norm,
+          .activation = l.activation,
+          .z = Data(l.z),
+          .skip = l.adds_skip ? Data(layers_[i - 2].y) : nullptr,
+          .scale = l.scale,
+          .shift = l.shift,
+          .mean = Floats(l.mean),
+          .inverse = Floats(l.inverse),
+          .epsilon = static_cast<float>(Dense::kEpsilon)};
+}
+
+template <class T>
+void ResNetTensorStep<T>::Forward(const at::Tensor& bytes) {
+  at::add_out(features_, bytes, offsets_);
+  one_hot_.zero_();
+  one_hot_.scatter_(1, features_, 1);
+  for (std::size_t i = 0; i < layers_.size(); ++i) ForwardLayer(i);
+  const Layer& last = layers_.back();
+  if (kIsBf16<T>) hidden_.copy_(last.y);
+  at::addmm_out(outputs_, output_bias_, kIsBf16<T> ? hidden_ : last.y, output_weight_.t());
+}
+
+template <class T>
+void ResNetTensorStep<T>::ForwardLayer(std::size_t i) {
+  Layer& l = layers_[i];
+  const at::Tensor& x = i == 0 ? one_hot_ : layers_[i - 1].y;
+  const at::Tensor weight = i == 0 ? l.weight : l.weight.t();
+  if (l.is_relu_of_product()) {
+    at::_addmm_activation_out(l.y, l.bias, x, weight);
+    return;
+  }
+  at::Tensor z = l.keeps_z() && !l.is_product() ? l.z : l.y;
+  if (l.norm == Norm::kBatch) {  // removes the bias
+    at::mm_out(z, x, weight);
+    SetMoments(l);
+  } else {
+    at::addmm_out(z, l.bias, x, weight);
+  }
+  if (l.is_product()) return;
+  ForwardPass<T> pass{
+      .of = RowsOfLayer(i), .row_mean = nullptr, .row_inverse = nullptr, .y = Data(l.y)};
+  pass.of.z = Data(z);
+  if (pass.of.by_row()) {
+    pass.row_mean = Floats(l.mean);
+    pass.row_inverse = Floats(l.inverse);
+  }
+  passes_.Run(pass);
+}
+
+template <class T>
+void ResNetTensorStep<T>::SetMoments(const Layer& l) {
+  passes_.Run(BatchMoments<T>{
+      .rows = rows_, .width = l.width, .z = Data(l.z), .partial = Floats(partial_)});
+  passes_.Run(FinishBatchMoments<T>{.rows = rows_,
+                                    .width = l.width,
+                                    .z = Data(l.z),
+                                    .partial = Floats(partial_),
+                                    .bias = l.exact_bias,
+                                    .epsilon = static_cast<float>(Dense::kEpsilon),
+                                    .momentum = static_cast<float>(Dense::kMomentum),
+                                    .mean = Floats(l.mean),
+                                    .inverse = Floats(l.inverse),
+                                    .running_mean = Floats(l.running_mean),
+                                    .running_var = Floats(l.running_var)});
+}
+
+template <class T>
+void ResNetTensorStep<T>::Backward(bool add) {
+  const Layer& last = layers_.back();
+  SetProduct(output_gradient_.t(), kIsBf16<T> ? hidden_ : last.y, add, scratch_,
+             output_weight_gradient_);
+  if (add) {
+    output_bias_gradient_.add_(output_gradient_.sum(0));
+  } else {
+    at::sum_out(output_bias_gradient_, output_gradient_, 0);
+  }
+  gradient_ = memory_.data();
+  skip_gradient_ = &memory_[1];
+  at::Tensor of_last = RowsOf(*gradient_, last.width);
+  if (kIsBf16<T>) {
+    at::mm_out(hidden_gradient_, output_gradient_, output_weight_);
+    of_last.copy_(hidden_gradient_);
+  } else {
+    at::mm_out(of_last, output_gradient_, output_weight_);
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) BackwardLayer(i, add);
+}
+
+// Before, *gradient_ is the gradient of the layer's output. Between the layers of a block,
+// *skip_gradient_ is that of the block's input along the residual connection.
+template <class T>
+void ResNetTensorStep<T>::BackwardLayer(std::size_t i, bool add) {
+  const Layer& l = layers_[i];
+  const at::Tensor of_product = GradientOfProduct(i, add);
+  const at::Tensor& x = i == 0 ? one_hot_ : layers_[i - 1].y;
+  if (i == 0) {
+    SetProduct(x.t(), of_product, add, scratch_, l.weight_gradient);
+    return;
+  }
+  SetProduct(of_product.t(), x, add, scratch_, l.weight_gradient);
+  const bool begins_block = i + 1 < layers_.size() && layers_[i + 1].adds_skip;
+  if (begins_block) std::swap(gradient_, skip_gradient_);
+  at::Tensor of_input = RowsOf(*gradient_, l.in);
+  if (begins_block) {
+    at::addmm_out(of_input, of_input, of_product, l.weight);
+  } else {
+    at::mm_out(of_input, of_product, l.weight);
+  }
+}
+
+// Sets the gradients of the parameters except the weights.
+template <class T>
+at::Tensor ResNetTensorStep<T>::GradientOfProduct(std::size_t i, bool add) {
+  const Layer& l = layers_[i];
+  const at::Tensor of_output = RowsOf(*gradient_, l.width);
+  at::Tensor of_product = l.is_product() ? of_output : RowsOf(memory_[2], l.width);
+  BackwardPass<T> pass{.of = RowsOfLayer(i),
+                       .y = Data(l.y),
+                       .y_gradient = Data(of_output),
+                       .mean_gradient = Floats(mean_gradient_),
+                       .mean_product = Floats(mean_product_),
+                       .z_gradient = Data(of_product),
+                       .skip_gradient = l.adds_skip ? Data(*skip_gradient_) : nullptr};
+  const bool by_column = l.norm == Norm::kBatch;
+  if (!by_column && !l.is_product()) passes_.Run(pass);
+  passes_.Run(ColumnSums<T>{.of = pass.of,
+                            .y = pass.y,
+                            .y_gradient = pass.y_gradient,
+                            .z_gradient = by_column ? nullptr : pass.z_gradient,
+                            .partial = Floats(partial_)});
+  passes_.Run(FinishSums{.rows = rows_,
+                         .width = l.width,
+                         .partial = Floats(partial_),
+                         .add = add,
+                         .shift = l.shift_gradient,
+                         .scale = l.scale_gradient,
+                         .bias = by_column ? nullptr : l.bias_gradient,
+                         .mean_gradient = by_column ? Floats(mean_gradient_) : nullptr,
+                         .mean_product = by_column ? Floats(mean_product_) : nullptr});
+  if (by_column) passes_.Run(pass);
+  return of_product;
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Which process of a group this one is, as the program that started the group says.
+// The place of this process in a group, as the program that started the group gives it.
 #pragma once
 
 #include <cstdint>

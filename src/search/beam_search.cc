@@ -20,6 +20,8 @@ namespace {
 // latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
+constexpr double kForever = 1e9;  // seconds
+
 // Children are numbered by 32 bits.
 std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
@@ -69,6 +71,8 @@ void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Do
 SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
                                      const StopSignal& stop) {
   const Stopwatch watch;
+  const double seconds = limits.max_seconds > 0 ? limits.max_seconds : kForever;
+  const StopSignal within(&stop, seconds);
   limits_ = limits;
   limits_.width = std::min(limits.width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
@@ -93,7 +97,10 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
     result.expanded += static_cast<std::int64_t>(frontier().size());
     solution = CheapestSolution();
     if (solution) break;
-    Keep(q_net_ != nullptr ? ChooseByActions(stop) : ChooseByStates(stop));
+    if (!GoDeeper(stop, within)) {
+      result.ended = Ended::kTimeLimit;
+      break;
+    }
     if (meets_) solution = SolutionByMeeting(start);
   }
   result.solved = solution.has_value();
@@ -353,6 +360,17 @@ void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
   const float least = surprisals.empty() ? 0 : *std::ranges::min_element(surprisals);
   for (float& surprisal : surprisals) surprisal -= least;
   surprisals_ = std::move(surprisals);
+}
+
+// Makes the best children the frontier. Returns false if the time ended while they were evaluated.
+bool BeamSearch::GoDeeper(const StopSignal& stop, const StopSignal& within) {
+  try {
+    Keep(q_net_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
+    return true;
+  } catch (const Stopped&) {
+    if (stop.Reached()) throw;
+    return false;
+  }
 }
 
 // Makes the children, whose states are in next_, the frontier.

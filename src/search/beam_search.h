@@ -137,6 +137,7 @@ class BeamSearch final : public Search {
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
+  bool GoDeeper(const StopSignal& stop, const StopSignal& within);
   void Keep(const std::vector<std::uint32_t>& children);
   void NotePositions();
   std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start) const;

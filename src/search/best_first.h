@@ -1,4 +1,4 @@
-// What A* and Q* have in common: the search of one puzzle, and many of them in lock step.
+// Code that A* and Q* share: the search of one puzzle, and of many in lock step.
 #pragma once
 
 #include <algorithm>

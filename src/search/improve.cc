@@ -26,6 +26,17 @@ std::size_t MovesFor(const DomainSpec& spec, float cost) {
   return static_cast<std::size_t>(std::clamp(moves, 2.0F, 1e6F));
 }
 
+// The width of anytime_beam is a limit, and its last beam may have been much narrower.
+std::int64_t FirstWidth(const SearchConfig& config) {
+  constexpr std::int64_t kNarrow = 128;
+  const bool is_limit = config.method == SearchMethod::kAnytimeBeam;
+  return std::min(is_limit ? std::min(kNarrow, config.beam_width) : 2 * config.beam_width, kWidest);
+}
+
+bool CountsStoredStates(const SearchConfig& config) {
+  return config.method == SearchMethod::kAStar || config.method == SearchMethod::kQStar;
+}
+
 }  // namespace
 
 SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
@@ -39,23 +50,44 @@ SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const G
       permutes_(dynamic_cast<const PermutationDomain*>(&domain) != nullptr),
       goal_(static_cast<std::size_t>(domain.spec().state_size)),
       expander_(domain, no_network_, kStatesAtOnce, ball_) {
-  domain_.WriteGoals(Rows(std::span(goal_)));
+  if (ball_ != nullptr) domain_.WriteGoals(Rows(std::span(goal_)));
 }
 
-std::vector<Action> SolutionImprover::Improve(std::span<const std::uint8_t> start,
-                                              std::vector<Action> actions, double seconds,
-                                              const StopSignal& outer) {
+SolutionImprover::Improved SolutionImprover::Improve(std::span<const std::uint8_t> start,
+                                                     std::vector<Action> actions, double seconds,
+                                                     const StopSignal& outer,
+                                                     std::int64_t max_nodes) {
   const StopSignal stop(&outer, seconds);
   settled_.clear();
+  generated_ = 0;
+  max_nodes_ = max_nodes;
+  Shorten(start, actions, stop);
+  return {.actions = std::move(actions), .nodes = generated_};
+}
+
+bool SolutionImprover::Ends(const StopSignal& stop) const {
+  return stop.Reached() || (max_nodes_ > 0 && generated_ >= max_nodes_);
+}
+
+// 0: no limit.
+std::int64_t SolutionImprover::NodesLeft() const {
+  return max_nodes_ > 0 ? std::max<std::int64_t>(max_nodes_ - generated_, 1) : 0;
+}
+
+// Works on windows first and after each part that a beam has shortened.
+void SolutionImprover::Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
+                               const StopSignal& stop) {
   std::int64_t width = first_width_;
   for (;;) {
-    if (ImproveWindows(start, actions, stop) || beams_ == nullptr) return actions;
+    if (ball_ != nullptr && ImproveWindows(start, actions, stop)) return;
+    if (beams_ == nullptr) return;
     for (bool shortened = false; !shortened;) {
-      if (stop.Reached()) return actions;
-      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, stop);
+      if (Ends(stop)) return;
+      const PathBeams::Pass pass = beams_->Shorten(start, actions, width, stop, NodesLeft());
+      generated_ += pass.nodes;
       shortened = pass.shortened;
       if (shortened) continue;
-      if (!pass.wider_may_help || width == kWidest) return actions;
+      if (!pass.wider_may_help || width == kWidest) return;
       width = std::min(2 * width, kWidest);
     }
   }
@@ -70,7 +102,7 @@ bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
     const bool is_whole = length >= actions.size();
     length = std::min(length, actions.size());
     State from(start.begin(), start.end());  // the state before action i
-    for (std::size_t i = 0; i + length <= actions.size() && !stop.Reached();) {
+    for (std::size_t i = 0; i + length <= actions.size() && !Ends(stop);) {
       const std::span<const Action> window = std::span(actions).subspan(i, length);
       State to = from;
       ApplyAll(domain_, window, to);
@@ -92,7 +124,7 @@ bool SolutionImprover::ImproveWindows(std::span<const std::uint8_t> start,
       ApplyAll(domain_, std::span(actions).first(i), from);
       length = std::min(length, actions.size());
     }
-    if (stop.Reached()) return false;
+    if (Ends(stop)) return false;
     if (is_whole) return exact;
   }
   return false;
@@ -156,7 +188,10 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
     if (CostOf(domain_.spec(), way) >= cost) return {};  // equal up to rounding
     return {.cheaper = std::move(way)};
   }
-  const SearchConfig config{.weight = 1, .batch = kStatesAtOnce, .max_nodes = most_nodes_};
+  const std::int64_t left = NodesLeft();
+  const SearchConfig config{.weight = 1,
+                            .batch = kStatesAtOnce,
+                            .max_nodes = left > 0 ? std::min(left, most_nodes_) : most_nodes_};
   AStarTree tree(domain_.spec(), config, from);
   tree.SetUpperBound({window.begin(), window.end()});
   tree.SetStartEstimate(ball.least_cost_outside());
@@ -173,6 +208,7 @@ SolutionImprover::Found SolutionImprover::Search(const State& from, std::span<co
     tree.SetEstimates(estimates_);
   }
   SearchResult result = tree.Result();
+  generated_ += result.nodes;
   Found found{.exact = result.ended == Ended::kSolved};
   if (result.cost < cost) found.cheaper = std::move(result.actions);
   return found;
@@ -189,8 +225,7 @@ ImprovingSearch::ImprovingSearch(const Domain& domain, std::unique_ptr<Search> s
     : domain_(domain),
       search_(std::move(search)),
       config_(config),
-      improver_(domain, std::move(ball), std::move(beams),
-                std::min(2 * config.beam_width, kWidest)) {}
+      improver_(domain, std::move(ball), std::move(beams), FirstWidth(config)) {}
 
 std::string ImprovingSearch::Describe() const {
   return fmt::format("{}, with solutions shortened for up to {}", search_->Describe(),
@@ -217,18 +252,27 @@ void ImprovingSearch::SolveAll(const Starts& starts, const StopSignal& stop, con
         result.actions = starts.solutions[number];
         result.best.reset();
       }
-      if (result.solved) {
-        const Stopwatch watch;
-        result.found_length = result.actions.size();
-        result.actions = improver_.Improve(starts.states[number], std::move(result.actions),
-                                           config_.improve_seconds, stop);
-        result.cost = CostOf(domain_.spec(), result.actions);
-        result.seconds += watch.Seconds();
-      }
+      if (result.solved) Shorten(starts.states[number], result, stop);
       done(number, std::move(result));
     }
     if (failure) std::rethrow_exception(failure);
   }
+}
+
+void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult& result,
+                              const StopSignal& stop) {
+  const Stopwatch watch;
+  result.found_length = result.actions.size();
+  const std::int64_t max_nodes = config_.max_nodes.value_or(0);
+  const std::int64_t left =
+      max_nodes - (CountsStoredStates(config_) ? result.stored : result.nodes);
+  if (max_nodes > 0 && left <= 0) return;
+  SolutionImprover::Improved improved = improver_.Improve(
+      start, std::move(result.actions), config_.improve_seconds, stop, max_nodes > 0 ? left : 0);
+  result.actions = std::move(improved.actions);
+  result.cost = CostOf(domain_.spec(), result.actions);
+  result.nodes += improved.nodes;
+  result.seconds += watch.Seconds();
 }
 
 }  // namespace tandem

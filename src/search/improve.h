@@ -39,22 +39,30 @@ namespace tandem {
 /// Their width begins with twice search.beam_width and doubles when no part of the solution became
 /// cheaper. When a part has become cheaper, windows come first again, without those that an earlier
 /// pass has settled. The improver ends early if a window of the whole solution shows that it is a
-/// cheapest one, or if no beam was full.
+/// cheapest one, or if no beam was full. Without a ball around the goal there are no windows, only
+/// beams.
 class SolutionImprover {
  public:
+  /// What Improve made of a solution.
+  struct Improved {
+    std::vector<Action> actions;
+    std::int64_t nodes = 0;  ///< states generated
+  };
+
   /// The default number of states that the search for one window may store.
   static constexpr std::int64_t kMostNodes = 1 << 20;
 
-  /// `ball` is the ball around the goal. `beams` may be null; their first width is `first_width`.
-  /// `domain` must outlive this.
+  /// `ball` is the ball around the goal. It and `beams` may be null. The first width of beams is
+  /// `first_width`. `domain` must outlive this.
   SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
                    std::unique_ptr<PathBeams> beams = nullptr, std::int64_t first_width = 1,
                    std::int64_t most_nodes = kMostNodes);
 
   /// Returns a solution of `start` that costs at most as much as `actions`, which must be one.
-  /// Works for at most `seconds`, and returns early once `outer` is reached.
-  std::vector<Action> Improve(std::span<const std::uint8_t> start, std::vector<Action> actions,
-                              double seconds, const StopSignal& outer);
+  /// Works for at most `seconds`, generates about `max_nodes` states at most (0: no limit), and
+  /// returns early once `outer` is reached.
+  Improved Improve(std::span<const std::uint8_t> start, std::vector<Action> actions, double seconds,
+                   const StopSignal& outer, std::int64_t max_nodes = 0);
 
  private:
   using State = std::vector<std::uint8_t>;
@@ -65,6 +73,10 @@ class SolutionImprover {
     bool exact = true;  // false if a limit ended the search
   };
 
+  bool Ends(const StopSignal& stop) const;
+  std::int64_t NodesLeft() const;
+  void Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
+               const StopSignal& stop);
   bool ImproveWindows(std::span<const std::uint8_t> start, std::vector<Action>& actions,
                       const StopSignal& stop);
   Found CheaperUnlessSettled(const State& from, const State& to, std::span<const Action> window,
@@ -79,8 +91,8 @@ class SolutionImprover {
   bool Leads(State from, std::span<const Action> actions, const State& to) const;
 
   const Domain& domain_;
-  const std::shared_ptr<const GoalBall> ball_;
-  const std::unique_ptr<PathBeams> beams_;  // may be null
+  const std::shared_ptr<const GoalBall> ball_;  // may be null
+  const std::unique_ptr<PathBeams> beams_;      // may be null
   const std::int64_t first_width_;
   const std::int64_t most_nodes_;
   const bool permutes_;  // every action is a permutation of the state's bytes
@@ -90,14 +102,17 @@ class SolutionImprover {
   // Whether the search was exact that found nothing cheaper than a window, by the window's first
   // state and its actions.
   std::map<std::pair<State, std::vector<Action>>, bool> settled_;
+  std::int64_t generated_ = 0;  // states, by the current call of Improve
+  std::int64_t max_nodes_ = 0;  // of the current call of Improve
   std::vector<std::uint8_t> popped_;
   std::vector<float> estimates_;
 };
 
 /// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
 /// If that search finds none, it shortens the one that Starts gives, if there is one.
-/// It passes as many puzzles at a time to that search as search.instances says, so that the time
-/// limits of the search do not count the time for shortening.
+/// search.max_nodes, unless it is auto or 0, limits the nodes of both together, as the search
+/// counts them. It passes as many puzzles at a time to that search as search.instances says, so
+/// that the time limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {
  public:
   /// `domain` must outlive this.
@@ -114,6 +129,8 @@ class ImprovingSearch final : public Search {
   }
 
  private:
+  void Shorten(std::span<const std::uint8_t> start, SearchResult& result, const StopSignal& stop);
+
   const Domain& domain_;
   const std::unique_ptr<Search> search_;
   const SearchConfig config_;

@@ -30,11 +30,15 @@ PathBeams::PathBeams(const Domain& domain, Evaluator& network, const Config& con
 
 PathBeams::Pass PathBeams::Shorten(std::span<const std::uint8_t> start,
                                    std::vector<Action>& actions, std::int64_t width,
-                                   const StopSignal& stop) {
+                                   const StopSignal& stop, std::int64_t max_nodes) {
   Pass pass;
   for (const Part part : PartsOf(actions.size())) {
-    if (stop.Reached()) return {.shortened = false, .wider_may_help = true};
-    const auto way = CheaperWay(start, actions, part, width, stop, pass.wider_may_help);
+    const std::int64_t left = max_nodes > 0 ? max_nodes - pass.nodes : 0;
+    if (stop.Reached() || (max_nodes > 0 && left <= 0)) {
+      pass.wider_may_help = true;
+      return pass;
+    }
+    const auto way = CheaperWay(start, actions, part, width, left, stop, pass);
     if (!way) continue;
     const auto at = actions.begin() + static_cast<std::ptrdiff_t>(part.first);
     const auto rest = actions.erase(at, at + static_cast<std::ptrdiff_t>(part.length));
@@ -67,8 +71,8 @@ std::vector<PathBeams::Part> PathBeams::PartsOf(std::size_t length) const {
 std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::uint8_t> start,
                                                          const std::vector<Action>& actions,
                                                          Part part, std::int64_t width,
-                                                         const StopSignal& stop,
-                                                         bool& wider_may_help) {
+                                                         std::int64_t max_nodes,
+                                                         const StopSignal& stop, Pass& pass) {
   const std::span<const Action> old = std::span(actions).subspan(part.first, part.length);
   const float cost = CostOf(domain_.spec(), old);
   if (cost <= least_part_cost_) return std::nullopt;
@@ -86,15 +90,16 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
                                 .max_length = config_.max_length,
                                 .max_seconds = 0,
                                 .at_most = CostBelow(cost),
-                                .work = {.max_bytes = config_.max_bytes()}},
+                                .work = {.max_nodes = max_nodes, .max_bytes = config_.max_bytes()}},
                                moved, stop);
   } catch (const Stopped&) {
-    wider_may_help = true;
+    pass.wider_may_help = true;
     return std::nullopt;
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }
-  if (!beam_.kept_all() && result.ended != Ended::kMemoryLimit) wider_may_help = true;
+  pass.nodes += result.nodes;
+  if (!beam_.kept_all() && result.ended != Ended::kMemoryLimit) pass.wider_may_help = true;
   if (!result.solved || result.cost >= cost) return std::nullopt;
   if (is_last) return std::move(result.actions);
   std::vector<std::uint8_t> to = from;

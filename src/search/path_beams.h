@@ -35,6 +35,7 @@ class PathBeams {
     /// Whether some beam was full, or not all parts were searched. If no beam was full, or memory
     /// did not suffice for those that were, wider beams find nothing else.
     bool wider_may_help = false;
+    std::int64_t nodes = 0;  ///< states generated
   };
 
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
@@ -43,10 +44,11 @@ class PathBeams {
             QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 
   /// Searches parts of a solution of `start` with beams of `width` states, long parts first, until
-  /// a part becomes cheaper, all were searched, or `stop` is reached. Parts that cost at most
+  /// a part becomes cheaper, all were searched, `stop` is reached, or about `max_nodes` states were
+  /// generated (0: no limit). Parts that cost at most
   /// twice the ball's radius are left out, because SolutionImprover settles them.
   Pass Shorten(std::span<const std::uint8_t> start, std::vector<Action>& actions,
-               std::int64_t width, const StopSignal& stop);
+               std::int64_t width, const StopSignal& stop, std::int64_t max_nodes = 0);
 
  private:
   // Actions [first, first + length) of the solution.
@@ -57,8 +59,8 @@ class PathBeams {
   std::vector<Part> PartsOf(std::size_t length) const;
   std::optional<std::vector<Action>> CheaperWay(std::span<const std::uint8_t> start,
                                                 const std::vector<Action>& actions, Part part,
-                                                std::int64_t width, const StopSignal& stop,
-                                                bool& wider_may_help);
+                                                std::int64_t width, std::int64_t max_nodes,
+                                                const StopSignal& stop, Pass& pass);
   float CostBelow(float cost) const;
 
   const Domain& domain_;

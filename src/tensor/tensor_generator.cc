@@ -81,8 +81,7 @@ class TensorGenerator : public Generator {
     arena_.execute([&] {
       ForRanges(static_cast<std::size_t>(walks), kGrain, [&](std::size_t begin, std::size_t count) {
         for (std::size_t w = begin; w < begin + count; ++w) {
-          Random random(seed_, Purpose::kScramble, static_cast<std::uint64_t>(update),
-                        static_cast<std::uint64_t>(first) + w);
+          Random random(seed_, Purpose::kScramble, update, first + w);
           const std::int64_t length = length_of(random);
           std::optional<Action> back;
           for (std::int64_t step = 0; step < longest; ++step) {

@@ -54,8 +54,8 @@ struct ProbeLength {
 
 // Returns the config of a probe, whose network is discarded. It does not validate and has no later
 // phases, and its scrambles have the lengths of the end of a curriculum. It uses up no rows of a
-// stream: it generates all rows itself. It synchronizes with the
-// device as often as the run will, but logs no timing.
+// stream: it generates all rows itself. It synchronizes with the device as often as the run will,
+// but logs no timing.
 Config ProbeFor(Config config, double seconds) {
   config.validation.every_updates = 0;
   config.profile.timing_every = 0;

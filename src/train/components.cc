@@ -184,8 +184,7 @@ std::unique_ptr<StreamLoader> Components::MakeStream(const std::optional<StreamP
   if (folder.empty()) {
     throw InputError(
         "`data.source: stream`: the run has no folder into which it could publish its weights. "
-        "Give "
-        "the run a folder, or set data.source to live.");
+        "Give the run a folder, or set data.source to live.");
   }
   const int depth = InputFor(domain->spec(), config.network.head).depth;
   return std::make_unique<StreamLoader>(*device, StreamPathOf(folder, config),

@@ -17,7 +17,7 @@
 #include "ranks/ranks.h"
 #include "train/checkpoint.h"
 #include "train/inference_queue.h"
-#include "train/modes.h"
+#include "train/pipeline.h"
 #include "train/stream_publisher.h"
 #include "train/trainer.h"
 #include "train/validation.h"

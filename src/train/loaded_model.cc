@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "config/unused_keys.h"
 #include "nn/inference_net.h"
 #include "search/search.h"
 #include "tandem/error.h"
@@ -37,6 +38,12 @@ Config ConfigForSolving(const RunDirectory& run, const ModelArgs& args) {
   return config;
 }
 
+void WarnOfUnusedKeys(const Config& config, const ModelArgs& args) {
+  std::vector<std::string> keys;
+  for (const Override& each : args.overrides) keys.push_back(each.key);
+  for (const std::string& sentence : DescribeUnusedSearchKeys(config, keys)) LogWarning(sentence);
+}
+
 }  // namespace
 
 std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& which,
@@ -55,6 +62,7 @@ std::filesystem::path CheckpointOf(const RunDirectory& run, const std::string& w
 LoadedModel::LoadedModel(const ModelArgs& args) {
   const RunDirectory run = RunDirectory::Open(args.run);
   const Config asked = ConfigForSolving(run, args);
+  WarnOfUnusedKeys(asked, args);
   device_ = OpenDevice(asked.device);
   config_ = ResolveAutos(asked, *device_);
   domain_ = MakeDomain(config_.domain.full_name());
@@ -187,7 +195,7 @@ void SolveProblems(const std::vector<Problem>& problems, const Domain& domain, S
 
 void CheckByReplay(const Domain& domain, std::vector<std::uint8_t> state,
                    const std::vector<Action>& actions) {
-  for (const Action action : actions) domain.Apply(Rows(std::span(state)), {&action, 1});
+  ApplyAll(domain, actions, state);
   if (!IsGoal(domain, state)) {
     throw Error(
         fmt::format("the moves {} do not solve the puzzle: a bug in the search or the domain",

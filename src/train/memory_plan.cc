@@ -28,6 +28,7 @@
 #include "nn/network.h"
 #include "search/astar.h"
 #include "search/ball.h"
+#include "search/beam_search.h"
 #include "search/expander.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
@@ -62,6 +63,7 @@ class Planner {
   void PlanBuffers();
   void PlanGeneration();
   void PlanBatches();
+  std::int64_t BytesOfSolving() const;
   void PlanShards();
   void PlanNetworks();
   void PlanPlaces();
@@ -165,12 +167,17 @@ void Planner::PlanBatches() {
     validated_ = bytes(validation.prefetch, ExampleSchema(spec_, Head::kV), validation.batch_size);
   }
   const std::int64_t order_of_rows = rows_ * static_cast<std::int64_t>(sizeof(std::uint32_t));
-  const std::int64_t children =
-      validates() ? Expander::BytesFor(spec_, config_.validation.states) : 0;
-  plan_.batches = trained_ + validated_ + order_of_rows + children;
+  plan_.batches = trained_ + validated_ + order_of_rows + (validates() ? BytesOfSolving() : 0);
   plan_.inference_inputs = num_inference_nets() *
                            static_cast<std::int64_t>(InferenceNet::kNumSlots) *
                            config_.inference.rows_at_once() * spec_.input.positions;
+}
+
+// The memory of trying to solve the validation states.
+std::int64_t Planner::BytesOfSolving() const {
+  const ValidationConfig& validation = config_.validation;
+  if (validation.beam_width == 0) return Expander::BytesFor(spec_, validation.states);
+  return BeamSearch::BytesFor(spec_, validation.beam_width, 2 * config_.generate.max_scramble);
 }
 
 void Planner::PlanShards() {
@@ -242,8 +249,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.replay, "lower replay.updates, or set replay.map_to"},
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius, generate.problem_states or, with "
-       "searches, "
-       "generate.search_iterations or generate.search_beam_width"},
+       "searches, generate.search_iterations or generate.search_beam_width"},
       {plan.batches, "lower prefetch.depth"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
       {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),

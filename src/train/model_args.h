@@ -1,4 +1,4 @@
-// Which trained networks to use.
+// The arguments that name the trained networks to use.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the ranks of a run agree on before it begins.
+// The plan on which the ranks of a run agree before it begins.
 #pragma once
 
 #include <filesystem>

@@ -8,7 +8,7 @@
 
 #include "nn/network.h"
 #include "ranks/ranks.h"
-#include "train/modes.h"
+#include "train/update_record.h"
 
 namespace tandem {
 

@@ -281,6 +281,12 @@ std::string DescribeValueError(std::optional<double> error, const Config& config
   return fmt::format(", error against walk lengths {:.2f}", *error);
 }
 
+std::string WhatSolves(const ValidationConfig& validation) {
+  return validation.beam_width == 0
+             ? "greedy descent solves"
+             : fmt::format("beam search with width {} solves", validation.beam_width);
+}
+
 std::string DescribeLearning(const RunCounters& run, const Config& config) {
   if (config.validation.every_updates == 0) {
     return "whether the network is learning is unknown, because validation.every_updates is 0";
@@ -291,7 +297,7 @@ std::string DescribeLearning(const RunCounters& run, const Config& config) {
   const ValidationResult& now = *run.validation;
   const std::int64_t states = config.validation.states;
   const std::string solves =
-      fmt::format("greedy descent solves {} of the validation states", Percent(now));
+      fmt::format("{} {} of the validation states", WhatSolves(config.validation), Percent(now));
   if (run.best && IsClearlyAbove(run.best->solve_rate, now.solve_rate, states)) {
     return fmt::format(
         "the network was learning and has got worse: {}, and solved {} after update {}, the "

@@ -1,4 +1,4 @@
-// What a run reports: the lines of metrics.jsonl, summary.json, and sentences for the screen.
+// The reports of a run: the lines of metrics.jsonl, summary.json, and sentences for the screen.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include "config/config.h"
 #include "data/epoch_order.h"
 #include "data/shard_pipeline.h"
-#include "train/modes.h"
 #include "train/rank_times.h"
 #include "train/run_counters.h"
 #include "train/run_profile.h"
 #include "train/stream_report.h"
+#include "train/update_record.h"
 
 namespace tandem {
 
@@ -102,8 +102,11 @@ std::string ErrorKey(const Config& config);
 /// little, and for a policy, which has no error.
 std::string DescribeValueError(std::optional<double> error, const Config& config);
 
+/// Returns what tries the validation states, with a verb: "greedy descent solves".
+std::string WhatSolves(const ValidationConfig& validation);
+
 /// Returns a sentence that says whether the network is learning. Compares the share of validation
-/// states that greedy descent solves with the share before training.
+/// states that are solved with the share before training.
 std::string DescribeLearning(const RunCounters& run, const Config& config);
 
 }  // namespace tandem

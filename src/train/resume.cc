@@ -220,28 +220,42 @@ Config ConfigToResume(const RunDirectory& directory, const Checkpoint& checkpoin
   return requested;
 }
 
+namespace {
+
+enum class Limit { kNone, kUpdates, kTime };
+
+// Returns the limit that a complete run has reached, or kNone if the run can be continued.
+Limit LimitReached(const Config& config, const RunCounters& done,
+                   const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / "summary.json")) return Limit::kNone;
+  if (done.updates >= *config.train.max_updates) return Limit::kUpdates;
+  const double seconds = config.train.max_seconds;
+  return seconds > 0 && done.wall_s >= seconds ? Limit::kTime : Limit::kNone;
+}
+
+}  // namespace
+
 bool IsComplete(const Config& config, const RunCounters& done,
                 const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / "summary.json")) return false;
-  return done.updates >= *config.train.max_updates ||
-         (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds);
+  return LimitReached(config, done, folder) != Limit::kNone;
 }
 
 void CheckNotComplete(const Config& config, const RunCounters& done,
                       const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / "summary.json")) return;
-  if (done.updates >= *config.train.max_updates) {
-    throw InputError(fmt::format(
-        "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
-        DependsOnLength(config.optimizer.schedule) || !config.phases.empty()
-            ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
-                          folder.string())
-            : "Add `--set train.max_updates=N` to do more."));
-  }
-  if (config.train.max_seconds > 0 && done.wall_s >= config.train.max_seconds) {
-    throw InputError(fmt::format(
-        "{}: the run has used its {} of time. Add `--set train.max_seconds=N` to give it more.",
-        folder.string(), HumanSeconds(config.train.max_seconds)));
+  switch (LimitReached(config, done, folder)) {
+    case Limit::kNone:
+      return;
+    case Limit::kUpdates:
+      throw InputError(fmt::format(
+          "{}: the run has done all its {} updates. {}", folder.string(), *config.train.max_updates,
+          DependsOnLength(config.optimizer.schedule) || !config.phases.empty()
+              ? fmt::format("To train further, start a new run with `--set network.init_from={}`.",
+                            folder.string())
+              : "Add `--set train.max_updates=N` to do more."));
+    case Limit::kTime:
+      throw InputError(fmt::format(
+          "{}: the run has used its {} of time. Add `--set train.max_seconds=N` to give it more.",
+          folder.string(), HumanSeconds(config.train.max_seconds)));
   }
 }
 

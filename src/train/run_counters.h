@@ -1,4 +1,4 @@
-// What a run has done so far, and how good its network is.
+// The progress of a run so far, and the quality of its network.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tandem {
 
 /// `ValidationResult` says how good a network is on the validation states.
 struct ValidationResult {
-  double solve_rate = 0;  ///< share of the states that greedy descent solves
+  double solve_rate = 0;  ///< share of the states solved
   /// Root mean square of estimate minus length, in units of cost. A scramble's length is an upper
   /// bound of the true cost-to-go, so even a perfect network has an error. Nothing with a policy,
   /// which estimates no costs.
@@ -56,5 +56,10 @@ struct RunCounters {
   std::int64_t phase = 0;                 ///< number of the current phase (training_phases.h)
   std::int64_t phase_began = 0;           ///< first update of the current phase
 };
+
+/// Returns the number of updates that the network of best.pt was trained for, if there is one.
+inline std::optional<std::int64_t> BestUpdateOf(const RunCounters& counters) {
+  return counters.best ? std::optional(counters.best_update) : std::nullopt;
+}
 
 }  // namespace tandem

@@ -79,10 +79,18 @@ void RunDirectory::Lock() {
     ::close(*open);
     delete open;
   });
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  int failed = 0;
+  do {
+    failed = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  if (failed == 0) return;
+  if (failed == EWOULDBLOCK) {
     throw InputError(fmt::format(
         "{}: another program is training in this folder; choose another, or wait", path_.string()));
   }
+  LogWarning(
+      fmt::format("cannot lock {}: {}; make sure that no other program trains in this folder",
+                  path_.string(), std::strerror(failed)));
 }
 
 // Returns whether a killed program left only the empty config.yaml and partial files of a first

@@ -34,7 +34,8 @@ bool IsImported(const std::filesystem::path& checkpoint);
 /// Its replay-N.bin and the best-N.pt that it refers to are kept with it.
 ///
 /// A program that writes into the folder holds its lock. The lock is released when the last copy of
-/// the object is destroyed or the program ends.
+/// the object is destroyed or the program ends. If the filesystem has no locks, a warning says so,
+/// and the folder is used without one.
 class RunDirectory {
  public:
   /// Creates the folder and its parents, and claims it with an empty config.yaml, so that only one

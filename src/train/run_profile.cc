@@ -367,8 +367,7 @@ std::string DescribeBottleneck(const TimeReport& report, const Config& config, s
     if (config.streams()) {
       return fmt::format(
           "generating is the bottleneck: training waited {} for rows of other processes; start "
-          "more "
-          "of `tandem generate --follow`, or raise data.live_share (now {})",
+          "more of `tandem generate --follow`, or raise data.live_share (now {})",
           HumanSeconds(report.threads.main[Phase::kGpuQueueWait]), config.data.live_share);
     }
     return DescribeReading(report.threads);

@@ -12,7 +12,7 @@
 #include "data/stream_manifest.h"
 #include "nn/device.h"
 #include "nn/network.h"
-#include "train/modes.h"
+#include "train/target_schedule.h"
 
 namespace tandem {
 

@@ -1,4 +1,4 @@
-// What a run reports about its stream.
+// The report of a run about its stream.
 #pragma once
 
 #include <cstdint>

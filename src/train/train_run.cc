@@ -20,7 +20,6 @@
 #include "nn/device.h"
 #include "nn/products.h"
 #include "nn/tensor_file.h"
-#include "nn/threads.h"
 #include "nn/torch_message.h"
 #include "ranks/ranks.h"
 #include "train/checkpoint.h"
@@ -29,22 +28,6 @@
 #include "train/resume.h"
 
 namespace tandem {
-namespace {
-
-RunState CopyOf(const RunState& state) {
-  RunState copy = state;
-  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network, &copy.average}) {
-    *tensors = CloneOf(*tensors);
-  }
-  return copy;
-}
-
-// Returns the number of updates that the network of best.pt was trained for, if there is one.
-std::optional<std::int64_t> BestUpdateOf(const RunCounters& counters) {
-  return counters.best ? std::optional(counters.best_update) : std::nullopt;
-}
-
-}  // namespace
 
 TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
                    std::optional<RunDirectory> directory, const StopSignal& stop, Stopwatch began,
@@ -55,7 +38,6 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
       device_(std::move(device)),
       device_description_(device_->description()),
       stream_(device_->MainStream()),
-      writer_stream_(device_->MakeStream()),
       ranks_(ranks),
       requests_(&stop),
       local_stop_(&requests_),
@@ -90,12 +72,13 @@ TrainRun::TrainRun(Config config, std::shared_ptr<Device> device,
   if (tracer_ && components_->shards != nullptr) tracer_->CoverUpdatesUpTo(EndOfTracedEpochs());
   if (config_.train.watchdog_seconds > 0) Watch();
   if (!directory_) return;
-  writer_.emplace(kWriterThread);
+  saver_.emplace(*directory_, *device_, config_, domain_identity());
+  saver_->Use(components_.get());
   if (from != nullptr) {
-    saved_next_ = so_far_.updates;
+    saver_->ContinueFrom(so_far_.updates);
     DropLaterFiles();
   } else {
-    SaveCheckpoint();
+    saver_->SaveCheckpoint(State());
   }
   // The checkpoint contains the config too, so a run that is killed before this write can resume.
   SaveConfig();
@@ -139,7 +122,10 @@ Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.ph
 // Builds the components of the current phase (see Components).
 void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
-  if (writer_) writer_->Wait();  // it reads the components
+  if (saver_) {
+    saver_->Wait();
+    saver_->Use(nullptr);
+  }
   if (components_) evaluated_rows_ += components_->NumEvaluated();
   components_.reset();  // stops background work
   components_ = std::make_unique<Components>(
@@ -158,6 +144,7 @@ void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
     }
   }
   if (components_->shards != nullptr) began_training_ = Mark();
+  if (saver_) saver_->Use(components_.get());
 }
 
 void TrainRun::CheckReplayCanBeRead() const {
@@ -204,12 +191,10 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (writer_) writer_->Wait();  // so that no file of a later update appears
+  if (saver_) saver_->Wait();  // so that no file of a later update appears
   so_far_ = checkpoint.Counters();
   ForgetPlanFrom(so_far_.updates);
-  unfinished_.reset();
-  copied_.reset();
-  checkpoint_is_due_ = false;
+  if (saver_) saver_->ContinueFrom(so_far_.updates);
   report_.reset();
   last_fill_ = {};
   end_ = RunEnd::kAllUpdates;
@@ -228,7 +213,7 @@ bool TrainRun::RunUpdate() {
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
   SaveOnFailure([this] {
     if (tracer_) tracer_->UpdateStarts(so_far_.updates);
-    AwaitReplayFile();
+    if (saver_) saver_->WaitForReplay(so_far_.updates);
     ValidateAtStart();
     ValidateIfDue();  // repeats a validation that was stopped before the run was resumed
     KeepState();
@@ -281,8 +266,11 @@ void TrainRun::FollowPlan() {
 // Builds new components around the weights of the network. The checkpoint before it keeps the
 // weights if that fails, and a run that is killed later resumes with the components of its phase.
 void TrainRun::EnterPhase(std::int64_t phase) {
-  if (directory_) SaveCheckpoint();
-  unfinished_.reset();
+  if (saver_) {
+    const Span span(Phase::kCheckpoint);
+    saver_->SaveCheckpoint(State());
+    saver_->Forget();
+  }
   const Span span(Phase::kSetUp);
   const RunState ended = State();
   so_far_.phase = phase;
@@ -305,17 +293,18 @@ void TrainRun::RunPipelineUpdate() {
     return;  // the stop came while the main thread waited for a buffer
   }
   if (record.train.iterations > 0) EndUpdate(record);
-  if (record.train.iterations == config_.train.iterations_per_update) unfinished_.reset();
+  const bool whole = record.train.iterations == config_.train.iterations_per_update;
+  if (whole && saver_) saver_->Forget();
 }
 
 void TrainRun::TrainingStarts() {
-  ReportFailureToWrite();
+  if (saver_) saver_->ReportFailure();
   time_.TrainingStarts();
   if (!cold_flop_) cold_flop_ = ProductFlop();
 }
 
 void TrainRun::IterationEnds(std::int64_t iterations) {
-  ReportFailureToWrite();
+  if (saver_) saver_->ReportFailure();
   const Span span(Phase::kReport);
   if (breakdown_) breakdown_->AfterIteration(iterations - 1);
   if (observers_.empty()) return;
@@ -468,126 +457,42 @@ void TrainRun::SaveConfig() const {
   WriteFileAtomically(directory_->config(), ToYaml(WithAbsolutePaths(config_)));
 }
 
-// Does nothing if the components of a phase could not be built: EnterPhase has saved the state. If
-// a checkpoint was just started, its copy of the tensors is that of the next update too.
+// Does nothing if the components of a phase could not be built: EnterPhase has saved the state.
 void TrainRun::KeepState() {
-  if (!directory_ || !components_) return;
+  if (!saver_ || !components_) return;
   const Span span(Phase::kKeepState);
-  RunState state = State();
-  const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
-  if (copied != nullptr && copied->counters.iterations == so_far_.iterations &&
-      copied->counters.phase == so_far_.phase) {
-    state.model = copied->model;
-    state.optimizer = copied->optimizer;
-    state.target_network = copied->target_network;
-    state.average = copied->average;
-  } else {
-    state = CopyOf(state);
-  }
-  unfinished_ = std::make_unique<const RunState>(std::move(state));
+  saver_->Keep(State());
 }
 
-// Call after a whole update. A checkpoint that becomes due while another one is being written
-// follows after the first update that finds it complete, so training waits for no disk.
+// Call after a whole update.
 void TrainRun::SaveWhatIsDue(double update_s) {
-  checkpoint_is_due_ = checkpoint_is_due_ || CheckpointIsDue(update_s);
-  const bool can_start = writer_->idle();
+  const bool checkpoint_is_due = saver_->CheckpointIsDue(so_far_.updates, update_s);
   const std::int64_t every = config_.checkpoint.keep_every;
-  if (every > 0 && so_far_.updates % every == 0) StartToKeepNetwork();
-  const bool last = so_far_.updates == *config_.train.max_updates;  // Finish writes that checkpoint
-  if (checkpoint_is_due_ && can_start && !last) {
-    unfinished_.reset();
-    StartCheckpoint();
+  if (every > 0 && so_far_.updates % every == 0) {
+    saver_->StartToKeepNetwork(components_->trainer.saved_net().State(), Counters());
   }
-}
-
-// Checked once per update, so at least one update lies between two checkpoints.
-bool TrainRun::CheckpointIsDue(double update_s) const {
-  if (so_far_.updates % config_.checkpoint.every_updates == 0) return true;
-  const double limit = config_.checkpoint.every_seconds;
-  return limit > 0 && since_saved_.Seconds() + update_s > limit;
-}
-
-// Copies the network, and lets the writer write the copy.
-void TrainRun::StartToKeepNetwork() {
-  const Span span(Phase::kCheckpoint);
-  const auto copy =
-      std::make_shared<const StateDict>(CloneOf(components_->trainer.saved_net().State()));
-  Post([this, copy, counters = Counters()] {
-    WriteCheckpoint(directory_->kept(counters.updates), domain_identity(), config_.network,
-                    counters, *copy, /*resume=*/nullptr);
-  });
-}
-
-// Copies the state, and lets the writer write the copy.
-void TrainRun::StartCheckpoint() {
-  const Span span(Phase::kCheckpoint);
-  checkpoint_is_due_ = false;
-  since_saved_ = Stopwatch();
-  started_next_ = so_far_.updates;
-  copied_ = std::make_shared<const RunState>(CopyOf(State()));
-  Post([this, state = copied_] { Save(*state, *state); });
-}
-
-// Lets the writer run `write`, whose tensors were copied on the main stream.
-void TrainRun::Post(std::function<void()> write) {
-  writer_->Post([this, write = std::move(write)] {
-    const Span span(Phase::kCheckpoint);
-    const ScopedThreads one(1);  // the cores belong to training
-    const std::unique_ptr<StreamScope> scope = writer_stream_->Enter();
-    device_->Synchronize();
-    write();
-  });
+  const bool last = so_far_.updates == *config_.train.max_updates;  // Finish writes that checkpoint
+  if (checkpoint_is_due && !last) saver_->StartCheckpoint(State());
 }
 
 void TrainRun::AwaitCheckpoint() {
+  if (!saver_) return;
   const Attach attach(time_.main());
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  SaveOnFailure([this] { AwaitWriter(); });
-}
-
-void TrainRun::AwaitWriter() {
-  if (!writer_) return;
-  const Span span(Phase::kCheckpoint);
-  writer_->Wait();
-  ReportFailureToWrite();
-}
-
-// Throws the error of a file that the writer could not write.
-void TrainRun::ReportFailureToWrite() {
-  if (!writer_ || !writer_->failed()) return;
-  const Span span(Phase::kCheckpoint);  // the stage in the message
-  writer_->ThrowFailure();
-}
-
-// Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
-// replaces no row that the writer reads, but the update after it does.
-void TrainRun::AwaitReplayFile() {
-  if (components_ == nullptr || components_->replay == nullptr) return;
-  if (so_far_.updates > started_next_) AwaitWriter();
-}
-
-// Writes a checkpoint on the calling thread.
-void TrainRun::SaveCheckpoint() {
-  const Span span(Phase::kCheckpoint);
-  AwaitWriter();
-  const RunState current = State();
-  Save(unfinished_ ? *unfinished_ : current, current);
-  checkpoint_is_due_ = false;
-  since_saved_ = Stopwatch();
+  SaveOnFailure([this] { saver_->Wait(); });
 }
 
 // Saves the state from before the update, because a failure may have left the network in any state.
 void TrainRun::SaveUnfinished() {
+  if (!saver_) return;
   const Span span(Phase::kCheckpoint);
-  if (writer_) writer_->Wait();
   const auto warn = [](std::string_view why) {
     LogWarning(fmt::format(
         "cannot save the state before the update: {} The last checkpoint stays as it is.", why));
   };
   try {
-    if (!unfinished_) KeepState();
-    if (unfinished_) Save(*unfinished_, *unfinished_);
+    if (!saver_->has_kept()) KeepState();
+    if (saver_->has_kept()) saver_->SaveKept();
   } catch (const c10::Error& error) {
     warn(MessageFor(error));
   } catch (const std::exception& error) {
@@ -595,27 +500,6 @@ void TrainRun::SaveUnfinished() {
   } catch (...) {
     warn("unknown exception (not derived from std::exception).");
   }
-}
-
-// Saves the network of `current`, and `resume`, the state from which the run can be resumed. Writes
-// the metrics and the replay rows before the checkpoint, because it relies on both. Removes the
-// files of earlier checkpoints after the new one is complete. Runs on the writer's thread, or on
-// the main thread while the writer is idle.
-void TrainRun::Save(const RunState& resume, const RunState& current) {
-  const std::int64_t next = resume.counters.updates;
-  directory_->SyncMetrics();
-  if (components_->replay != nullptr) {
-    WriteReplay(directory_->replay(next), *components_->replay, next, resume.counters.phase_began);
-  }
-  FaultPoint(Fault::kCheckpoint);
-  if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
-    directory_->SetCheckpointAside(*saved_next_);
-  }
-  WriteCheckpoint(directory_->checkpoint(), domain_identity(), config_.network, current.counters,
-                  config_.train.saves_average() ? current.average : current.model, &resume);
-  if (resume.stream) components_->stream->Counted(*resume.stream);
-  saved_next_ = next;
-  directory_->RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
 }
 
 TrainingMark TrainRun::Mark() const {
@@ -685,7 +569,7 @@ RunSummary TrainRun::Finish() {
     if (breakdown_) breakdown_->Finish();
     const Span span(Phase::kCheckpoint);
     summary.weights_sha256 = WeightsSha256(components_->trainer.saved_net().State());
-    if (directory_) SaveCheckpoint();
+    if (saver_) saver_->SaveCheckpoint(State());
   });
   const Span span(Phase::kCheckpoint);
   static_cast<RunCounters&>(summary) = Counters();
@@ -706,12 +590,14 @@ RunSummary TrainRun::Finish() {
   if (components_->stream != nullptr) {
     summary.stream = stream_report_;
     summary.stream->position = components_->stream->position();
-    if (end_ != RunEnd::kStopped) components_->publisher->End();
   }
   if (!directory_) return summary;
   SaveOnFailure([&] {
     const Span report(Phase::kReport);
     WriteSummary(directory_->summary(), summary, config_, device_description_);
+    // Last, so that the run is complete also if the generators cannot be told.
+    const bool has_ended = end_ != RunEnd::kStopped;
+    if (has_ended && components_->publisher != nullptr) components_->publisher->End();
   });
   return summary;
 }

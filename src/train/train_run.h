@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "base/background_tasks.h"
 #include "base/interrupter.h"
 #include "base/stop_signal.h"
 #include "base/stopwatch.h"
@@ -18,11 +17,12 @@
 #include "config/config.h"
 #include "config/update_plan.h"
 #include "ranks/agreed_stop.h"
-#include "train/modes.h"
+#include "train/pipeline.h"
 #include "train/rank_times.h"
 #include "train/report.h"
 #include "train/run_directory.h"
 #include "train/run_profile.h"
+#include "train/run_saver.h"
 #include "train/stream_report.h"
 #include "train/tensorboard.h"
 #include "train/timing_breakdown.h"
@@ -157,16 +157,7 @@ class TrainRun final : private ProgressListener {
   void SaveConfig() const;
   void KeepState();
   void SaveWhatIsDue(double update_s);
-  bool CheckpointIsDue(double update_s) const;
-  void StartToKeepNetwork();
-  void StartCheckpoint();
-  void SaveCheckpoint();
   void SaveUnfinished();
-  void Save(const RunState& resume, const RunState& current);
-  void Post(std::function<void()> write);
-  void AwaitWriter();
-  void ReportFailureToWrite();
-  void AwaitReplayFile();
 
   // Measuring.
   TrainingMark Mark() const;
@@ -180,14 +171,13 @@ class TrainRun final : private ProgressListener {
   const Stopwatch began_;
   const std::shared_ptr<Device> device_;
   const std::string device_description_;
-  const std::unique_ptr<Stream> stream_;         // stream of all device work of the calling thread
-  const std::unique_ptr<Stream> writer_stream_;  // of the thread that writes checkpoints
-  Ranks* const ranks_;                           // null if this process trains alone
-  StopSignal requests_;                          // stop requests
-  StopSignal local_stop_;                        // stop requests and the time limit
-  std::optional<AgreedStop> agreed_stop_;        // with ranks: the stops of all of them
-  const StopSignal& stop_;                       // what ends fills and trainings
-  Interrupter interrupter_;                      // ends the waits of a run that is stuck
+  const std::unique_ptr<Stream> stream_;   // stream of all device work of the calling thread
+  Ranks* const ranks_;                     // null if this process trains alone
+  StopSignal requests_;                    // stop requests
+  StopSignal local_stop_;                  // stop requests and the time limit
+  std::optional<AgreedStop> agreed_stop_;  // with ranks: the stops of all of them
+  const StopSignal& stop_;                 // what ends fills and trainings
+  Interrupter interrupter_;                // ends the waits of a run that is stuck
   std::vector<TrainObserver*> observers_;
 
   RunProfile time_;
@@ -199,9 +189,6 @@ class TrainRun final : private ProgressListener {
   FillStats last_fill_;                     // of the last update's rows
   std::optional<ValidationReport> report_;  // validation not yet written to the metrics
   double earlier_s_ = 0;                    // wall time before this run was resumed
-  Stopwatch since_saved_;                   // time since the state of the last checkpoint
-  bool checkpoint_is_due_ = false;          // also while an earlier one is being written
-  std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
   TrainingMark began_training_;             // when the current components were built
   std::int64_t trained_rows_ = 0;           // rows that this object trained on
   std::int64_t evaluated_rows_ = 0;         // rows evaluated by earlier components
@@ -211,15 +198,12 @@ class TrainRun final : private ProgressListener {
   double waited_before_s_ = 0;              // Ranks::wait_s when the last update ended
   RunEnd end_ = RunEnd::kAllUpdates;
   bool ended_ = false;
-  std::unique_ptr<const RunState> unfinished_;  // state before the current update
-  std::shared_ptr<const RunState> copied_;      // state of the checkpoint that was just started
-  std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by `Save`
 
   std::optional<Watchdog> watchdog_;  // watches also while the components end
 
   std::unique_ptr<Components> components_;  // its threads use the members above
 
-  std::optional<BackgroundTasks> writer_;  // last, because it also reads replay in components_
+  std::optional<RunSaver> saver_;  // with a folder; last, because it also reads components_
 };
 
 }  // namespace tandem

@@ -17,7 +17,7 @@
 #include "nn/tensor_step.h"
 #include "nn/weight_average.h"
 #include "ranks/gradient_reducer.h"
-#include "train/modes.h"
+#include "train/train_pass.h"
 
 namespace tandem {
 

@@ -68,6 +68,14 @@ ValidationSet FromFile(const Domain& domain, const std::string& path, std::int64
   return validation_set;
 }
 
+Config ConfigOfSearch(const Config& config, std::int64_t longest) {
+  Config result = config;
+  result.search = {.method = SearchMethod::kBeam,
+                   .beam_width = config.validation.beam_width,
+                   .max_length = 2 * longest};
+  return result;
+}
+
 }  // namespace
 
 ValidationSet MakeValidationSet(const Domain& domain, const Config& config) {
@@ -157,6 +165,9 @@ Validator::Validator(const Domain& domain, const NetworkSpec& network, Device& d
       loader_(device, rows_.schema(), config_.batch_size, config_.prefetch, kOrderSeed,
               kValidationPrefetch) {
   GroupStates();
+  if (config_.beam_width == 0) return;
+  const std::int64_t longest = std::ranges::max(validation_set_.lengths);
+  search_ = MakeSearch(domain, net_, ConfigOfSearch(config, longest));
 }
 
 void Validator::GroupStates() {
@@ -178,20 +189,36 @@ void Validator::GroupStates() {
   }
 }
 
-ValidationReport Validator::Validate(const Network& net, const StopSignal& stop) {
-  net_.Load(net);
+// Returns which states were solved.
+std::vector<bool> Validator::Solve(const StopSignal& stop) {
+  const ConstRows states = validation_set_.rows();
+  std::vector<bool> solved(states.size());
+  if (search_ != nullptr) {
+    std::vector<float> at_most = validation_set_.costs;
+    for (float& cost : at_most) cost *= 2;
+    search_->SolveAll(
+        Starts(states, at_most), stop,
+        [&](std::size_t i, const SearchResult& result) { solved[i] = result.solved; });
+    return solved;
+  }
   std::vector<std::int64_t> max_steps = validation_set_.lengths;
   for (std::int64_t& steps : max_steps) steps *= 2;
-  const ConstRows states = validation_set_.rows();
   const auto taken = head_ == Head::kPolicy
                          ? DescendByPolicy(domain_, net_, evaluate_rows_, states, max_steps, stop)
                          : DescendGreedily(domain_, net_, evaluate_rows_, states, max_steps, stop);
-  const auto solved = std::ranges::count_if(taken, [](const auto& t) { return t.has_value(); });
+  for (std::size_t i = 0; i < taken.size(); ++i) solved[i] = taken[i].has_value();
+  return solved;
+}
+
+ValidationReport Validator::Validate(const Network& net, const StopSignal& stop) {
+  net_.Load(net);
+  const std::vector<bool> solved = Solve(stop);
   ValidationReport report;
-  report.solve_rate = static_cast<double>(solved) / static_cast<double>(taken.size());
+  report.solve_rate =
+      static_cast<double>(std::ranges::count(solved, true)) / static_cast<double>(solved.size());
   std::map<std::int64_t, std::vector<bool>> by_length;
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    by_length[validation_set_.lengths[i]].push_back(taken[i].has_value());
+  for (std::size_t i = 0; i < solved.size(); ++i) {
+    by_length[validation_set_.lengths[i]].push_back(solved[i]);
   }
   for (const auto& [length, are_solved] : by_length) {
     const auto of_length = static_cast<double>(std::ranges::count(are_solved, true));

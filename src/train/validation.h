@@ -14,6 +14,7 @@
 #include "data/loader.h"
 #include "nn/device.h"
 #include "nn/inference_net.h"
+#include "search/search.h"
 #include "tandem/domain.h"
 #include "train/run_counters.h"
 
@@ -68,8 +69,10 @@ class Validator {
   /// same errors as MakeValidationSet.
   Validator(const Domain& domain, const NetworkSpec& network, Device& device, const Config& config);
 
-  /// Validates `net`. A policy descends by its most probable actions. Greedy descent gives up on a
-  /// state after twice its length. Waits for the device. Throws Stopped once `stop` is reached.
+  /// Validates `net`: tries to solve the states by greedy descent, for a policy by its most
+  /// probable actions, or by beam search (validation.beam_width), and compares estimates with true
+  /// costs. Solutions may take or, for beam search, cost twice as much as a state's known way.
+  /// Waits for the device. Throws Stopped once `stop` is reached.
   ValidationReport Validate(const Network& net, const StopSignal& stop);
 
  private:
@@ -81,6 +84,7 @@ class Validator {
   };
 
   void GroupStates();
+  std::vector<bool> Solve(const StopSignal& stop);
   void MeasureValueErrors(ValidationReport& report);
 
   const Domain& domain_;
@@ -93,6 +97,7 @@ class Validator {
   std::vector<Group> groups_;  // sorted by length
   DataBuffer rows_;            // encoded states; the target of each is the number of its group
   InferenceNet net_;
+  std::unique_ptr<Search> search_;  // null: greedy descent
   std::unique_ptr<Stream> stream_;
   BufferLoader loader_;
 };

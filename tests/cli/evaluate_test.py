@@ -84,7 +84,7 @@ class Evaluate(CliTest):
         drawn = xml.parse(run / "evaluation.svg").getroot()
         texts = [e.text for e in drawn.iter("{http://www.w3.org/2000/svg}text")]
         self.assertIn("npuzzle:3: 4 states of states.jsonl, beam search with width 200", texts)
-        self.assertIn("validation states solved by greedy descent", texts)
+        self.assertIn("validation states solved during training", texts)
         self.assertIn("seconds of training", texts)
 
     def test_evaluates_the_last_network_and_leaves_out_what_is_unknown(self):

@@ -83,6 +83,10 @@ class RanksTest(CliTest):
         lines = (self.folder / folder / "metrics.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
+    def train_threads(self, folder):
+        config, _ = self.run_tandem("config", f"{folder}/config.yaml", "--json")
+        return json.loads(config)["train"]["threads"]
+
     def has_metrics(self, folder, lines=1):
         file = self.folder / folder / "metrics.jsonl"
         return file.exists() and file.read_text().count("\n") >= lines
@@ -170,6 +174,14 @@ class Stops(RanksTest):
                                       f"train.max_updates={more}"), *[0] * number)
             done = self.summary("run")
             self.assertEqual(done["updates"], more)
+
+    def test_automatic_threads_of_a_resumed_run_share_the_cores(self):
+        options = ("--set", "optimizer.schedule=constant", "--set", "train.threads=auto", "--set")
+        self.train(2, "run", *options, "train.max_updates=2")
+        begun = self.train_threads("run")
+        self.errors_of(self.start(2, "--resume", "run", "--set", "train.threads=auto", "--set",
+                                  "train.max_updates=3"), 0, 0)
+        self.assertEqual(self.train_threads("run"), begun)
 
     def test_a_time_limit_stops_all_ranks(self):
         summary = self.train(2, "run", "--set", "train.max_updates=1000000", "--set",

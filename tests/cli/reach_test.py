@@ -1,5 +1,6 @@
 """Tests scripts/reach: lines of the table of results, with little training."""
 
+import argparse
 import importlib.machinery
 import importlib.util
 import json
@@ -81,6 +82,15 @@ class Reach(CliTest):
         listed = self.reach("--list").splitlines()
         script = load_script()
         self.assertEqual(len(listed), len(script.LINES) + len(script.COMPARISONS))
+
+    def test_set_changes_the_time_of_a_line(self):
+        script = load_script()
+        line = script.LINES["hanoi"]
+        arguments = argparse.Namespace(tandem=TANDEM, set=[])
+        usual = script.seconds_of(line, arguments)
+        self.assertGreater(usual, 0)
+        arguments.set = [f"train.max_seconds={usual + 7}"]
+        self.assertEqual(script.seconds_of(line, arguments), usual + 7)
 
     def test_a_ball_of_all_states_gives_the_optimal_lengths(self):
         out = self.folder / "out"

@@ -141,8 +141,10 @@ class Train(CliTest):
     def test_convolutions_train_on_a_board_only(self):
         convolutions = ("--set", "network.kind=resnet_2d", "--set", "network.norm=batch", "--set",
                         "network.channels=8")
-        run = self.train_small("--set", "domain.name=npuzzle", "--set", "domain.size=3",
-                               *convolutions)
+        run = self.folder / "run"
+        _, log = self.run_tandem("train", self.write("small.yaml", SMALL), "--out", run, "--set",
+                                 "domain.name=npuzzle", "--set", "domain.size=3", *convolutions)
+        self.assertIn("V net of 8 channels, 1 residual block, and a layer of 32, batch", log)
         self.assertIn("  kind: resnet_2d\n", (run / "config.yaml").read_text())
         states = self.write("states.jsonl", '{"state": "1 2 3 4 5 6 7 0 8"}\n')
         out, _ = self.run_tandem("solve", "--model", run, "--states", states)
@@ -151,6 +153,11 @@ class Train(CliTest):
                                    self.folder / "cube", *convolutions, code=2)
         self.assertIn("resnet_2d needs a board", error)
         self.assertFalse((self.folder / "cube").exists())
+
+    def test_hidden_layers_of_an_mlp_are_counted(self):
+        _, log = self.run_tandem("train", self.write("small.yaml", SMALL), "--out", "run", "--set",
+                                 "network.kind=mlp", "--set", "network.stem_width=16")
+        self.assertIn("V net of 16-32, 3 hidden layers, layer normalisation", log)
 
     def test_python_reads_the_checkpoint(self):
         run = self.train_small()

@@ -46,7 +46,7 @@ TEST(LearningCurve, DrawsEvaluationsAndValidationsOverSeconds) {
   EXPECT_THAT(figure, HasSubstr(">a &lt; b<"));
   EXPECT_THAT(figure, HasSubstr("seconds of training"));
   EXPECT_THAT(figure, HasSubstr(">solved by the search<"));
-  EXPECT_THAT(figure, HasSubstr(">validation states solved by greedy descent<"));
+  EXPECT_THAT(figure, HasSubstr(">validation states solved during training<"));
   // 10 and 20 of 20 seconds along 404 pixels from 60; 25 and 50 of 100 % up 188 pixels from 258.
   EXPECT_THAT(figure, HasSubstr("points=\"262.0,211.0 464.0,164.0 \""));
   EXPECT_THAT(figure, HasSubstr("points=\"60.0,258.0 262.0,211.0 464.0,164.0 \""));

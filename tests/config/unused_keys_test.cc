@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 std::vector<std::string> UnusedOf(const std::string& yaml) {
   return DescribeUnusedKeys(ParseConfig(yaml, "my.yaml"));
@@ -44,6 +45,30 @@ TEST(UnusedKeys, MayBeUsedByAPhaseAlone) {
   EXPECT_THAT(UnusedOf(run + "    optimizer: {schedule: linear}\n"), IsEmpty());
   EXPECT_EQ(UnusedOf(run + "    optimizer: {schedule: step}\n").size(), 1);
   EXPECT_EQ(UnusedOf("phases:\n  - from: 0.5\n    optimizer: {step_every: 7}\n").size(), 1);
+}
+
+TEST(UnusedKeys, OfTargetNetworksAndDataAreNamed) {
+  EXPECT_THAT(UnusedOf("pipeline: {loss_thresh: 0.1, refresh_every: 3, refresh_margin: 0.5}\n"
+                       "replay: {map_to: rows}\ndata: {max_lag: 3}\n"
+                       "optimizer: {name: muon, nesterov: true}\n"),
+              SizeIs(6));
+  EXPECT_THAT(UnusedOf("generate: {target: value_iteration}\n"
+                       "pipeline: {loss_thresh: 0.1, refresh_every: 3}\n"),
+              IsEmpty());
+}
+
+TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
+  const std::vector<std::string> keys = {"search.weight", "search.beam_width", "search.batch",
+                                         "optimizer.momentum"};
+  const auto unused = [&](const std::string& method) {
+    return DescribeUnusedSearchKeys(
+        ParseConfig("search: {weight: 0.2, method: " + method + "}\n", "my.yaml"), keys);
+  };
+  EXPECT_THAT(unused("beam"),
+              ElementsAre("`search.weight: 0.2` has no effect: only A*, Q* and IDA* weigh costs",
+                          "`search.batch: 1000` has no effect: only A* and Q* work in batches"));
+  EXPECT_THAT(unused("astar"), SizeIs(1));
+  EXPECT_THAT(unused("greedy"), SizeIs(3));
 }
 
 TEST(UnusedKeys, AreInNoConfigOfTandem) {

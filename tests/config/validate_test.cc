@@ -92,13 +92,11 @@ TEST(Validate, ShardsNeedAFolderAndAFolderNeedsShards) {
   ExpectContradiction({"data.source=shards"}, "data.source", "data.path", "read from a folder");
 }
 
-TEST(Validate, AnchorsAndShorteningNeedABall) {
+TEST(Validate, AnchorsNeedABallAndShorteningDoesNot) {
   ExpectContradiction({"generate.anchor_share=0.1"}, "generate.anchor_share",
                       "generate.ball_radius", "anchors are drawn from the ball");
   EXPECT_EQ(ErrorOf({"generate.anchor_share=0.1", "generate.ball_radius=4"}), "");
-  ExpectContradiction({"search.improve_seconds=5"}, "search.improve_seconds", "search.ball_radius",
-                      "shortened with the ball");
-  EXPECT_EQ(ErrorOf({"search.improve_seconds=5", "search.ball_radius=4"}), "");
+  EXPECT_EQ(ErrorOf({"search.improve_seconds=5"}), "");
 }
 
 TEST(Validate, FactorsOnTheWeightDecayNeedOne) {
@@ -242,8 +240,7 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
   }
   ExpectContradiction({"network.head=vp", "generate.target=policy"}, "generate.target",
                       "network.head", "labels states with an action");
-  ExpectContradiction({"network.head=vp", "generate.ball_radius=2"}, "generate.ball_radius",
-                      "network.head", "also learns actions");
+  EXPECT_EQ(ErrorOf({"network.head=vp", "generate.ball_radius=2"}), "");
   ExpectContradiction({"train.policy_weight=2"}, "train.policy_weight", "network.head",
                       "only head vp learns");
   ExpectContradiction({"search.policy_weight=2"}, "search.policy_weight", "network.head",
@@ -272,14 +269,14 @@ TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
   }
 }
 
-TEST(Validate, ActionAsInputNeedsATargetThatLabelsOneAction) {
-  EXPECT_EQ(ErrorOf({"network.head=q_in"}), "");
-  for (const char* target : {"value_iteration", "capped_value_iteration"}) {
-    ExpectContradiction({"network.head=q_in", std::string("generate.target=") + target},
-                        "network.head", "generate.target", "Set generate.target to q_learning");
+TEST(Validate, ActionAsInputLearnsFromEveryTargetOfCosts) {
+  for (const char* target : {"walk_length", "q_learning", "capped_q_learning", "value_iteration",
+                             "capped_value_iteration"}) {
+    EXPECT_EQ(ErrorOf({"network.head=q_in", std::string("generate.target=") + target,
+                       "generate.ball_radius=2"}),
+              "");
   }
-  ExpectContradiction({"network.head=q_in", "generate.ball_radius=2"}, "generate.ball_radius",
-                      "network.head", "a row of this head labels one");
+  EXPECT_EQ(ErrorOf(With(kSyncMain, {"network.head=q_in", "generate.search=astar"})), "");
 }
 
 TEST(Validate, OneFillRejectsWhatChangesFromFillToFill) {
@@ -313,8 +310,7 @@ TEST(Validate, ExactDistancesNeedABallAndAHeadOfCosts) {
   ExpectContradiction(With(exact, {"network.head=policy"}), "network.head", "generate.target",
                       "labels states with costs");
   for (const std::string head : {"vp", "q_in"}) {
-    ExpectContradiction(With(exact, {"network.head=" + head}), "generate.ball_radius",
-                        "network.head", "this head");
+    EXPECT_EQ(ErrorOf(With(exact, {"network.head=" + head})), "");
   }
   ExpectContradiction(With(exact, {"generate.search=greedy"}), "generate.search", "generate.target",
                       "value_iteration");
@@ -563,8 +559,17 @@ TEST(Validate, QStarNeedsTheCostsOfActions) {
                       "needs the costs of actions");
 }
 
-TEST(Validate, GreedySearchFollowsAPolicy) {
-  EXPECT_EQ(ErrorOf({"search.method=greedy", "network.head=policy", "generate.target=policy"}), "");
+TEST(Validate, BeamsAndGreedySearchFollowAPolicy) {
+  const std::vector<std::string> policy = {"network.head=policy", "generate.target=policy"};
+  for (const char* method : {"beam", "greedy", "bidirectional_beam", "anytime_beam"}) {
+    EXPECT_EQ(
+        ErrorOf(With(policy, {std::string("search.method=") + method, "search.max_seconds=5"})),
+        "");
+  }
+  for (const char* method : {"astar", "q_star", "ida_star"}) {
+    ExpectContradiction(With(policy, {std::string("search.method=") + method}), "search.method",
+                        "network.head", "only probabilities");
+  }
 }
 
 TEST(Validate, TensorProgramOfGenerationNamesWhatItDoesNotSupport) {

@@ -51,9 +51,11 @@ TEST(ActionInput, HasOnePositionIfTheDepthHoldsEveryActionAndElseOneForEach) {
   std::vector<std::uint8_t> action(4, 7);
   EncodeAction(2, action);
   EXPECT_THAT(action, ElementsAre(0, 0, 1, 0));
+  EXPECT_EQ(DecodeAction(action), 2);
   std::vector<std::uint8_t> one = {7};
   EncodeAction(2, one);
   EXPECT_THAT(one, ElementsAre(2));
+  EXPECT_EQ(DecodeAction(one), 2);
 }
 
 // Each row of q_in has one of the labels that the same row has for head q.
@@ -63,8 +65,8 @@ TEST(ActionInput, RowsHaveOneOfTheActionsThatTheRowsOfAQNetLabel) {
     const DomainSpec& spec = domain->spec();
     const auto positions = static_cast<std::size_t>(spec.input.positions);
     const auto num_actions = static_cast<std::size_t>(spec.num_actions());
-    for (const Target target :
-         {Target::kWalkLength, Target::kQLearning, Target::kCappedQLearning}) {
+    for (const Target target : {Target::kWalkLength, Target::kQLearning, Target::kCappedQLearning,
+                                Target::kValueIteration, Target::kCappedValueIteration}) {
       const DataBuffer q = Filled(*domain, ConfigFor(Head::kQ, target));
       const DataBuffer q_in = Filled(*domain, ConfigFor(Head::kQIn, target));
       EXPECT_FALSE(HasWeights(q_in.schema()));
@@ -79,12 +81,35 @@ TEST(ActionInput, RowsHaveOneOfTheActionsThatTheRowsOfAQNetLabel) {
           if (!std::ranges::equal(input.subspan(positions), encoded)) continue;
           ++found;
           ++drawn[a];
-          EXPECT_EQ(q.floats(kWeightColumn)[i * num_actions + a], 1);
+          if (HasWeights(q.schema())) {
+            EXPECT_EQ(q.floats(kWeightColumn)[i * num_actions + a], 1);
+          }
           EXPECT_EQ(q.floats(kTargetColumn)[i * num_actions + a], q_in.floats(kTargetColumn)[i]);
         }
         EXPECT_EQ(found, 1U);
       }
       EXPECT_GT(std::ranges::min(drawn), 0);
+    }
+  }
+}
+
+TEST(ActionInput, SearchesVisitTheSameStatesAsForAQNet) {
+  const auto puzzle = MakeDomain("npuzzle:3");
+  const auto with_search = [&](Head head, Backup backup) {
+    Config config = ConfigFor(head, Target::kValueIteration);
+    config.generate.search = GenerateSearch::kAStar;
+    config.generate.search_iterations = 20;
+    config.generate.backup = backup;
+    return Filled(*puzzle, config);
+  };
+  for (const Backup backup : {Backup::kOneStep, Backup::kLhbl, Backup::kUbSoln}) {
+    const DataBuffer q = with_search(Head::kQ, backup);
+    const DataBuffer q_in = with_search(Head::kQIn, backup);
+    for (std::size_t i = 0; i < q.rows(); ++i) {
+      const std::size_t action = ActionIn(puzzle->spec(), q_in, i);
+      EXPECT_TRUE(
+          std::ranges::equal(q_in.column(kInputColumn)[i].first(9), q.column(kInputColumn)[i]));
+      EXPECT_EQ(q_in.floats(kTargetColumn)[i], q.floats(kTargetColumn)[i * 4 + action]);
     }
   }
 }

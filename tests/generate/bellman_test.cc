@@ -53,7 +53,7 @@ class StoredStates : public testing::Test {
 };
 
 TEST_F(StoredStates, GetTheSameLabelsAsInTheGenerator) {
-  for (const Head head : {Head::kV, Head::kQ}) {
+  for (const Head head : {Head::kV, Head::kQ, Head::kQIn}) {
     for (const Target target : {Target::kValueIteration, Target::kCappedValueIteration}) {
       const Config config = ConfigFor(head, target);
       const DataBuffer expected = Generated(config, Mode::kAsync);
@@ -62,7 +62,7 @@ TEST_F(StoredStates, GetTheSameLabelsAsInTheGenerator) {
       BellmanTargets targets(*cube_, guess, config);
       DataBuffer examples(expected.schema(), kRows);
       const StopSignal stop;
-      PipelinedLoop labelling = targets.Start(states, examples, stop);
+      PipelinedLoop labelling = targets.Start(/*update=*/0, states, examples, stop);
       int steps = 0;
       while (labelling.Step()) ++steps;
       for (const std::size_t column : {kInputColumn, kTargetColumn}) {
@@ -123,17 +123,17 @@ TEST_F(StoredStates, LabellingCanEndAfterAnyStepAndStartAgain) {
   DataBuffer examples(ExampleSchema(cube_->spec()), kRows);
   StopSignal stop;
   {
-    PipelinedLoop stopped = targets.Start(states, examples, stop);
+    PipelinedLoop stopped = targets.Start(/*update=*/0, states, examples, stop);
     EXPECT_TRUE(stopped.Step());
     stop.Request();
     EXPECT_THROW(stopped.Step(), Stopped);
   }
   const StopSignal never;
   for (int steps = 0; steps < 5; ++steps) {
-    PipelinedLoop dropped = targets.Start(states, examples, never);
+    PipelinedLoop dropped = targets.Start(/*update=*/0, states, examples, never);
     for (int i = 0; i < steps; ++i) EXPECT_TRUE(dropped.Step());
   }
-  targets.Start(states, examples, never).Run();
+  targets.Start(/*update=*/0, states, examples, never).Run();
   const DataBuffer expected = Generated(config, Mode::kAsync);
   EXPECT_TRUE(std::ranges::equal(examples.column(kTargetColumn).bytes(),
                                  expected.column(kTargetColumn).bytes()));
@@ -146,7 +146,7 @@ TEST_F(StoredStates, NetworkFailureEndsLabelling) {
   BellmanTargets targets(*cube_, broken, config);
   DataBuffer examples(ExampleSchema(cube_->spec()), kRows);
   const StopSignal never;
-  EXPECT_THROW(targets.Start(states, examples, never).Run(), Error);
+  EXPECT_THROW(targets.Start(/*update=*/0, states, examples, never).Run(), Error);
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ TEST_F(UnequalRing, SearchBoundsAreTheCostOfTheWayBack) {
     return 900.0F - 10 * static_cast<float>(RingDomain::Distance(state));
   });
   for (const GenerateSearch search : {GenerateSearch::kGreedy, GenerateSearch::kAStar}) {
-    Config config = GeneratorConfig({.search = search,
+    Config config = GeneratorConfig({.target = Target::kCappedValueIteration,
+                                     .search = search,
                                      .search_iterations = 10,
                                      .search_epsilon = 0,
                                      .search_weight = 0,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "generate/exact_labels.h"
 #include "generate/value_iteration.h"
 #include "support/generator_config.h"
 #include "support/ring_domain.h"
@@ -70,22 +71,24 @@ int CellOf(std::span<const std::uint8_t> state) {
 
 class CurriculumOf : public testing::TestWithParam<GenerateSearch> {
  protected:
-  static Config MakeConfig(std::int64_t max_scramble) {
+  static Config MakeConfig(std::int64_t max_scramble, double ball_radius = 0) {
     return GeneratorConfig({.search = GetParam(),
                             .search_iterations = kSteps,
                             .search_epsilon = 0,
                             .search_weight = 0.5,
                             .search_beam_width = 1,
                             .curriculum = true,
+                            .ball_radius = ball_radius,
                             .max_scramble = max_scramble,
                             .workers = 2,
                             .chunk_rows = 64});
   }
 
   // Does the fills of a run, one after the other, and returns the longest scramble of each.
-  std::vector<std::int64_t> LongestScrambles(Evaluator& network, std::int64_t updates) const {
-    const Config config = MakeConfig(/*max_scramble=*/9);
-    ValueIterationGenerator generator(ring_, network, config);
+  std::vector<std::int64_t> LongestScrambles(Evaluator& network, std::int64_t updates,
+                                             double ball_radius = 0) const {
+    const Config config = MakeConfig(/*max_scramble=*/9, ball_radius);
+    ValueIterationGenerator generator(ring_, network, config, MakeExactLabels(ring_, config));
     DataBuffer rows(generator.schema(), kRows);
     Curriculum curriculum(config.generate, /*reached=*/1);
     std::vector<std::int64_t> longest;
@@ -114,6 +117,16 @@ TEST_P(CurriculumOf, DoesNotGrowWithEstimatesThatMislead) {
     return float(kCells - RingDomain::Distance(state));
   });
   EXPECT_EQ(LongestScrambles(misleads, 6), (std::vector<std::int64_t>{1, 2, 4, 4, 4, 4}));
+}
+
+// Every search walks away from the goal, except for those that begin in the ball or beside it:
+// those with scrambles of up to 5 actions, 6 of 10 lengths.
+TEST_P(CurriculumOf, CountsSearchesThatReachTheBallAsSolved) {
+  StandInEvaluator misleads([](std::span<const std::uint8_t> state) {
+    return float(kCells - RingDomain::Distance(state));
+  });
+  EXPECT_EQ(LongestScrambles(misleads, 6, /*ball_radius=*/4),
+            (std::vector<std::int64_t>{1, 2, 4, 8, 9, 9}));
 }
 
 // Searches follow the estimates to lower cells. That leads to the goal from cells 1 to 30, one cell

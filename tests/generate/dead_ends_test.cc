@@ -1,4 +1,4 @@
-// Tests that every generator goes on after a state in which no action applies.
+// Tests that searches and walks of generators go on after a state in which no action applies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "data/examples.h"
 #include "generate/generator.h"
 #include "support/generator_config.h"
 #include "support/pits_domain.h"
@@ -137,6 +138,26 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Backup::kOneStep, Backup::kLhbl, Backup::kUbSoln),
                      testing::Values(Head::kV, Head::kQ)),
     NameOfCase);
+
+TEST(QLearningWithDeadEnds, LabelsADropWithTheEstimateOfThePit) {
+  const PitsDomain pits(8);
+  StandInEvaluator of_pits(
+      [&](std::span<const std::uint8_t> state) { return pits.IsPit(state) ? kPitValue : 3.0F; });
+  const auto generator = MakeGenerator(
+      pits, GeneratorConfig({.target = Target::kQLearning, .max_scramble = 20}, Head::kQIn),
+      &of_pits);
+  DataBuffer rows(generator->schema(), kRows);
+  generator->Fill({.rows = kRows}, rows, StopSignal());
+  int drops = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const std::uint8_t cell = rows.column(kInputColumn)[i][0];
+    EXPECT_FALSE(pits.IsPit(rows.column(kInputColumn)[i].first(1)));
+    if (ActionIn(pits.spec(), rows, i) != 2 || cell == 0) continue;  // the goal has no pit
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], 1 + kPitValue);
+    ++drops;
+  }
+  EXPECT_GT(drops, kRows / 6);
+}
 
 TEST(WalksWithDeadEnds, NeverMeetAPit) {
   const PitsDomain pits(8);

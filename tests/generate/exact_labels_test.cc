@@ -51,24 +51,36 @@ class ExactLabelsTest : public testing::Test {
  protected:
   // Expects that the label of each row in the ball is exact. Returns how many rows that are.
   std::size_t ExpectExact(const DataBuffer& rows, Head head) const {
-    const auto width = head == Head::kQ ? std::size_t(pancakes_.spec().num_actions()) : 1;
+    const std::size_t width = TargetWidth(pancakes_.spec(), head);
+    const auto positions = static_cast<std::size_t>(pancakes_.spec().input.positions);
     std::size_t in_ball = 0;
     for (std::size_t i = 0; i < rows.rows(); ++i) {
-      const auto row = rows.column(kInputColumn)[i];
+      const auto row = rows.column(kInputColumn)[i].first(positions);
       const State state(row.begin(), row.end());
       const int distance = distances_.at(state);
       if (distance > 4) continue;
       ++in_ball;
       const auto label = rows.floats(kTargetColumn).subspan(i * width, width);
-      for (std::size_t a = 0; a < width; ++a) {
-        const float exact = head == Head::kV
-                                ? static_cast<float>(distance)
-                                : 1.0F + static_cast<float>(distances_.at(
-                                             After(pancakes_, state, {static_cast<Action>(a)})));
-        EXPECT_EQ(label[a], exact);
-      }
+      const Action action = head == Head::kQIn ? ActionIn(pancakes_.spec(), rows, i) : Action{0};
+      EXPECT_TRUE(std::ranges::equal(label, ExactLabel(state, head, action)));
     }
     return in_ball;
+  }
+
+  std::vector<float> ExactLabel(const State& state, Head head, Action action) const {
+    const auto distance = static_cast<float>(distances_.at(state));
+    std::vector<float> costs;
+    for (Action a = 0; a < pancakes_.spec().num_actions(); ++a) {
+      costs.push_back(1 + static_cast<float>(distances_.at(After(pancakes_, state, {a}))));
+    }
+    if (head == Head::kV) return {distance};
+    if (head == Head::kQIn) return {costs[action]};
+    if (head == Head::kQ) return costs;
+    const auto ties = static_cast<float>(std::ranges::count(costs, distance));  // 0 for the goal
+    std::vector<float> label;
+    if (head == Head::kVp) label.push_back(distance);
+    for (const float cost : costs) label.push_back(cost == distance ? 1 / ties : 0);
+    return label;
   }
 
   const PancakeDomain pancakes_{6};
@@ -79,12 +91,26 @@ TEST_F(ExactLabelsTest, RowsInTheBallHaveExactLabelsForEveryTargetAndHead) {
   StandInEvaluator one = One();
   for (const Target target :
        {Target::kWalkLength, Target::kValueIteration, Target::kCappedValueIteration}) {
-    for (const Head head : {Head::kV, Head::kQ}) {
+    for (const Head head : {Head::kV, Head::kQ, Head::kQIn, Head::kVp}) {
       for (const double share : {0.0, 0.25}) {
         const DataBuffer rows = Filled(pancakes_, ConfigFor(target, head, share), &one);
         EXPECT_GT(ExpectExact(rows, head), kRows / 10);
       }
     }
+  }
+}
+
+TEST_F(ExactLabelsTest, OtherTargetsGetThemForTheHeadsThatTheySupport) {
+  StandInEvaluator one = One();
+  const auto expect = [&](Target target, Head head, double share) {
+    const DataBuffer rows = Filled(pancakes_, ConfigFor(target, head, share), &one);
+    EXPECT_GT(ExpectExact(rows, head), kRows / 10);
+  };
+  expect(Target::kPolicy, Head::kPolicy, 0.25);
+  expect(Target::kQLearning, Head::kQIn, 0.25);
+  expect(Target::kCappedQLearning, Head::kQ, 0.25);
+  for (const Head head : {Head::kV, Head::kQ, Head::kQIn, Head::kVp}) {
+    expect(Target::kExactDistance, head, 0);
   }
 }
 
@@ -177,7 +203,7 @@ TEST_F(ExactLabelsTest, StatesStoredUnlabelledGetExactLabelsLater) {
   BellmanTargets bellman(pancakes_, one, config, exact);
   DataBuffer examples(bellman.example_schema(), kRows);
   const StopSignal stop;
-  bellman.Start(states, examples, stop).Run();
+  bellman.Start(/*update=*/0, states, examples, stop).Run();
   EXPECT_GT(ExpectExact(examples, Head::kV), kRows / 2);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "generate/bellman.h"
 #include "generate/generator.h"
 #include "search/astar.h"
 #include "support/generator_config.h"
@@ -78,7 +79,7 @@ TEST_P(Hindsight, ChangedRowsAreLabelledWithTheCostOfAWayToTheirNewGoal) {
   EXPECT_GT(goals, 2);
 }
 
-TEST_P(Hindsight, UnlabelledRowsGetTheCostAsTheirBound) {
+TEST_P(Hindsight, RowsThatAreLabelledLaterGetTheCostAsTheirBound) {
   const DataBuffer labelled = Filled(MakeConfig(true));
   const DataBuffer before = Filled(MakeConfig(false));
   Config config = MakeConfig(true);
@@ -86,10 +87,19 @@ TEST_P(Hindsight, UnlabelledRowsGetTheCostAsTheirBound) {
   const DataBuffer states = Filled(config);
   EXPECT_TRUE(std::ranges::equal(states.column(kStateColumn).bytes(),
                                  labelled.column(kInputColumn).bytes()));
+  StandInEvaluator pessimist([](std::span<const std::uint8_t>) { return 900.0F; });
+  BellmanTargets targets(*domain_, pessimist, config);
+  DataBuffer later(targets.example_schema(), kRows);
+  const StopSignal stop;
+  targets.Start(/*update=*/0, states, later, stop).Run();
+  int unbounded = 0;
   for (std::size_t i = 0; i < kRows; ++i) {
+    unbounded += later.floats(kTargetColumn)[i] > 900 ? 1 : 0;
     if (!IsChanged(before, labelled, i)) continue;
     EXPECT_EQ(states.floats(kBoundColumn)[i], labelled.floats(kTargetColumn)[i]);
+    EXPECT_LE(later.floats(kTargetColumn)[i], labelled.floats(kTargetColumn)[i]);
   }
+  EXPECT_GT(unbounded, 10);
 }
 
 TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {

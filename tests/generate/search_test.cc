@@ -200,6 +200,7 @@ TEST_P(Searching, BoundsLieBetweenDistanceAndPathCost) {
   const StateMap distances = Distances(pancakes);
   StandInEvaluator guess = Guess();
   Config config = BaseConfig();
+  config.generate.target = Target::kCappedValueIteration;
   config.pipeline.mode = Mode::kSyncMain;  // the rows stay unlabelled
   const DataBuffer rows =
       Filled(pancakes, guess, config, {.update = 0, .first_row = 0, .rows = 500});

@@ -10,7 +10,7 @@
 #include "base/stopwatch.h"
 #include "data/shard_pipeline.h"
 #include "support/wait.h"
-#include "train/modes.h"
+#include "train/pipeline.h"
 
 namespace tandem {
 namespace {

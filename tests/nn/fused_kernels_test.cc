@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -30,9 +31,6 @@ T Number(int eighths) {
     return number;
   }
 }
-
-float Value(float number) { return number; }
-float Value(Bf16 number) { return std::bit_cast<float>(static_cast<std::uint32_t>(number) << 16); }
 
 class Kernels : public testing::TestWithParam<InstructionSet> {
  protected:
@@ -64,7 +62,7 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
       for (std::int64_t i = 0; i < kPositions; ++i) {
         const std::int64_t feature = i * kDepth + bytes[Size(r * kPositions + i)];
         for (std::int64_t c = 0; c < width; ++c) {
-          expected[Size(r * width + c)] += Value(matrix[Size(feature * width + c)]);
+          expected[Size(r * width + c)] += Widen(matrix[Size(feature * width + c)]);
         }
       }
     }
@@ -91,7 +89,7 @@ class Kernels : public testing::TestWithParam<InstructionSet> {
     for (std::int64_t r = 0; r < kRows; ++r) {
       const std::int64_t value = bytes[Size(r * kPositions + kPosition)];
       for (std::int64_t c = 0; c < width; ++c) {
-        expected[Size(value * stride + c)] += Value(gradient[Size(r * width + c)]);
+        expected[Size(value * stride + c)] += Widen(gradient[Size(r * width + c)]);
       }
     }
     std::vector<std::uint32_t> order(kRows);
@@ -174,6 +172,17 @@ TEST_P(Kernels, SumsOfOuterProductsEqualThoseOfPlainLoops) {
       ExpectOuterProducts(units, inputs, /*add=*/true);
     }
   }
+}
+
+TEST_P(Kernels, NanOfAnyBitsStaysNanInBf16) {
+  std::vector<float> from;
+  for (const std::uint32_t bits :
+       {0x7F800001U, 0x7FC00000U, 0x7FFFFFFFU, 0xFF80FFFFU, 0xFFFFFFFFU}) {
+    from.insert(from.end(), 33, std::bit_cast<float>(bits));  // more than a register holds
+  }
+  std::vector<Bf16> to(from.size());
+  RunPass(RoundToBf16{.count = std::ssize(from), .from = from.data(), .to = to.data()}, GetParam());
+  for (const Bf16 number : to) EXPECT_TRUE(std::isnan(Widen(number)));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryInstructionSet, Kernels,

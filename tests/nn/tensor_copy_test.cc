@@ -11,7 +11,9 @@
 #include "nn/inference_net.h"
 #include "nn/pass_runner.h"
 #include "nn/resnet_fc.h"
+#include "nn/tensor_file.h"
 #include "support/recording_device.h"
+#include "support/temp_folder.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -100,6 +102,28 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values(Activation::kRelu, Activation::kLeakyRelu, Activation::kSilu),
                      testing::Values(0, 48),
                      testing::Values(InputLayer::kHidden, InputLayer::kLinear)));
+
+TEST(TensorCopy, Fp8WeightsReadFromAFileGiveTheSameEstimates) {
+  const NetworkSpec spec{.input = kInput, .layers = {.width = 32, .blocks = 1}, .outputs = 3};
+  const Fp8Device device;
+  const auto make = [&] {
+    return MakeNetworkCopy(
+        spec, {.precision = Precision::kFp8, .forward = InferenceForward::kTensors}, device);
+  };
+  const auto written = make();
+  const auto read = make();
+  at::Generator generator = InitialWeights(/*seed=*/1);
+  const at::Tensor bytes =
+      at::randint(0, kInput.depth, {kRows, kInput.positions}, generator, at::kByte);
+  const at::Tensor expected = Evaluated(*written, ResNetFC(spec, /*seed=*/1), bytes);
+  EXPECT_FALSE(Evaluated(*read, ResNetFC(spec, /*seed=*/2), bytes).equal(expected));
+
+  const TempFolder folder;
+  WriteTensorFile(folder.path() / "copy", ToTensorDict(written->State()));
+  LoadStateDict(ReadTensorFile(folder.path() / "copy"), read->State(), "copy");
+  const c10::InferenceMode inference;
+  EXPECT_TRUE(read->Forward(bytes).equal(expected));
+}
 
 TEST(TensorCopy, RefusesFp8WhereTheDeviceHasNone) {
   const auto cpu = OpenDevice("cpu");

@@ -120,6 +120,20 @@ class Ending(FolderTest):
         self.assertEqual(len(ended), 1)
         self.assertIsNone(run.run_update())
 
+    def test_several_threads_may_close_a_run_during_an_update(self):
+        run = tandem.Training(SMALL, self.folder / "run",
+                              {**LONG, "train.iterations_per_update": 100_000})
+        threads = [threading.Thread(target=run.run_update)]
+        threads += [threading.Thread(target=run.close) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        self.assertIsNone(run.run_update())
+        result = run.finish()  # None unless the update ended first, which ends the run
+        self.assertEqual(result is None, run.result is None)
+
     def test_a_handler_of_sigint_is_called_and_stays(self):
         calls = []
         before = signal.signal(signal.SIGINT, lambda *_: calls.append("mine"))

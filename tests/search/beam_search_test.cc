@@ -3,15 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "base/random.h"
 #include "domain/random_walk.h"
 #include "search/anytime_beam_search.h"
 #include "search/astar.h"
+#include "search/ball.h"
 #include "support/path_domain.h"
 #include "support/ring_domain.h"
 #include "support/roads_domain.h"
 #include "support/small_puzzles.h"
 #include "support/stand_in_evaluator.h"
+#include "support/wait.h"
 #include "tandem/error.h"
 #include "tandem/registry.h"
 
@@ -51,13 +55,13 @@ TEST(BeamSearch, WidthOneFollowsExactEstimates) {
 TEST(BeamSearch, WideBeamFindsShortestSolutions) {
   const auto cube = MakeDomain("cube3");
   StandInEvaluator ignorant([](std::span<const std::uint8_t>) { return 0.0F; });
-  BeamSearch search(*cube, ignorant, {.search = {.beam_width = 20'000, .max_length = 4}});
+  BeamSearch search(*cube, ignorant, {.search = {.beam_width = 20'000, .max_length = 6}});
+  const auto ball = MakeGoalBall(*cube, 4, MemoryConfig());
   for (std::uint64_t i = 0; i < 5; ++i) {
     const std::vector<std::uint8_t> start = Scramble(*cube, 4, i);
     const SearchResult result = search.Solve(start, StopSignal());
     ASSERT_TRUE(result.solved);
-    EXPECT_LE(result.actions.size(), 4U);
-    EXPECT_EQ(result.actions.size() % 2, 0U);  // quarter turns keep the parity
+    EXPECT_EQ(result.cost, ball->CostOf(start));
     EXPECT_TRUE(Solves(*cube, start, result.actions));
     EXPECT_GT(result.nodes, 0);
   }
@@ -178,6 +182,23 @@ TEST(BeamSearch, EndsAtItsTimeLimit) {
   EXPECT_FALSE(result.solved);
   EXPECT_EQ(result.ended, Ended::kTimeLimit);
   EXPECT_GE(result.seconds, 0.05);
+}
+
+TEST(BeamSearch, TheTimeLimitEndsADepthBetweenItsBatches) {
+  const PancakeDomain pancakes(7);
+  int calls = 0;
+  StandInEvaluator slow([&](std::span<const std::uint8_t>) {
+    if (++calls == 1) TakeTime(std::chrono::milliseconds(200));
+    return 0.0F;
+  });
+  Config config;
+  config.inference.batch_size = 1;
+  config.search.beam_width = 1;
+  config.search.max_seconds = 0.2;
+  const State start = {6, 3, 5, 1, 4, 2, 0};
+  const SearchResult result = BeamSearch(pancakes, slow, config).Solve(start, StopSignal());
+  EXPECT_EQ(result.ended, Ended::kTimeLimit);
+  EXPECT_LE(calls, 1);  // of the six children of the first state
 }
 
 TEST(BeamSearch, RefusesAWidthWithMoreChildrenThanItCanNumber) {

@@ -112,7 +112,7 @@ class Erratic final : public QEvaluator {
 
  private:
   static float Value(std::span<const std::uint8_t> input, std::uint64_t action) {
-    return float(Random(HashState(input), Purpose::kShuffle, action).Below(100));
+    return float(Random(HashState(input), Purpose::kShuffle, action, 0).Below(100));
   }
 };
 

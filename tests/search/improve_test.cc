@@ -42,7 +42,8 @@ TEST(SolutionImprover, ShortensSolutionsOfSmallPuzzlesToTheOptimum) {
   SolutionImprover improver(pancakes, BallOf(pancakes, 3));
   for (std::uint64_t i = 0; i < 20; ++i) {
     const Detour detour(pancakes, 30, i);
-    const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    const auto better =
+        improver.Improve(detour.start, detour.solution, kSeconds, StopSignal()).actions;
     EXPECT_TRUE(Solves(pancakes, detour.start, better));
     EXPECT_EQ(better.size(), static_cast<std::size_t>(distances.at(detour.start)));
   }
@@ -56,7 +57,8 @@ TEST(SolutionImprover, ShortensSlidingTilesToTheOptimum) {
   SolutionImprover improver(*tiles, BallOf(*tiles, 6));
   for (std::uint64_t i = 0; i < 2; ++i) {
     const Detour detour(*tiles, 60, i);
-    const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    const auto better =
+        improver.Improve(detour.start, detour.solution, kSeconds, StopSignal()).actions;
     EXPECT_TRUE(Solves(*tiles, detour.start, better));
     EXPECT_EQ(static_cast<float>(better.size()), *all.CostOf(detour.start));
   }
@@ -68,7 +70,8 @@ TEST(SolutionImprover, ShortensEveryWindowOfCubeSolutions) {
   StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
   AStar truth(*cube, zero, {.search = {.weight = 1}}, BallOf(*cube, 7));
   const Detour detour(*cube, 40, 1);
-  const auto better = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+  const auto better =
+      improver.Improve(detour.start, detour.solution, kSeconds, StopSignal()).actions;
   EXPECT_TRUE(Solves(*cube, detour.start, better));
   EXPECT_EQ(better.size(), truth.Solve(detour.start, StopSignal()).actions.size());
 }
@@ -78,7 +81,7 @@ TEST(SolutionImprover, ComparesCostsAndNotLengths) {
   SolutionImprover improver(ring, BallOf(ring, 2));
   State start(12, 0);
   start[10] = 1;
-  const auto better = improver.Improve(start, {1, 1}, kSeconds, StopSignal());
+  const auto better = improver.Improve(start, {1, 1}, kSeconds, StopSignal()).actions;
   EXPECT_EQ(better, std::vector<Action>(10, Action{0}));
 }
 
@@ -86,10 +89,12 @@ TEST(SolutionImprover, LeavesTheSolutionAloneWithoutTime) {
   const PancakeDomain pancakes(6);
   SolutionImprover improver(pancakes, BallOf(pancakes, 3));
   const Detour detour(pancakes, 30, 0);
-  EXPECT_EQ(improver.Improve(detour.start, detour.solution, 0, StopSignal()), detour.solution);
+  EXPECT_EQ(improver.Improve(detour.start, detour.solution, 0, StopSignal()).actions,
+            detour.solution);
   StopSignal stopped;
   stopped.Request();
-  EXPECT_EQ(improver.Improve(detour.start, detour.solution, kSeconds, stopped), detour.solution);
+  EXPECT_EQ(improver.Improve(detour.start, detour.solution, kSeconds, stopped).actions,
+            detour.solution);
 }
 
 TEST(SolutionImprover, BeamsShortenWhatIsTooLongForWindows) {
@@ -106,19 +111,48 @@ TEST(SolutionImprover, BeamsShortenWhatIsTooLongForWindows) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     const Detour detour(pancakes, 30, i);
     const auto distance = static_cast<std::size_t>(distances.at(detour.start));
-    const auto better = both.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    const auto better = both.Improve(detour.start, detour.solution, kSeconds, StopSignal()).actions;
     EXPECT_TRUE(Solves(pancakes, detour.start, better));
     EXPECT_EQ(better.size(), distance);
-    const auto without = windows.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+    const auto without =
+        windows.Improve(detour.start, detour.solution, kSeconds, StopSignal()).actions;
     longer += without.size() > distance ? 1 : 0;
   }
   EXPECT_GT(longer, 0);
 }
 
+TEST(SolutionImprover, NeedsNoBallForBeams) {
+  const PancakeDomain pancakes(6);
+  const StateMap distances = Distances(pancakes);
+  StandInEvaluator zero([](std::span<const std::uint8_t>) { return 0.0F; });
+  SolutionImprover improver(pancakes, nullptr,
+                            std::make_unique<PathBeams>(pancakes, zero, Config()));
+  const Detour detour(pancakes, 30, 4);
+  const auto all = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+  EXPECT_TRUE(Solves(pancakes, detour.start, all.actions));
+  EXPECT_EQ(all.actions.size(), static_cast<std::size_t>(distances.at(detour.start)));
+  EXPECT_GT(all.nodes, 200);
+  const auto some = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal(), 200);
+  EXPECT_TRUE(Solves(pancakes, detour.start, some.actions));
+  EXPECT_GT(some.nodes, 0);
+  EXPECT_LE(some.nodes, 200);
+}
+
+TEST(SolutionImprover, WindowsKeepToTheLimitOfNodes) {
+  const PancakeDomain pancakes(7);
+  SolutionImprover improver(pancakes, BallOf(pancakes, 1));
+  const Detour detour(pancakes, 30, 4);
+  const auto all = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal());
+  const auto some = improver.Improve(detour.start, detour.solution, kSeconds, StopSignal(), 100);
+  EXPECT_TRUE(Solves(pancakes, detour.start, some.actions));
+  EXPECT_GT(some.nodes, 0);
+  EXPECT_LT(some.nodes, all.nodes / 2);
+}
+
 TEST(SolutionImprover, EmptySolutionStaysEmpty) {
   const PathDomain path(5);
   SolutionImprover improver(path, BallOf(path, 2));
-  EXPECT_TRUE(improver.Improve(State{0}, {}, kSeconds, StopSignal()).empty());
+  EXPECT_TRUE(improver.Improve(State{0}, {}, kSeconds, StopSignal()).actions.empty());
 }
 
 // Solves pancakes by walking a fixed long way.
@@ -156,6 +190,7 @@ TEST(ImprovingSearch, ReportsTheLengthBeforeAndLeavesUnsolvedPuzzlesAlone) {
                     if (!result.solved) return;
                     EXPECT_EQ(*result.found_length, 30U);
                     EXPECT_LT(result.actions.size(), 8U);
+                    EXPECT_GT(result.nodes, 0);
                     EXPECT_EQ(result.cost, static_cast<float>(result.actions.size()));
                   });
   EXPECT_EQ(numbers, (std::vector<std::size_t>{0, 1, 2}));

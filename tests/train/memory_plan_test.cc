@@ -110,6 +110,11 @@ TEST(MemoryPlan, PinnedMemoryIsTheSourceOfCopiesToAGpu) {
   EXPECT_LT(all.pinned, all.inference_inputs + all.batches);  // the order of rows is not copied
 }
 
+TEST(MemoryPlan, CountsTheBeamOfValidations) {
+  EXPECT_GT(PlanFor("validation: {beam_width: 100000}").batches, 100'000'000);
+  EXPECT_LT(PlanFor("").batches, 100'000'000);
+}
+
 TEST(MemoryPlan, CountsTheBallAroundTheGoal) {
   EXPECT_EQ(PlanFor("").generation, 0);
   const GoalBall ball(*MakeDomain("cube3"), 3, std::size_t{1} << 30);

@@ -1,6 +1,4 @@
 // Tests the modes with a fake generator and a fake trainer whose weights are numbers.
-#include "train/modes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "data/replay_buffer.h"
 #include "support/temp_folder.h"
 #include "tandem/error.h"
+#include "train/pipeline.h"
 #include "train/stand_ins.h"
 
 namespace tandem {

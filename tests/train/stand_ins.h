@@ -16,7 +16,7 @@
 #include "data/replay_buffer.h"
 #include "support/wait.h"
 #include "tandem/error.h"
-#include "train/modes.h"
+#include "train/pipeline.h"
 
 namespace tandem {
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <set>
 #include <thread>
 
@@ -13,7 +14,7 @@
 #include "support/wait.h"
 #include "tandem/error.h"
 #include "train/inference_queue.h"
-#include "train/modes.h"
+#include "train/pipeline.h"
 
 namespace tandem {
 namespace {
@@ -71,7 +72,8 @@ class RequestingGenerator final : public Generator {
       const std::span<std::uint8_t> state = out.column(kStateColumn)[static_cast<std::size_t>(i)];
       std::ranges::fill(state, std::uint8_t{0});
       state[cell] = 1;
-      out.floats(kBoundColumn)[static_cast<std::size_t>(i)] = static_cast<float>(cell);
+      out.floats(kBoundColumn)[static_cast<std::size_t>(i)] =
+          std::numeric_limits<float>::infinity();
     }
   }
 

@@ -542,6 +542,20 @@ TEST_F(InFolder, FailedValidationLosesNoTraining) {
   }
 }
 
+TEST_F(InFolder, RunWhoseGeneratorsCannotBeToldItsEndHasASummary) {
+  const std::shared_ptr<Device> device = OpenDevice("cpu");
+  const StopSignal stop;
+  const Config config = MakeConfig({"data.source=stream", "data.live_share=0.5",
+                                    "generate.target=value_iteration", "train.max_updates=2"},
+                                   *device);
+  TrainRun run(config, device, RunDirectory::Create(folder_), stop);
+  while (run.RunUpdate()) {
+  }
+  fs::rename(folder_ / "published", folder_ / "elsewhere");
+  EXPECT_THROW(run.Finish(), Error);
+  EXPECT_TRUE(fs::exists(folder_ / "summary.json"));
+}
+
 TEST_F(InFolder, StopInTheLastValidationLeavesAFinishedRun) {
   const std::shared_ptr<Device> device = OpenDevice("cpu");
   const StopSignal never;

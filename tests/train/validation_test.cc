@@ -81,6 +81,22 @@ TEST_F(Validation, ReportsTheSolveRateOfEachLength) {
   EXPECT_NEAR(report.solve_rate, solved / 50, 1e-9);
 }
 
+// A beam that drops no state within seven moves of the goal finds every way back.
+TEST_F(Validation, BeamsSolveWhatGreedyDescentDoesNot) {
+  for (const std::string head : {"v", "q", "policy"}) {
+    const std::vector<std::string> sets = {
+        "network.head=" + head,
+        "generate.target=" + std::string(head == "policy" ? "policy" : "walk_length")};
+    std::vector<std::string> with_beam = sets;
+    with_beam.emplace_back("validation.beam_width=500");
+    const ValidationReport greedy = Validate(sets);
+    const ValidationReport beam = Validate(with_beam);
+    EXPECT_LT(greedy.solve_rate, 1);
+    EXPECT_EQ(beam.solve_rate, 1);
+    EXPECT_EQ(beam.value_error, greedy.value_error);
+  }
+}
+
 TEST_F(Validation, FewStatesAreSpreadOverAllLengths) {
   const ValidationReport report = Validate({"generate.max_scramble=26", "validation.states=5"});
   std::vector<std::int64_t> lengths;

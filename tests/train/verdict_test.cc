@@ -39,6 +39,12 @@ TEST(Verdict, SaysInWordsWhetherTheNetworkLearns) {
               StartsWith("the network solves about as many states as before"));
 }
 
+TEST(Verdict, NamesTheBeamIfBeamsSolveTheStates) {
+  const Config config = MakeConfig("validation: {states: 100, beam_width: 64}\n");
+  EXPECT_THAT(DescribeLearning(Rates(0.04, 0.465, 0.465), config),
+              HasSubstr("beam search with width 64 solves 46.5 % of the validation states"));
+}
+
 TEST(Verdict, PolicyIsJudgedByItsSolveRateAlone) {
   RunCounters run = Rates(0.04, 0.05, 0.05);
   run.at_start->value_error.reset();

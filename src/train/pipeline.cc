@@ -1,11 +1,8 @@
-#include "train/modes.h"
+#include "train/pipeline.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <exception>
-#include <limits>
-#include <span>
 #include <utility>
 
 #include "base/timeline.h"
@@ -20,29 +17,6 @@ Mode ModeOf(const PipelineConfig& config) {
 }
 
 }  // namespace
-
-void TargetNetworkSchedule::Offer(std::int64_t updates) {
-  if (!needs_network_ && publisher_ == nullptr) return;
-  state_.offered = updates;
-  if (updates > 0 && !RefreshIsDue(updates)) return;
-  if (needs_network_) trainer_.RefreshTarget();
-  if (publisher_ != nullptr) publisher_->Publish(updates);
-  state_.published = updates;
-  state_.rate_at_refresh = state_.solve_rate;
-}
-
-bool TargetNetworkSchedule::RefreshIsDue(std::int64_t updates) const {
-  const bool is_nth = updates % config_.refresh_every == 0;
-  switch (config_.refresh) {
-    case Refresh::kLoss:
-      return is_nth && (!config_.loss_thresh || state_.last_loss <= *config_.loss_thresh);
-    case Refresh::kEvery:
-      return is_nth;
-    case Refresh::kSolveRate:
-      return state_.solve_rate > state_.rate_at_refresh + config_.refresh_margin;
-  }
-  return true;
-}
 
 // Modes has a function for each mode, which does one update, and the state that belongs to one
 // mode.
@@ -112,7 +86,7 @@ class Pipeline::Modes {
     const Stopwatch watch;
     p_.target_.LabellingStarts(record.update);
     PipelinedLoop labelling =
-        p_.parts_.bellman->Start(p_.parts_.replay->Sample(), *labelled_, p_.stop_);
+        p_.parts_.bellman->Start(record.update, p_.parts_.replay->Sample(), *labelled_, p_.stop_);
     do {
       p_.parts_.queue->Serve();
     } while (labelling.Step());
@@ -152,29 +126,6 @@ Pipeline::Pipeline(const Config& config, const PipelineParts& parts, std::int64_
 Pipeline::~Pipeline() {
   // Otherwise a fill that waits for a result would wait for ever.
   if (parts_.queue != nullptr) parts_.queue->Close(std::make_exception_ptr(Stopped()));
-}
-
-std::optional<LabelStats> LabelStatsOf(const DataBuffer& rows) {
-  if (rows.schema().columns.size() <= kTargetColumn) return std::nullopt;
-  if (rows.memory() == Memory::kDevice) return std::nullopt;
-  const std::span<const float> labels = rows.floats(kTargetColumn);
-  const std::span<const float> weights =
-      HasWeights(rows.schema()) ? rows.floats(kWeightColumn) : std::span<const float>();
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  LabelStats stats{.min = kInfinity, .max = -kInfinity};
-  double sum = 0;
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!weights.empty() && weights[i] == 0) continue;
-    const double label = labels[i];
-    sum += label;
-    stats.min = std::min(stats.min, label);
-    stats.max = std::max(stats.max, label);
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  stats.mean = sum / static_cast<double>(count);
-  return stats;
 }
 
 UpdateRecord Pipeline::RunUpdate() {

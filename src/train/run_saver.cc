@@ -1,0 +1,151 @@
+#include "train/run_saver.h"
+
+#include <utility>
+
+#include "base/fault_point.h"
+#include "base/timeline.h"
+#include "nn/tensor_file.h"
+#include "nn/threads.h"
+#include "train/components.h"
+#include "train/run_profile.h"
+
+namespace tandem {
+namespace {
+
+RunState CopyOf(const RunState& state) {
+  RunState copy = state;
+  for (StateDict* tensors : {&copy.model, &copy.optimizer, &copy.target_network, &copy.average}) {
+    *tensors = CloneOf(*tensors);
+  }
+  return copy;
+}
+
+}  // namespace
+
+RunSaver::RunSaver(const RunDirectory& directory, Device& device, const Config& config,
+                   std::string domain_identity)
+    : directory_(directory),
+      device_(device),
+      config_(config),
+      domain_identity_(std::move(domain_identity)),
+      stream_(device.MakeStream()),
+      writer_(kWriterThread) {}
+
+void RunSaver::Use(const Components* components) { components_ = components; }
+
+void RunSaver::ContinueFrom(std::int64_t next) {
+  kept_.reset();
+  copied_.reset();
+  is_due_ = false;
+  started_next_ = 0;
+  saved_next_ = next;
+}
+
+// If a checkpoint was just started, its copy of the tensors is that of the next update too.
+void RunSaver::Keep(RunState state) {
+  const std::shared_ptr<const RunState> copied = std::exchange(copied_, nullptr);
+  if (copied != nullptr && copied->counters.iterations == state.counters.iterations &&
+      copied->counters.phase == state.counters.phase) {
+    state.model = copied->model;
+    state.optimizer = copied->optimizer;
+    state.target_network = copied->target_network;
+    state.average = copied->average;
+  } else {
+    state = CopyOf(state);
+  }
+  kept_ = std::make_unique<const RunState>(std::move(state));
+}
+
+void RunSaver::SaveKept() {
+  writer_.Wait();
+  Save(*kept_, *kept_);
+}
+
+// At least one update lies between two checkpoints, because this is asked once per update.
+bool RunSaver::CheckpointIsDue(std::int64_t updates, double update_s) {
+  const CheckpointConfig& checkpoint = config_.checkpoint;
+  const bool by_updates = updates % checkpoint.every_updates == 0;
+  const bool by_time =
+      checkpoint.every_seconds > 0 && since_saved_.Seconds() + update_s > checkpoint.every_seconds;
+  is_due_ = is_due_ || by_updates || by_time;
+  return is_due_ && writer_.idle();
+}
+
+void RunSaver::StartCheckpoint(const RunState& state) {
+  const Span span(Phase::kCheckpoint);
+  kept_.reset();
+  is_due_ = false;
+  since_saved_ = Stopwatch();
+  started_next_ = state.counters.updates;
+  copied_ = std::make_shared<const RunState>(CopyOf(state));
+  Post([this, copy = copied_] { Save(*copy, *copy); });
+}
+
+void RunSaver::StartToKeepNetwork(const StateDict& network, const RunCounters& counters) {
+  const Span span(Phase::kCheckpoint);
+  const auto copy = std::make_shared<const StateDict>(CloneOf(network));
+  Post([this, copy, counters] {
+    WriteCheckpoint(directory_.kept(counters.updates), domain_identity_, config_.network, counters,
+                    *copy, /*resume=*/nullptr);
+  });
+}
+
+// Lets the writing thread run `write`, whose tensors were copied on the main stream.
+void RunSaver::Post(std::function<void()> write) {
+  writer_.Post([this, write = std::move(write)] {
+    const Span span(Phase::kCheckpoint);
+    const ScopedThreads one(1);  // the cores belong to training
+    const std::unique_ptr<StreamScope> scope = stream_->Enter();
+    device_.Synchronize();
+    write();
+  });
+}
+
+void RunSaver::SaveCheckpoint(const RunState& current) {
+  const Span span(Phase::kCheckpoint);
+  Wait();
+  Save(kept_ ? *kept_ : current, current);
+  is_due_ = false;
+  since_saved_ = Stopwatch();
+}
+
+// Writes the metrics and the replay rows before the checkpoint, because it relies on both. Removes
+// the files of earlier checkpoints after the new one is complete. Runs on the writing thread, or on
+// the main thread while the writing thread is idle.
+void RunSaver::Save(const RunState& resume, const RunState& current) {
+  const std::int64_t next = resume.counters.updates;
+  directory_.SyncMetrics();
+  if (components_->replay != nullptr) {
+    WriteReplay(directory_.replay(next), *components_->replay, next, resume.counters.phase_began);
+  }
+  FaultPoint(Fault::kCheckpoint);
+  if (config_.checkpoint.keep > 1 && saved_next_ && *saved_next_ < next) {
+    directory_.SetCheckpointAside(*saved_next_);
+  }
+  WriteCheckpoint(directory_.checkpoint(), domain_identity_, config_.network, current.counters,
+                  config_.train.saves_average() ? current.average : current.model, &resume);
+  if (resume.stream) components_->stream->Counted(*resume.stream);
+  saved_next_ = next;
+  directory_.RemoveFilesBefore(next, BestUpdateOf(resume.counters), config_.checkpoint.keep);
+}
+
+void RunSaver::Wait() {
+  const Span span(Phase::kCheckpoint);
+  writer_.Wait();
+  ReportFailure();
+}
+
+// Replay needs one buffer more than a checkpoint, so the update with which a checkpoint continues
+// replaces no row that the writing thread reads, but the update after it does.
+void RunSaver::WaitForReplay(std::int64_t update) {
+  if (components_ == nullptr || components_->replay == nullptr) return;
+  if (update > started_next_) Wait();
+}
+
+void RunSaver::ReportFailure() {
+  if (!writer_.failed()) return;
+  const Span span(Phase::kCheckpoint);  // the stage in the message
+  writer_.ThrowFailure();
+}
+
+}  // namespace tandem

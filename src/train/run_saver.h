@@ -1,0 +1,106 @@
+// The files from which a run resumes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/background_tasks.h"
+#include "base/stopwatch.h"
+#include "config/config.h"
+#include "nn/device.h"
+#include "nn/module.h"
+#include "train/checkpoint.h"
+#include "train/run_counters.h"
+#include "train/run_directory.h"
+
+namespace tandem {
+
+struct Components;
+
+/// RunSaver writes the checkpoints of a run, the replay rows that belong to them, and the networks
+/// that checkpoint.keep_every keeps. Another thread writes copies, so that training waits for no
+/// disk, except that at most two files wait to be written. RunSaver also keeps a copy of the state
+/// from before the current update, to be saved if the update fails.
+///
+/// Call it from the main thread, on the stream of the run's device work. Methods that wait throw
+/// what the writing thread threw. Errors of the disk are Errors that name the file.
+class RunSaver {
+ public:
+  /// `directory` and `device` must outlive this object. `domain_identity` is that of the puzzle.
+  RunSaver(const RunDirectory& directory, Device& device, const Config& config,
+           std::string domain_identity);
+
+  /// Saves the replay rows of `components` from now on. Call Wait, and this with null, before they
+  /// end.
+  void Use(const Components* components);
+
+  /// Says that the run goes on from the checkpoint in the folder, which continues with update
+  /// `next`. Forgets the kept state.
+  void ContinueFrom(std::int64_t next);
+
+  // The state from before the current update.
+
+  /// Keeps a copy of `state`.
+  void Keep(RunState state);
+
+  void Forget() { kept_.reset(); }
+  bool has_kept() const { return kept_ != nullptr; }
+
+  /// Writes the kept state, which must exist, as a checkpoint. Waits for earlier files first, and
+  /// ignores their failures.
+  void SaveKept();
+
+  // Checkpoints and networks.
+
+  /// Returns whether a checkpoint is to be written after an update that took `update_s` seconds.
+  /// One that is due while another one is being written follows after the first update that finds
+  /// it complete. `updates` updates are complete.
+  bool CheckpointIsDue(std::int64_t updates, double update_s);
+
+  /// Starts to write a copy of `state` as a checkpoint, and forgets the kept state.
+  void StartCheckpoint(const RunState& state);
+
+  /// Starts to write a copy of `network`, trained as `counters` say, to be kept.
+  void StartToKeepNetwork(const StateDict& network, const RunCounters& counters);
+
+  /// Writes a checkpoint: the network of `current`, and the kept state to resume from or, if there
+  /// is none, `current`.
+  void SaveCheckpoint(const RunState& current);
+
+  // Waiting.
+
+  /// Waits until all files are written.
+  void Wait();
+
+  /// Waits until the replay rows of the last checkpoint are written, if update `update` may replace
+  /// some of them.
+  void WaitForReplay(std::int64_t update);
+
+  /// Throws the error of a file that could not be written. Does not wait.
+  void ReportFailure();
+
+ private:
+  void Post(std::function<void()> write);
+  void Save(const RunState& resume, const RunState& current);
+
+  const RunDirectory& directory_;
+  Device& device_;
+  const Config config_;
+  const std::string domain_identity_;
+  const std::unique_ptr<Stream> stream_;  // of the writing thread
+  const Components* components_ = nullptr;
+
+  std::unique_ptr<const RunState> kept_;    // state before the current update
+  std::shared_ptr<const RunState> copied_;  // state of the checkpoint that was just started
+  Stopwatch since_saved_;                   // time since the state of the last checkpoint
+  bool is_due_ = false;                     // also while an earlier checkpoint is being written
+  std::int64_t started_next_ = 0;           // update with which the last StartCheckpoint continues
+  std::optional<std::int64_t> saved_next_;  // with which checkpoint.pt continues; used by Save
+
+  BackgroundTasks writer_;  // last, because its thread uses everything above
+};
+
+}  // namespace tandem

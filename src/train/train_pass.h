@@ -1,0 +1,74 @@
+// What the pipeline asks of the code that trains the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/stopwatch.h"
+#include "data/data_buffer.h"
+
+namespace tandem {
+
+/// TrainStats says what the training of one update did.
+struct TrainStats {
+  std::int64_t iterations = 0;  ///< fewer than planned if the run was stopped
+  std::int64_t examples = 0;    ///< rows trained on
+  std::int64_t skipped = 0;     ///< iterations whose step train.on_invalid left out
+  double loss = 0;              ///< mean over the iterations that were not skipped
+  double learning_rate = 0;     ///< in the last iteration
+  /// How far the outputs of the target network's copy are from those of the network in fp32, as the
+  /// root of the mean square over some rows, when it was last copied. Unset if it was not measured.
+  std::optional<double> copy_error;
+  Stopwatch::Clock::time_point began;
+  double seconds = 0;           ///< total time of the training
+  double wait_for_batch_s = 0;  ///< the part of `seconds` that was spent waiting for batches
+};
+
+/// TrainPass trains on the rows of one update, one iteration at a time. Destroying it early gives
+/// up the remaining batches.
+class TrainPass {
+ public:
+  virtual ~TrainPass() = default;
+
+  /// Does one iteration. Returns false, and does nothing, if no iteration of the update remains.
+  virtual bool Step() = 0;
+
+  /// The number of iterations that the run has done, including those of earlier updates.
+  virtual std::int64_t iterations_of_run() const = 0;
+
+  /// Ends the training and returns what it did, without the times. Waits until the network has its
+  /// new weights. Throws Error that names the iteration if a loss or a weight is not finite, or if
+  /// all steps of the update were skipped.
+  virtual TrainStats Finish() = 0;
+};
+
+/// Trainer trains the network and copies it to the target network. Call it from the main thread
+/// only.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  /// Copies the network's weights, or their moving average, to the target network. No fill may be
+  /// using the target network.
+  virtual void RefreshTarget() = 0;
+
+  /// Begins to train on each of `rows`, the rows of update `update`, once. `rows` must outlive the
+  /// result. It is null if all rows come from shards.
+  virtual std::unique_ptr<TrainPass> Begin(std::int64_t update, const DataBuffer* rows) = 0;
+};
+
+/// ProgressListener follows the training within an update. An exception that it throws ends the
+/// update.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+
+  /// The rows of an update are there, and its training begins.
+  virtual void TrainingStarts() = 0;
+
+  /// One more iteration is done. `iterations` counts from the start of the run.
+  virtual void IterationEnds(std::int64_t iterations) = 0;
+};
+
+}  // namespace tandem

@@ -1,0 +1,43 @@
+#include "generate/path_labels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "data/examples.h"
+#include "tandem/registry.h"
+
+namespace tandem {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+// The label that the path `rest` gives the goal's row, whatever state that is.
+std::vector<float> LabelOf(const Domain& domain, Head head, const std::vector<Action>& rest) {
+  DataBuffer out(ExampleSchema(domain.spec(), head), 1);
+  std::vector<std::uint8_t> state(static_cast<std::size_t>(domain.spec().state_size));
+  domain.WriteGoals(Rows(std::span(state)));
+  PathLabels(domain, head).Write(state, rest, out, 0);
+  const auto label = out.floats(kTargetColumn);
+  return {label.begin(), label.end()};
+}
+
+TEST(PathLabels, OfAPolicyAreTheFirstActionWhereTheOrderMatters) {
+  const auto puzzle = MakeDomain("npuzzle:3");
+  EXPECT_THAT(LabelOf(*puzzle, Head::kPolicy, {2, 1, 0}), ElementsAre(0, 0, 1, 0));
+  EXPECT_THAT(LabelOf(*puzzle, Head::kVp, {2, 1, 0}), ElementsAre(3, 0, 0, 1, 0));
+  EXPECT_THAT(LabelOf(*puzzle, Head::kPolicy, {}), Each(0.0F));
+}
+
+TEST(PathLabels, OfAPolicyShareTheProbabilityWhereActionsCommute) {
+  const auto lights = MakeDomain("lights_out:2");
+  EXPECT_THAT(LabelOf(*lights, Head::kPolicy, {3, 1}), ElementsAre(0, 0.5F, 0, 0.5F));
+  EXPECT_THAT(LabelOf(*lights, Head::kPolicy, {3, 1, 3}), ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(LabelOf(*lights, Head::kPolicy, {3, 3}), Each(0.0F));
+  EXPECT_THAT(LabelOf(*lights, Head::kVp, {3, 1}), ElementsAre(2, 0, 0.5F, 0, 0.5F));
+}
+
+}  // namespace
+}  // namespace tandem
