@@ -22,11 +22,11 @@ RunState CopyOf(const RunState& state) {
 
 }  // namespace
 
-RunSaver::RunSaver(const RunDirectory& directory, Device& device, const Config& config,
+RunSaver::RunSaver(const RunDirectory& directory, Device& device, Config config,
                    std::string domain_identity)
     : directory_(directory),
       device_(device),
-      config_(config),
+      config_(std::move(config)),
       domain_identity_(std::move(domain_identity)),
       stream_(device.MakeStream()),
       writer_(kWriterThread) {}

@@ -30,7 +30,7 @@ struct Components;
 class RunSaver {
  public:
   /// `directory` and `device` must outlive this object. `domain_identity` is that of the puzzle.
-  RunSaver(const RunDirectory& directory, Device& device, const Config& config,
+  RunSaver(const RunDirectory& directory, Device& device, Config config,
            std::string domain_identity);
 
   /// Saves the replay rows of `components` from now on. Call Wait, and this with null, before they
