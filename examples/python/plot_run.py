@@ -13,5 +13,5 @@ left.semilogy([line["elapsed_s"] for line in lines], [line["loss"] for line in l
 left.set(xlabel="seconds", ylabel="loss")
 validated = [line for line in lines if "solve_rate" in line]
 right.plot([line["elapsed_s"] for line in validated], [line["solve_rate"] for line in validated], "o-")
-right.set(xlabel="seconds", ylabel="share solved greedily", ylim=(0, 1))
+right.set(xlabel="seconds", ylabel="share of validation states solved", ylim=(0, 1))
 figure.savefig(out)

@@ -99,7 +99,8 @@ inline constexpr auto kTargets = std::to_array<Choice<Target>>({
      "walk's way back"},
     {Target::kSupervised, "supervised",
      "what solved paths say (generate.paths): the remaining cost of the path, for a Q net of the "
-     "action that the path takes, and for a policy that action"},
+     "action that the path takes, and for a policy that action (where actions commute, all that "
+     "remain on the path)"},
     {Target::kOwnSolutions, "own_solutions",
      "what solutions say that the target network finds by itself (generate.search: greedy or "
      "beam), as for supervised. If a search finds none that costs at most as much as its random "

@@ -26,6 +26,10 @@ bool IsSgd(const Config& c) { return c.optimizer.name == OptimizerKind::kSgd; }
 bool IsStep(const Config& c) { return c.optimizer.schedule == Schedule::kStep; }
 bool IsStream(const Config& c) { return c.data.source == DataSource::kStream; }
 
+// To a target network or, with a stream, to generators, whose lag is counted even if they label
+// without a network.
+bool PublishesWeights(const Config& c) { return c.labels_with_network() || IsStream(c); }
+
 constexpr auto kUses = std::to_array<Use>({
     {"generate.search_iterations", [](const Config& c) { return c.generate.searches(); },
      "generate.search is none"},
@@ -65,10 +69,8 @@ constexpr auto kUses = std::to_array<Use>({
     {"optimizer.beta1", IsAdaptive, "sgd has momentum instead"},
     {"optimizer.beta2", IsAdaptive, "sgd does not scale gradients by their squares"},
     {"optimizer.epsilon", IsAdaptive, "sgd does not scale gradients by their squares"},
-    {"pipeline.loss_thresh", [](const Config& c) { return c.labels_with_network(); },
-     "this run has no target network"},
-    {"pipeline.refresh_every", [](const Config& c) { return c.labels_with_network(); },
-     "this run has no target network"},
+    {"pipeline.loss_thresh", PublishesWeights, "this run has no target network"},
+    {"pipeline.refresh_every", PublishesWeights, "this run has no target network"},
     {"pipeline.refresh_margin",
      [](const Config& c) { return c.pipeline.refresh == Refresh::kSolveRate; },
      "only `refresh: solve_rate` has a margin"},
@@ -85,21 +87,25 @@ constexpr auto kUses = std::to_array<Use>({
      "train.ema_decay is 0, so there is no moving average"},
 });
 
-bool UsesBeam(const Config& c) { return IsBeamSearch(c.search.method); }
-
 bool IsBestFirst(const Config& c) {
   return c.search.method == SearchMethod::kAStar || c.search.method == SearchMethod::kQStar;
 }
 
+// Beams shorten the solutions of every search.
+bool Shortens(const Config& c) { return c.search.improve_seconds > 0; }
+
 constexpr auto kSearchUses = std::to_array<Use>({
-    {"search.beam_width", UsesBeam, "only beam searches have a width"},
-    {"search.max_length", [](const Config& c) { return !IsBestFirst(c); },
+    {"search.beam_width",
+     [](const Config& c) { return IsBeamSearch(c.search.method) || Shortens(c); },
+     "only beam searches have a width"},
+    {"search.max_length", [](const Config& c) { return !IsBestFirst(c) || Shortens(c); },
      "A* and Q* find solutions of any length"},
     {"search.weight",
      [](const Config& c) { return IsBestFirst(c) || c.search.method == SearchMethod::kIdaStar; },
      "only A*, Q* and IDA* weigh costs"},
     {"search.batch", IsBestFirst, "only A* and Q* work in batches"},
-    {"search.instances", IsBestFirst, "only A* and Q* solve several puzzles at the same time"},
+    {"search.instances", [](const Config& c) { return IsBestFirst(c) || Shortens(c); },
+     "only A* and Q* follow it"},
 });
 
 std::string Sentence(const Use& use, const Config& config) {

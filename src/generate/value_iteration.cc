@@ -318,6 +318,8 @@ void ValueIterationGenerator::MoveGoals(const CurrentFill& fill, SearchTree& tre
   for (const SearchTree::Step& step : path) actions.push_back(step.action);
   for (std::size_t i = 0; i <= end; ++i) {
     const std::span<const Action> rest = std::span(actions).subspan(i, end - i);
+    // A row with an action says nothing about a goal, where the path ends.
+    if (labelled_ && TakesAction(head_) && rest.empty()) continue;
     for (const SearchTree::Row& each : tree.rows()) {
       if (each.node != path[i].node) continue;
       if (labelled_) {

@@ -94,6 +94,7 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
       break;
     }
     result.nodes += expander_.num_generated();
+    generated_ = result.nodes;
     result.expanded += static_cast<std::int64_t>(frontier().size());
     solution = CheapestSolution();
     if (solution) break;
@@ -117,6 +118,7 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   nearest_.reset();
   excluded_ = false;
   kept_all_ = true;
+  generated_ = 0;
   frontier_.assign(start.begin(), start.end());
   costs_ = {0};
   surprisals_ = {0};

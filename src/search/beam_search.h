@@ -95,6 +95,9 @@ class BeamSearch final : public Search {
   /// Whether the last search kept every new state, so that a wider beam would find nothing else.
   bool kept_all() const { return kept_all_; }
 
+  /// The number of states that the last search generated, also if it threw Stopped.
+  std::int64_t generated() const { return generated_; }
+
   std::string Describe() const override;
   std::string_view MainKey() const override { return "search.beam_width"; }
   std::string Failure(const SearchResult& result) const override {
@@ -173,6 +176,7 @@ class BeamSearch final : public Search {
   CostBound bound_;
   bool excluded_ = false;               // a child was dropped because of bound_
   bool kept_all_ = true;                // no child was dropped because of the width
+  std::int64_t generated_ = 0;          // states, by the last search
   std::vector<std::uint8_t> frontier_;  // the states of the current depth
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_

@@ -263,16 +263,24 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
                               const StopSignal& stop) {
   const Stopwatch watch;
   result.found_length = result.actions.size();
-  const std::int64_t max_nodes = config_.max_nodes.value_or(0);
-  const std::int64_t left =
-      max_nodes - (CountsStoredStates(config_) ? result.stored : result.nodes);
-  if (max_nodes > 0 && left <= 0) return;
-  SolutionImprover::Improved improved = improver_.Improve(
-      start, std::move(result.actions), config_.improve_seconds, stop, max_nodes > 0 ? left : 0);
-  result.actions = std::move(improved.actions);
+  if (const std::optional<std::int64_t> nodes = NodesFor(result)) {
+    SolutionImprover::Improved improved =
+        improver_.Improve(start, std::move(result.actions), config_.improve_seconds, stop, *nodes);
+    result.actions = std::move(improved.actions);
+    result.nodes += improved.nodes;
+  }
   result.cost = CostOf(domain_.spec(), result.actions);
-  result.nodes += improved.nodes;
   result.seconds += watch.Seconds();
+}
+
+// The number of states that shortening may generate, 0 for no limit; nothing if none are left. The
+// limit of A* and Q* counts the states that they store, so it says nothing about those generated
+// since.
+std::optional<std::int64_t> ImprovingSearch::NodesFor(const SearchResult& result) const {
+  const std::int64_t most = config_.max_nodes.value_or(0);
+  if (most == 0 || CountsStoredStates(config_)) return most;
+  if (result.nodes >= most) return std::nullopt;
+  return most - result.nodes;
 }
 
 }  // namespace tandem

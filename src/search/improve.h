@@ -36,7 +36,7 @@ namespace tandem {
 /// solution that changes nothing, until a search reaches its limit of nodes.
 ///
 /// Then beam searches look for cheaper ways between states that are farther apart (PathBeams).
-/// Their width begins with twice search.beam_width and doubles when no part of the solution became
+/// Their width begins with `first_width` and doubles when no part of the solution became
 /// cheaper. When a part has become cheaper, windows come first again, without those that an earlier
 /// pass has settled. The improver ends early if a window of the whole solution shows that it is a
 /// cheapest one, or if no beam was full. Without a ball around the goal there are no windows, only
@@ -110,8 +110,10 @@ class SolutionImprover {
 
 /// ImprovingSearch shortens the solutions of another search for up to search.improve_seconds each.
 /// If that search finds none, it shortens the one that Starts gives, if there is one.
-/// search.max_nodes, unless it is auto or 0, limits the nodes of both together, as the search
-/// counts them. It passes as many puzzles at a time to that search as search.instances says, so
+/// search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*, whose
+/// limit counts stored states, leave shortening a limit of its own, of as many generated states.
+///
+///  It passes as many puzzles at a time to that search as search.instances says, so
 /// that the time limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {
  public:
@@ -130,6 +132,7 @@ class ImprovingSearch final : public Search {
 
  private:
   void Shorten(std::span<const std::uint8_t> start, SearchResult& result, const StopSignal& stop);
+  std::optional<std::int64_t> NodesFor(const SearchResult& result) const;
 
   const Domain& domain_;
   const std::unique_ptr<Search> search_;

@@ -93,6 +93,7 @@ std::optional<std::vector<Action>> PathBeams::CheaperWay(std::span<const std::ui
                                 .work = {.max_nodes = max_nodes, .max_bytes = config_.max_bytes()}},
                                moved, stop);
   } catch (const Stopped&) {
+    pass.nodes += beam_.generated();
     pass.wider_may_help = true;
     return std::nullopt;
   } catch (const std::bad_alloc&) {

@@ -250,7 +250,7 @@ std::string AdviceFor(const MemoryPlan& plan, bool on_gpu) {
       {plan.generation,
        "lower generate.chunk_rows, generate.ball_radius, generate.problem_states or, with "
        "searches, generate.search_iterations or generate.search_beam_width"},
-      {plan.batches, "lower prefetch.depth"},
+      {plan.batches, "lower prefetch.depth or validation.beam_width"},
       {plan.shards, "lower data.cpu_prefetch or data.gpu_prefetch"},
       {plan.inference_inputs + (on_gpu ? 0 : plan.inference_activations),
        "lower inference.batch_size"}};

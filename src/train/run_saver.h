@@ -72,8 +72,10 @@ class RunSaver {
 
   // Waiting.
 
-  /// Waits until all files are written.
+  /// Waits until all files are written. WaitOnly does not throw what the writing thread threw,
+  /// which the next wait does.
   void Wait();
+  void WaitOnly() const { writer_.Wait(); }
 
   /// Waits until the replay rows of the last checkpoint are written, if update `update` may replace
   /// some of them.

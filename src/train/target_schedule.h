@@ -1,4 +1,4 @@
-// When the target network takes the weights of the network being trained.
+// The schedule by which the target network takes the weights of the network being trained.
 #pragma once
 
 #include <array>

@@ -27,15 +27,16 @@ struct Tag {
 };
 
 // Keys that have a tag of their own. DeepXube has the tags of the loss and of the costs-to-go
-// ("ctgs"), and "val/SEARCH/solved" for the percentage of test states that a search solves.
+// ("ctgs"), and "val/SEARCH/solved" for the percentage of test states that a search solves. The
+// search takes the place of {}.
 constexpr auto kTags =
     std::to_array<Tag>({{"loss", "train/loss"},
                         {"learning_rate", "train/learning_rate"},
                         {"label_mean", "train/ctgs/mean"},
                         {"label_min", "train/ctgs/min"},
                         {"label_max", "train/ctgs/max"},
-                        {"solve_rate", "val/solved", 100},
-                        {"solve_rate_by_length", "val/solved_by_length", 100},
+                        {"solve_rate", "val/{}/solved", 100},
+                        {"solve_rate_by_length", "val/{}/solved_by_length", 100},
                         {"value_error", "val/value_error"},
                         {"value_error_by_length", "val/value_error_by_length"},
                         {"walk_length_error", "val/walk_length_error"},
@@ -54,11 +55,13 @@ std::string OtherTag(std::string_view key) {
   return fmt::format("{}/{}", key.ends_with("_s") ? "time" : "run", key);
 }
 
-std::pair<std::string, double> Scalar(std::string_view key, double number) {
+std::pair<std::string, double> Scalar(std::string_view key, double number,
+                                      std::string_view search) {
   const std::string_view name = key.substr(0, key.find('/'));
   const auto* const known = std::ranges::find(kTags, name, &Tag::key);
   if (known == kTags.end()) return {OtherTag(key), number};
-  return {fmt::format("{}{}", known->tag, key.substr(name.size())), known->factor * number};
+  return {fmt::format(fmt::runtime(known->tag), search) + std::string(key.substr(name.size())),
+          known->factor * number};
 }
 
 std::vector<std::pair<std::string, EventFile::Hyperparameter>> Hyperparameters(Config config) {
@@ -86,7 +89,8 @@ void TensorBoardLog::WarnOnFailure(const Write& write) {
 }
 
 TensorBoardLog::TensorBoardLog(const std::filesystem::path& path, const Config& config,
-                               std::int64_t iterations) {
+                               std::int64_t iterations)
+    : search_(config.validation.beam_width > 0 ? "beam" : "greedy") {
   WarnOnFailure([&] {
     file_.emplace(path, iterations + 1);
     file_->AddText(iterations, "config", fmt::format("```yaml\n{}```\n", ToYaml(config)));
@@ -102,7 +106,7 @@ void TensorBoardLog::Add(const nlohmann::ordered_json& line, std::int64_t iterat
   const nlohmann::ordered_json flat = line.flatten();  // {"/loss": 1, "/solve_rate_by_length/3": 1}
   for (const auto& [pointer, value] : flat.items()) {
     if (value.is_number()) {
-      scalars.push_back(Scalar(std::string_view(pointer).substr(1), value.get<double>()));
+      scalars.push_back(Scalar(std::string_view(pointer).substr(1), value.get<double>(), search_));
     }
   }
   WarnOnFailure([&] { file_->AddScalars(iterations, scalars); });

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string_view>
 
 #include "base/event_file.h"
 #include "config/config.h"
@@ -28,6 +29,7 @@ class TensorBoardLog {
   template <class Write>
   void WarnOnFailure(const Write& write);
 
+  const std::string_view search_;  // that tries to solve the validation states
   std::optional<EventFile> file_;  // nothing after a failure
 };
 

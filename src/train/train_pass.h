@@ -1,4 +1,4 @@
-// What the pipeline asks of the code that trains the network.
+// The interface between the pipeline and the code that trains the network.
 #pragma once
 
 #include <cstdint>

@@ -123,7 +123,7 @@ Config TrainRun::phase_config() const { return ConfigOfPhase(config_, so_far_.ph
 void TrainRun::MakeComponents(const Checkpoint* from, const RunState* ended) {
   if (from != nullptr) CheckReplayCanBeRead();
   if (saver_) {
-    saver_->Wait();
+    saver_->WaitOnly();
     saver_->Use(nullptr);
   }
   if (components_) evaluated_rows_ += components_->NumEvaluated();
@@ -191,7 +191,7 @@ void TrainRun::RewindTo(const Checkpoint& checkpoint) {
   const Attach attach(time_.main());
   const Span span(Phase::kSetUp);
   const std::unique_ptr<StreamScope> scope = stream_->Enter();
-  if (saver_) saver_->Wait();  // so that no file of a later update appears
+  if (saver_) saver_->WaitOnly();  // so that no file of a later update appears
   so_far_ = checkpoint.Counters();
   ForgetPlanFrom(so_far_.updates);
   if (saver_) saver_->ContinueFrom(so_far_.updates);

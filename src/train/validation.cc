@@ -194,8 +194,11 @@ std::vector<bool> Validator::Solve(const StopSignal& stop) {
   const ConstRows states = validation_set_.rows();
   std::vector<bool> solved(states.size());
   if (search_ != nullptr) {
-    std::vector<float> at_most = validation_set_.costs;
-    for (float& cost : at_most) cost *= 2;
+    const float greatest = std::ranges::max(domain_.spec().action_costs);
+    std::vector<float> at_most;
+    for (const std::int64_t length : validation_set_.lengths) {
+      at_most.push_back(2 * static_cast<float>(length) * greatest);
+    }
     search_->SolveAll(
         Starts(states, at_most), stop,
         [&](std::size_t i, const SearchResult& result) { solved[i] = result.solved; });

@@ -71,8 +71,9 @@ class Validator {
 
   /// Validates `net`: tries to solve the states by greedy descent, for a policy by its most
   /// probable actions, or by beam search (validation.beam_width), and compares estimates with true
-  /// costs. Solutions may take or, for beam search, cost twice as much as a state's known way.
-  /// Waits for the device. Throws Stopped once `stop` is reached.
+  /// costs. A solution may have twice as many moves as a state's length or, for beam search, cost
+  /// as much as so many of the most expensive moves. Waits for the device. Throws Stopped once
+  /// `stop` is reached.
   ValidationReport Validate(const Network& net, const StopSignal& stop);
 
  private:

@@ -129,7 +129,7 @@ class TensorBoard(CliTest):
         for side in "train", "generate":
             key = f"{side}_examples_per_s"
             self.check_tag(shown[f"rate/{key}"], lines, lambda line: line[key])
-        self.check_tag(shown["val/solved"], lines,
+        self.check_tag(shown["val/greedy/solved"], lines,
                        lambda line: 100 * line["solve_rate"] if "solve_rate" in line else None)
         for length in 1, 8:
             self.check_tag(
@@ -137,7 +137,7 @@ class TensorBoard(CliTest):
                 lambda line: line.get("walk_length_error_by_length", {}).get(str(length)))
             solved = [100 * line["solve_rate_by_length"][str(length)] for line in lines
                       if "solve_rate_by_length" in line]
-            self.assertEqual(list(shown[f"val/solved_by_length/{length}"].values()),
+            self.assertEqual(list(shown[f"val/greedy/solved_by_length/{length}"].values()),
                              [struct.unpack("<f", struct.pack("<f", rate))[0] for rate in solved])
         numbers = {key for line in lines for key, value in line.items()
                    if isinstance(value, (int, float))}

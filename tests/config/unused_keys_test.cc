@@ -69,6 +69,7 @@ TEST(UnusedKeys, OfSearchesAreThoseThatTheMethodDoesNotRead) {
                           "`search.batch: 1000` has no effect: only A* and Q* work in batches"));
   EXPECT_THAT(unused("astar"), SizeIs(1));
   EXPECT_THAT(unused("greedy"), SizeIs(3));
+  EXPECT_THAT(unused("astar, improve_seconds: 5"), IsEmpty());
 }
 
 TEST(UnusedKeys, AreInNoConfigOfTandem) {

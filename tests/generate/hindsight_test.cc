@@ -131,6 +131,23 @@ TEST_P(Hindsight, ChangedRowsOfAQNetLabelTheActionOfTheWayAlone) {
   EXPECT_GT(all_labelled, kRows / 4);
 }
 
+TEST_P(Hindsight, ChangedRowsOfHeadQInLabelTheActionOfTheWay) {
+  const DataBuffer values = Filled(MakeConfig(true));
+  const DataBuffer before = Filled(MakeConfig(false, Head::kQIn));
+  const DataBuffer rows = Filled(MakeConfig(true, Head::kQIn));
+  const auto positions = static_cast<std::size_t>(domain_->spec().input.positions);
+  int changed = 0;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    if (!IsChanged(before, rows, i)) continue;
+    ++changed;
+    const auto state = rows.column(kInputColumn)[i].first(positions);
+    EXPECT_FALSE(IsGoal(*domain_, state));
+    EXPECT_TRUE(std::ranges::equal(state, values.column(kInputColumn)[i]));
+    EXPECT_EQ(rows.floats(kTargetColumn)[i], values.floats(kTargetColumn)[i]);
+  }
+  EXPECT_GT(changed, 10);
+}
+
 TEST_P(Hindsight, RowsDoNotDependOnWorkersOrChunks) {
   const DataBuffer whole = Filled(MakeConfig(true));
   for (const std::int64_t workers : {1, 3}) {
