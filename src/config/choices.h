@@ -383,6 +383,11 @@ constexpr bool IsBeamSearch(SearchMethod method) {
          method == SearchMethod::kBidirectionalBeam;
 }
 
+/// Returns whether the search stores all states that it meets, and expands the best of them first.
+constexpr bool IsBestFirst(SearchMethod method) {
+  return method == SearchMethod::kAStar || method == SearchMethod::kQStar;
+}
+
 /// Returns whether the search can follow a policy, which estimates no costs.
 constexpr bool WorksWithPolicy(SearchMethod method) {
   return IsBeamSearch(method) || method == SearchMethod::kGreedy;

@@ -87,9 +87,7 @@ constexpr auto kUses = std::to_array<Use>({
      "train.ema_decay is 0, so there is no moving average"},
 });
 
-bool IsBestFirst(const Config& c) {
-  return c.search.method == SearchMethod::kAStar || c.search.method == SearchMethod::kQStar;
-}
+bool SearchesBestFirst(const Config& c) { return IsBestFirst(c.search.method); }
 
 // Beams shorten the solutions of every search.
 bool Shortens(const Config& c) { return c.search.improve_seconds > 0; }
@@ -98,13 +96,15 @@ constexpr auto kSearchUses = std::to_array<Use>({
     {"search.beam_width",
      [](const Config& c) { return IsBeamSearch(c.search.method) || Shortens(c); },
      "only beam searches have a width"},
-    {"search.max_length", [](const Config& c) { return !IsBestFirst(c) || Shortens(c); },
+    {"search.max_length", [](const Config& c) { return !SearchesBestFirst(c) || Shortens(c); },
      "A* and Q* find solutions of any length"},
     {"search.weight",
-     [](const Config& c) { return IsBestFirst(c) || c.search.method == SearchMethod::kIdaStar; },
+     [](const Config& c) {
+       return SearchesBestFirst(c) || c.search.method == SearchMethod::kIdaStar;
+     },
      "only A*, Q* and IDA* weigh costs"},
-    {"search.batch", IsBestFirst, "only A* and Q* work in batches"},
-    {"search.instances", [](const Config& c) { return IsBestFirst(c) || Shortens(c); },
+    {"search.batch", SearchesBestFirst, "only A* and Q* work in batches"},
+    {"search.instances", [](const Config& c) { return SearchesBestFirst(c) || Shortens(c); },
      "only A* and Q* follow it"},
 });
 

@@ -156,12 +156,10 @@ void BellmanTargets::Expand(std::int64_t update, const DataBuffer& states, RowRa
     std::ranges::copy(states.floats(kBoundColumn).subspan(row, count),
                       batch.bounds.begin() + static_cast<std::ptrdiff_t>(first));
     batch.Expand(first, count);
-    std::vector<Action> actions(TakesAction(head_) ? count : 0);
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      actions[i] = DrawAction(domain_.spec(), seed_, update, static_cast<std::int64_t>(row + i));
-    }
-    EncodeInputs(domain_, batch.rows().Slice(first, count), actions,
-                 examples.column(kInputColumn).Slice(row, count));
+    EncodeInputs(
+        domain_, batch.rows().Slice(first, count),
+        DrawActions(domain_.spec(), head_, seed_, update, static_cast<std::int64_t>(row), count),
+        examples.column(kInputColumn).Slice(row, count));
   });
 }
 

@@ -36,7 +36,6 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
   const auto state_size = static_cast<std::size_t>(domain_.spec().state_size);
   const RowRanges blocks(range.rows, kBlockRows);
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(kBlockRows) * state_size);
-  std::vector<Action> actions;
   for (std::int64_t block = 0; block < blocks.size(); ++block) {
     const auto first = static_cast<std::size_t>(range.first + blocks[block].first);
     const Rows states(memory.data(), static_cast<std::size_t>(blocks[block].rows), state_size);
@@ -47,12 +46,10 @@ void ExactDistanceGenerator::FillRange(const FillRequest& request, RowRange rang
       }
     }
     const Span span(Phase::kWrite);
-    actions.clear();
-    for (std::size_t i = 0; i < states.size() && TakesAction(head_); ++i) {
-      actions.push_back(DrawAction(domain_.spec(), seed_, request.update,
-                                   request.first_row + static_cast<std::int64_t>(first + i)));
-    }
-    EncodeInputs(domain_, states, actions, out.column(kInputColumn).Slice(first, states.size()));
+    EncodeInputs(domain_, states,
+                 DrawActions(domain_.spec(), head_, seed_, request.update,
+                             request.first_row + static_cast<std::int64_t>(first), states.size()),
+                 out.column(kInputColumn).Slice(first, states.size()));
     for (std::size_t i = 0; i < states.size(); ++i) exact_->Write(states[i], out, first + i);
   }
 }

@@ -4,10 +4,12 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/stop_signal.h"
 #include "config/config.h"
@@ -69,6 +71,10 @@ void FillRanges(tbb::task_arena& arena, const RowRanges& ranges, const StopSigna
 /// same probability. Depends only on the seed and the numbers of the update and of the row.
 Action DrawAction(const DomainSpec& spec, std::uint64_t seed, std::int64_t update,
                   std::int64_t row);
+
+/// Returns the actions of `rows` consecutive rows (DrawAction); none if the head takes no action.
+std::vector<Action> DrawActions(const DomainSpec& spec, Head head, std::uint64_t seed,
+                                std::int64_t update, std::int64_t first_row, std::size_t rows);
 
 /// Generator produces training examples. The rows are a function of the generator's config, the
 /// request and, if needs_network(), the network's weights. They depend neither on the number of

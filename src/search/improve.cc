@@ -33,10 +33,6 @@ std::int64_t FirstWidth(const SearchConfig& config) {
   return std::min(is_limit ? std::min(kNarrow, config.beam_width) : 2 * config.beam_width, kWidest);
 }
 
-bool CountsStoredStates(const SearchConfig& config) {
-  return config.method == SearchMethod::kAStar || config.method == SearchMethod::kQStar;
-}
-
 }  // namespace
 
 SolutionImprover::SolutionImprover(const Domain& domain, std::shared_ptr<const GoalBall> ball,
@@ -278,7 +274,7 @@ void ImprovingSearch::Shorten(std::span<const std::uint8_t> start, SearchResult&
 // since.
 std::optional<std::int64_t> ImprovingSearch::NodesFor(const SearchResult& result) const {
   const std::int64_t most = config_.max_nodes.value_or(0);
-  if (most == 0 || CountsStoredStates(config_)) return most;
+  if (most == 0 || IsBestFirst(config_.method)) return most;
   if (result.nodes >= most) return std::nullopt;
   return most - result.nodes;
 }

@@ -113,8 +113,8 @@ class SolutionImprover {
 /// search.max_nodes, unless it is auto or 0, limits the nodes of both together. A* and Q*, whose
 /// limit counts stored states, leave shortening a limit of its own, of as many generated states.
 ///
-///  It passes as many puzzles at a time to that search as search.instances says, so
-/// that the time limits of the search do not count the time for shortening.
+/// It passes as many puzzles at a time to that search as search.instances says, so that the time
+/// limits of the search do not count the time for shortening.
 class ImprovingSearch final : public Search {
  public:
   /// `domain` must outlive this.

@@ -33,8 +33,8 @@ class RunSaver {
   RunSaver(const RunDirectory& directory, Device& device, Config config,
            std::string domain_identity);
 
-  /// Saves the replay rows of `components` from now on. Call Wait, and this with null, before they
-  /// end.
+  /// Saves the replay rows of `components` from now on. Before they end, call WaitOnly, and this
+  /// with null.
   void Use(const Components* components);
 
   /// Says that the run goes on from the checkpoint in the folder, which continues with update
@@ -66,15 +66,16 @@ class RunSaver {
   /// Starts to write a copy of `network`, trained as `counters` say, to be kept.
   void StartToKeepNetwork(const StateDict& network, const RunCounters& counters);
 
-  /// Writes a checkpoint: the network of `current`, and the kept state to resume from or, if there
-  /// is none, `current`.
+  /// Writes a checkpoint with the network of `current`. A run resumes from the kept state; if none
+  /// is kept, from `current`.
   void SaveCheckpoint(const RunState& current);
 
   // Waiting.
 
-  /// Waits until all files are written. WaitOnly does not throw what the writing thread threw,
-  /// which the next wait does.
+  /// Waits until all files are written.
   void Wait();
+
+  /// Waits like Wait, but leaves it to a later call to throw what the writing thread threw.
   void WaitOnly() const { writer_.Wait(); }
 
   /// Waits until the replay rows of the last checkpoint are written, if update `update` may replace
