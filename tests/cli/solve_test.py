@@ -153,7 +153,7 @@ class Solve(CliTest):
         states = self.write("states.jsonl", json.dumps({"state": AFTER_R, "optimal": 1}))
         text, announced = self.run_tandem("solve", "--model", run, "--states", states, "--search",
                                           "astar", "--weight", "0.5", "--set",
-                                          "search.max_nodes=50000")
+                                          "search.max_nodes=5000")
         self.assertIn("A*: weight 0.5, up to 1,000 states at a time; at most 5,000 nodes, which take",
                       announced)
         self.assertRegex(announced, r"memory +\d+ bytes per stored node")
