@@ -17,7 +17,6 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -148,8 +147,6 @@ class Docs(CliTest):
         super().setUp()
         for name in ("configs", "data", "examples"):
             (self.folder / name).symlink_to(SOURCE / name)
-        # The published test set is not part of the repository.
-        shutil.copy(SOURCE / "data" / "cube3_ten.jsonl", self.folder / "cube3.jsonl")
         for name in ("bin", "build/release"):
             (self.folder / name).mkdir(parents=True)
             program = self.folder / name / "tandem"

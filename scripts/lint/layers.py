@@ -21,8 +21,11 @@ PART_OF_FOLDER = {
     "data/stream_loader": "loaders",
     "train/generator_thread": "modes",
     "train/inference_queue": "modes",
-    "train/modes": "modes",
+    "train/pipeline": "modes",
     "train/states_file": "modes",
+    "train/target_schedule": "modes",
+    "train/train_pass": "modes",
+    "train/update_record": "modes",
 }
 
 LIBTORCH = ("torch", "ATen", "c10", "caffe2")

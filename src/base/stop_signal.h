@@ -27,10 +27,7 @@ class StopSignal {
   explicit StopSignal(const StopSignal* outer) : outer_(outer) {}
 
   /// Creates a signal that is also reached whenever `outer` is, and this many seconds from now.
-  StopSignal(const StopSignal* outer, double seconds) : outer_(outer) {
-    const std::chrono::duration<double> time(seconds);
-    SetDeadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(time));
-  }
+  StopSignal(const StopSignal* outer, double seconds) : outer_(outer) { SetDeadlineIn(seconds); }
 
   void Request() noexcept { requested_.store(true, std::memory_order_relaxed); }
 
@@ -41,6 +38,12 @@ class StopSignal {
 
   /// Also stops the work at this time. Must be called before the work starts.
   void SetDeadline(Clock::time_point deadline) { deadline_ = deadline; }
+
+  /// Also stops the work this many seconds from now. Must be called before the work starts.
+  void SetDeadlineIn(double seconds) {
+    const std::chrono::duration<double> time(seconds);
+    SetDeadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(time));
+  }
 
   /// Whether the work should stop: a stop was requested, or the deadline has passed.
   bool Reached() const noexcept {

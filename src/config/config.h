@@ -196,6 +196,7 @@ struct SearchConfig {
   std::int64_t max_length = 100;
   double weight = 0.6;
   double policy_weight = 0;
+  std::int64_t policy_actions = 0;
   std::int64_t batch = 1000;
   std::int64_t instances = 1;
   AutoInt max_nodes;

@@ -471,6 +471,12 @@ std::vector<Field> SearchFields(Config& c) {
        "of the probability of the path that leads to it. 0: rank by cost and estimate alone, "
        "without evaluating the policy.",
        RealField{&c.search.policy_weight, 0, 1000}},
+      {"search.policy_actions",
+       "For head vp, how many actions of a state beam search and A* expand: the most probable "
+       "ones, "
+       "by one evaluation of the policy per state, and those that end in the goal or in the ball. "
+       "0: all actions.",
+       IntField{&c.search.policy_actions, 0, 1 << 16}},
       {"search.batch",
        "Largest number of states of one puzzle that A* expands at a time, and of actions that Q* "
        "takes at a time. They start with 1, and grow the number to a tenth of those so far.",

@@ -170,14 +170,27 @@ void CheckHead(const Config& c, const Reject& reject) {
          "train.policy_weight", "network.head",
          "only head vp learns a policy beside the cost. Remove train.policy_weight, or set "
          "network.head to vp.");
+}
+
+// Checks the keys that let the policy of head vp guide searches.
+void CheckGuidance(const Config& c, const Reject& reject) {
+  const bool has_both = c.network.head == Head::kVp;
+  const SearchMethod method = c.search.method;
   reject(
-      c.search.policy_weight > 0 && head != Head::kVp, "search.policy_weight", "network.head",
+      c.search.policy_weight > 0 && !has_both, "search.policy_weight", "network.head",
       "only head vp has a policy beside the cost. Set search.policy_weight to 0, or network.head "
       "to vp.");
-  reject(c.search.policy_weight > 0 && !IsBeamSearch(c.search.method), "search.policy_weight",
+  reject(c.search.policy_weight > 0 && !IsBeamSearch(method), "search.policy_weight",
          "search.method",
          "this search ranks states by cost and estimate alone. Set search.policy_weight to 0, or "
          "search.method to beam.");
+  reject(c.search.policy_actions > 0 && !has_both, "search.policy_actions", "network.head",
+         "only head vp has a policy beside the cost. Set search.policy_actions to 0, or "
+         "network.head to vp.");
+  reject(c.search.policy_actions > 0 && !IsBeamSearch(method) && method != SearchMethod::kAStar,
+         "search.policy_actions", "search.method",
+         "this search expands all actions. Set search.policy_actions to 0, or search.method to "
+         "beam or astar.");
 }
 
 // A policy ranks the actions of a state and estimates no cost-to-go.
@@ -507,6 +520,9 @@ void CheckTensorSearch(const Config& c, const Reject& reject) {
   reject(c.search.policy_weight > 0, "search.program", "search.policy_weight",
          "the tensor program does not evaluate the policy. Set search.program to domain, or "
          "search.policy_weight to 0.");
+  reject(c.search.policy_actions > 0, "search.program", "search.policy_actions",
+         "the tensor program does not evaluate the policy. Set search.program to domain, or "
+         "search.policy_actions to 0.");
   reject(c.search.inverse != UseInverse::kNo, "search.program", "search.inverse",
          "the tensor program starts from the position alone. Set search.program to domain, or "
          "search.inverse to false.");
@@ -537,13 +553,17 @@ void Validate(const Config& config, const Contradiction& contradiction) {
                             const std::string& why) {
     if (if_true) contradiction(key, other, why);
   };
-  for (const auto check : {CheckSyncMain,       CheckOneFill,     CheckExamples,
-                           CheckGenerateSearch, CheckHead,        CheckPolicy,
-                           CheckPaths,          CheckBalls,       CheckData,
-                           CheckStream,         CheckTraining,    CheckRefresh,
-                           CheckWatchdog,       CheckNetworkKind, CheckInputLayer,
-                           CheckMuon,           CheckFactors,     CheckSchedule,
-                           CheckSizes,          CheckSearch,      CheckTensorGeneration,
+  for (const auto check : {CheckSyncMain,    CheckOneFill,
+                           CheckExamples,    CheckGenerateSearch,
+                           CheckHead,        CheckGuidance,
+                           CheckPolicy,      CheckPaths,
+                           CheckBalls,       CheckData,
+                           CheckStream,      CheckTraining,
+                           CheckRefresh,     CheckWatchdog,
+                           CheckNetworkKind, CheckInputLayer,
+                           CheckMuon,        CheckFactors,
+                           CheckSchedule,    CheckSizes,
+                           CheckSearch,      CheckTensorGeneration,
                            CheckTensorSearch}) {
     check(config, reject);
   }

@@ -81,10 +81,11 @@ void AStarTree::SetEstimates(std::span<const float> estimates) {
 }
 
 AStar::AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
-             std::shared_ptr<const GoalBall> ball)
+             std::shared_ptr<const GoalBall> ball, QEvaluator* policy)
     : BestFirstSearch("A*", config.search),
       domain_(domain),
       ball_(std::move(ball)),
+      policy_(config.search.policy_actions > 0 ? policy : nullptr),
       expander_(domain, evaluator, static_cast<std::size_t>(config.inference.rows_at_once()),
                 ball_) {
   // Children are numbered by 32 bits.
@@ -142,6 +143,10 @@ void AStar::Step(Running running, const StopSignal& stop) {
     tree.CopyPopped(states.Slice(running[i].first_state, tree.num_popped()));
   });
   expander_.Expand(states);
+  if (policy_ != nullptr) {
+    expander_.KeepBest(expander_.EstimateActions(*policy_, states, stop),
+                       static_cast<std::size_t>(config().policy_actions));
+  }
   ForEach(running.size(), [&](std::size_t i) {
     running[i].tree->Receive(expander_, running[i].first_state * num_actions);
   });

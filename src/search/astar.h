@@ -82,16 +82,22 @@ class AStarTree final : public BestFirstTree {
 ///   - weight 0 (greedy best-first search): no bound; the first solution found is returned.
 /// Values are 32-bit floats, so "least" holds up to their rounding.
 ///
+/// With search.policy_actions, A* expands only that many of the most probable actions of a state,
+/// by one evaluation of a policy per expanded state, and those that lead to a goal or into the ball
+/// (as in DeepXube's graph_v_p). The bounds then hold among the solutions that remain.
+///
 /// States are compared by all their bytes. Without time limits, results do not depend on the number
 /// of threads, nor on which puzzles are solved at the same time, except that the evaluator's
 /// rounding may depend on its batch.
 class AStar final : public BestFirstSearch {
  public:
   /// Follows config.search; passes at most inference.batch_size states per call to the evaluator.
-  /// `domain` and `evaluator` must outlive this. Throws Error if search.weight is negative,
-  /// infinite or NaN, or if search.batch or search.instances is below 1. `ball` may be null.
+  /// `policy` gives the probabilities for search.policy_actions and may be null, then that key has
+  /// no effect. `domain`, `evaluator` and `policy` must outlive this. Throws Error if search.weight
+  /// is negative, infinite or NaN, or if search.batch or search.instances is below 1. `ball` may be
+  /// null.
   AStar(const Domain& domain, Evaluator& evaluator, const Config& config,
-        std::shared_ptr<const GoalBall> ball = nullptr);
+        std::shared_ptr<const GoalBall> ball = nullptr, QEvaluator* policy = nullptr);
 
   /// Puzzles start in the order of `starts` and finish in any order.
   void SolveAll(const Starts& starts, const StopSignal& stop, const Done& done) override;
@@ -106,6 +112,7 @@ class AStar final : public BestFirstSearch {
 
   const Domain& domain_;
   const std::shared_ptr<const GoalBall> ball_;  // may be null
+  QEvaluator* const policy_;                    // null: all actions are expanded
   Expander expander_;
 
   // Buffers of the current step, over all puzzles.

@@ -20,8 +20,6 @@ namespace {
 // latency.
 constexpr std::ptrdiff_t kPrefetchDistance = 16;
 
-constexpr double kForever = 1e9;  // seconds
-
 // Children are numbered by 32 bits.
 std::int64_t MostStates(const DomainSpec& spec) {
   return std::numeric_limits<std::uint32_t>::max() / spec.num_actions();
@@ -33,6 +31,12 @@ constexpr std::size_t kOfEntry = 2 * (sizeof(std::uint64_t) + 1);
 // Distinguishes the states of the inverse position's beam among the kept ones.
 constexpr std::uint64_t kOfInverse = 0x9E3779B97F4A7C15U;
 
+// Whether the policy of head vp has a part in the search.
+bool IsGuided(const Config& config) {
+  return config.network.head == Head::kVp &&
+         (config.search.policy_weight > 0 || config.search.policy_actions > 0);
+}
+
 }  // namespace
 
 BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& config,
@@ -41,8 +45,7 @@ BeamSearch::BeamSearch(const Domain& domain, Evaluator& network, const Config& c
       config_(config.search),
       q_net_(config.network.head == Head::kVp ? nullptr : q_net),
       is_policy_(q_net_ != nullptr && config.network.head == Head::kPolicy),
-      added_policy_(config.network.head == Head::kVp && config.search.policy_weight > 0 ? q_net
-                                                                                        : nullptr),
+      policy_(IsGuided(config) ? q_net : nullptr),
       ball_(std::move(ball)),
       inverse_(MakeInverseFrame(domain, config.search)),
       meets_(config.search.method == SearchMethod::kBidirectionalBeam),
@@ -71,8 +74,8 @@ void BeamSearch::SolveAll(const Starts& starts, const StopSignal& stop, const Do
 SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::uint8_t> start,
                                      const StopSignal& stop) {
   const Stopwatch watch;
-  const double seconds = limits.max_seconds > 0 ? limits.max_seconds : kForever;
-  const StopSignal within(&stop, seconds);
+  StopSignal within(&stop);
+  if (limits.max_seconds > 0) within.SetDeadlineIn(limits.max_seconds);
   limits_ = limits;
   limits_.width = std::min(limits.width, MostStates(domain_.spec()));
   bound_ = CostBound(limits.at_most);
@@ -81,34 +84,43 @@ SearchResult BeamSearch::SolveWithin(const Limits& limits, std::span<const std::
   SearchResult result;
   std::optional<std::vector<Action>> solution =
       KnownSolution(domain_, ball_.get(), bound_, limits_.max_length, start);
-  while (!solution) {
-    if (stop.Reached()) throw Stopped();
-    const std::optional<Ended> limit = LimitReached(result, watch.Seconds());
-    if (limit) {
-      result.ended = *limit;
-      break;
+  std::optional<Ended> limit;
+  while (!solution && !limit) {
+    try {
+      limit = GoDeeper(start, within, result, solution);
+    } catch (const Stopped&) {
+      if (stop.Reached()) throw;
+      limit = Ended::kTimeLimit;
     }
-    expander_.ExpandHashes(frontier(), UndoingActions());
-    if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
-      result.ended = Ended::kNodeLimit;
-      break;
-    }
-    result.nodes += expander_.num_generated();
-    generated_ = result.nodes;
-    result.expanded += static_cast<std::int64_t>(frontier().size());
-    solution = CheapestSolution();
-    if (solution) break;
-    if (!GoDeeper(stop, within)) {
-      result.ended = Ended::kTimeLimit;
-      break;
-    }
-    if (meets_) solution = SolutionByMeeting(start);
   }
+  if (limit) result.ended = *limit;
   result.solved = solution.has_value();
   if (solution) result.actions = std::move(*solution);
   FinishResult(result);
   result.seconds = watch.Seconds();
   return result;
+}
+
+// Expands the frontier, and makes the best children the next one unless one of them completes a
+// `solution`. Returns the limit that it met, if any.
+std::optional<Ended> BeamSearch::GoDeeper(std::span<const std::uint8_t> start,
+                                          const StopSignal& within, SearchResult& result,
+                                          std::optional<std::vector<Action>>& solution) {
+  if (within.Reached()) throw Stopped();
+  if (const std::optional<Ended> limit = LimitReached(result.nodes)) return limit;
+  expander_.ExpandHashes(frontier(), UndoingActions());
+  FollowPolicy(within);
+  if (limits_.work.ExceededBy(result.nodes + expander_.num_generated(), 0)) {
+    return Ended::kNodeLimit;
+  }
+  result.nodes += expander_.num_generated();
+  generated_ = result.nodes;
+  result.expanded += static_cast<std::int64_t>(frontier().size());
+  solution = CheapestSolution();
+  if (solution) return std::nullopt;
+  Keep(q_net_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
+  if (meets_) solution = SolutionByMeeting(start);
+  return std::nullopt;
 }
 
 // A position may be its own inverse. If the beams meet, both are needed nevertheless.
@@ -140,11 +152,10 @@ void BeamSearch::Begin(std::span<const std::uint8_t> start) {
   NotePositions();
 }
 
-std::optional<Ended> BeamSearch::LimitReached(const SearchResult& so_far, double seconds) const {
+std::optional<Ended> BeamSearch::LimitReached(std::int64_t nodes) const {
   if (frontier_.empty()) return excluded_ ? Ended::kCostLimit : Ended::kExhausted;
   if (std::cmp_greater_equal(steps_.size(), limits_.max_length)) return Ended::kLengthLimit;
-  if (limits_.max_seconds > 0 && seconds >= limits_.max_seconds) return Ended::kTimeLimit;
-  return limits_.work.ExceededBy(so_far.nodes, BytesOfNextDepth());
+  return limits_.work.ExceededBy(nodes, BytesOfNextDepth());
 }
 
 // For each state of the frontier, the action that undoes the last one of its path. Empty if there
@@ -232,6 +243,15 @@ bool BeamSearch::IsExcluded(std::size_t child) {
   return true;
 }
 
+// Evaluates the policy of head vp, and leaves out the children of improbable actions.
+void BeamSearch::FollowPolicy(const StopSignal& stop) {
+  if (policy_ == nullptr) return;
+  const std::span<const float> values = expander_.EstimateActions(*policy_, frontier(), stop);
+  step_surprisals_.assign(values.begin(), values.end());  // Estimate overwrites the values
+  if (config_.policy_actions == 0) return;
+  expander_.KeepBest(step_surprisals_, static_cast<std::size_t>(config_.policy_actions));
+}
+
 // The children whose states were not kept before, in ascending order. Of equal children only the
 // cheapest is included, on ties the first.
 std::vector<std::uint32_t> BeamSearch::NewChildren() {
@@ -265,13 +285,8 @@ std::vector<std::uint32_t> BeamSearch::NewChildren() {
 std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
   const auto width = static_cast<std::size_t>(limits_.width);
   std::vector<std::uint32_t> children = NewChildren();
-  std::vector<float> surprisals;  // of the step to each child, by the added policy
-  if (added_policy_ != nullptr) {
-    const auto values = expander_.EstimateActions(*added_policy_, frontier(), stop);
-    surprisals.assign(values.begin(), values.end());  // Estimate overwrites them
-  }
   if (children.size() <= width) {
-    if (added_policy_ != nullptr) NoteSurprisals(children, surprisals);
+    if (policy_ != nullptr) NoteSurprisals(children, step_surprisals_);
     expander_.Build(children, next_);
     return children;
   }
@@ -284,8 +299,8 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     const Step step = StepTo(children[i]);
     const float more = domain_.spec().action_costs[step.action] - least_cost;
     float rank = values[i] + Excess(step.parent) + more;
-    if (added_policy_ != nullptr) {
-      const float surprisal = surprisals_[step.parent] + surprisals[children[i]];
+    if (policy_ != nullptr) {
+      const float surprisal = surprisals_[step.parent] + step_surprisals_[children[i]];
       rank += static_cast<float>(config_.policy_weight) * surprisal;
     }
     ranked[i] = {rank, i};
@@ -301,7 +316,7 @@ std::vector<std::uint32_t> BeamSearch::ChooseByStates(const StopSignal& stop) {
     chosen.push_back(children[i]);
     next_.insert(next_.end(), states[i].begin(), states[i].end());
   }
-  if (added_policy_ != nullptr) NoteSurprisals(chosen, surprisals);
+  if (policy_ != nullptr) NoteSurprisals(chosen, step_surprisals_);
   return chosen;
 }
 
@@ -362,17 +377,6 @@ void BeamSearch::NoteSurprisals(const std::vector<std::uint32_t>& children,
   const float least = surprisals.empty() ? 0 : *std::ranges::min_element(surprisals);
   for (float& surprisal : surprisals) surprisal -= least;
   surprisals_ = std::move(surprisals);
-}
-
-// Makes the best children the frontier. Returns false if the time ended while they were evaluated.
-bool BeamSearch::GoDeeper(const StopSignal& stop, const StopSignal& within) {
-  try {
-    Keep(q_net_ != nullptr ? ChooseByActions(within) : ChooseByStates(within));
-    return true;
-  } catch (const Stopped&) {
-    if (stop.Reached()) throw;
-    return false;
-  }
 }
 
 // Makes the children, whose states are in next_, the frontier.
@@ -504,8 +508,9 @@ std::string BeamSearch::FailureWith(const SearchConfig& config, const SearchResu
     case Ended::kExhausted:
       break;
   }
-  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width",
-                     config.beam_width);
+  return fmt::format("no unvisited states remain with beam width {}; raise search.beam_width{}",
+                     config.beam_width,
+                     config.policy_actions > 0 ? " or search.policy_actions" : "");
 }
 
 }  // namespace tandem

@@ -45,9 +45,10 @@ namespace tandem {
 /// best path.
 ///
 /// With head vp, it ranks the children by cost and estimate. With search.policy_weight, it adds
-/// that weight times minus the log probability of the path, which takes one more evaluation per
-/// kept state. Policy-guided heuristic search combines the two as well (Orseau and Lelis, AAAI
-/// 2021).
+/// that weight times minus the log probability of the path. Policy-guided heuristic search combines
+/// the two as well (Orseau and Lelis, AAAI 2021). With search.policy_actions, it expands only that
+/// many of the most probable actions of a state, and those that complete a solution (as in
+/// DeepXube's beam_v_p). Each of the two keys takes the same one more evaluation per kept state.
 ///
 /// Hashes come first: of a permutation puzzle, only children that are new are built, encoded and
 /// evaluated. With a Q net or a policy, only kept children are built (Expander::ExpandHashes).
@@ -130,17 +131,19 @@ class BeamSearch final : public Search {
   using Ranked = std::pair<float, std::uint32_t>;
 
   void Begin(std::span<const std::uint8_t> start);
-  std::optional<Ended> LimitReached(const SearchResult& so_far, double seconds) const;
+  std::optional<Ended> GoDeeper(std::span<const std::uint8_t> start, const StopSignal& within,
+                                SearchResult& result, std::optional<std::vector<Action>>& solution);
+  std::optional<Ended> LimitReached(std::int64_t nodes) const;
   std::vector<Action> UndoingActions() const;
   std::int64_t BytesStored() const;
   static std::int64_t BytesOfChildren(const DomainSpec& spec, std::int64_t parents,
                                       std::int64_t width, bool copies);
   std::int64_t BytesOfNextDepth() const;
   std::optional<std::vector<Action>> CheapestSolution() const;
+  void FollowPolicy(const StopSignal& stop);
   std::vector<std::uint32_t> NewChildren();
   std::vector<std::uint32_t> ChooseByStates(const StopSignal& stop);
   std::vector<std::uint32_t> ChooseByActions(const StopSignal& stop);
-  bool GoDeeper(const StopSignal& stop, const StopSignal& within);
   void Keep(const std::vector<std::uint32_t>& children);
   void NotePositions();
   std::optional<std::vector<Action>> SolutionByMeeting(std::span<const std::uint8_t> start) const;
@@ -166,7 +169,7 @@ class BeamSearch final : public Search {
   const SearchConfig config_;
   QEvaluator* const q_net_;
   const bool is_policy_;                        // whether q_net_ is a policy
-  QEvaluator* const added_policy_;              // of head vp, with search.policy_weight
+  QEvaluator* const policy_;                    // of head vp, if it has a part in the search
   const std::shared_ptr<const GoalBall> ball_;  // may be null
   const std::optional<InverseFrame> inverse_;   // only with search.inverse or if it meets
   const bool meets_;                            // whether it is bidirectional
@@ -181,9 +184,10 @@ class BeamSearch final : public Search {
   std::vector<float> costs_;            // path costs of the frontier states
   float least_cost_ = 0;                // minimum of costs_
   std::vector<Frame> frames_;  // where the paths to the frontier states start; empty: all in start
-  // With a policy, also an added one: minus the log probability of the path to each frontier state,
-  // relative to the most probable one.
+  // With a policy, also that of head vp: minus the log probability of the path to each frontier
+  // state, relative to the most probable one.
   std::vector<float> surprisals_;
+  std::vector<float> step_surprisals_;    // of the step to each child, by head vp's policy
   std::vector<std::vector<Step>> steps_;  // steps_[d] belongs to depth d + 1
   HashSet kept_;
   std::optional<Nearest> nearest_;

@@ -200,6 +200,12 @@ std::string BestFirstSearch::Failure(const SearchResult& result) const {
     case Ended::kExhausted:
       break;
   }
+  if (config_.policy_actions > 0) {
+    return fmt::format(
+        "no solution consists of the {} most probable actions of each state; raise "
+        "search.policy_actions",
+        config_.policy_actions);
+  }
   return fmt::format("the puzzle has no solution: none of the {} reachable states is a goal",
                      WithThousands(result.stored));
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/fault_point.h"
 #include "base/parallel.h"
@@ -182,6 +183,24 @@ void Expander::NoteKnownCosts(std::size_t first_child, ConstRows children) {
       RefuseSecondGoal(domain_, children[i]);
     }
   }
+}
+
+void Expander::KeepBest(std::span<const float> values, std::size_t most) {
+  const auto num_actions = static_cast<std::size_t>(domain_.spec().num_actions());
+  ForRanges(size() / num_actions, kGrain, [&](std::size_t first, std::size_t count) {
+    std::vector<std::pair<float, std::size_t>> ranked;
+    for (std::size_t state = first; state < first + count; ++state) {
+      ranked.clear();
+      for (std::size_t child = state * num_actions; child < (state + 1) * num_actions; ++child) {
+        if (is_left_out_[child] != 0 || !std::isinf(KnownCost(child))) continue;
+        ranked.emplace_back(values[child], child);
+      }
+      if (ranked.size() <= most) continue;
+      const auto others = ranked.begin() + static_cast<std::ptrdiff_t>(most);
+      std::ranges::nth_element(ranked, others);
+      for (auto at = others; at != ranked.end(); ++at) is_left_out_[at->second] = 1;
+    }
+  });
 }
 
 void Expander::Step(ConstRows states, std::span<const Action> actions) {

@@ -84,6 +84,11 @@ class Expander {
   /// The evaluator's estimates for all of `states`. Throws Stopped once `stop` is reached.
   std::span<const float> Estimate(ConstRows states, const StopSignal& stop);
 
+  /// Of the children of each state, leaves out all but the `most` with the least `values`, one
+  /// value per child. Ties go to the first. Children of known cost-to-go stay, and neither they nor
+  /// children that are left out already count. Call it after Expand or ExpandHashes.
+  void KeepBest(std::span<const float> values, std::size_t most);
+
   /// The Q values from `q_net` for every action in every state: num_actions values per state.
   /// Throws Stopped once `stop` is reached.
   std::span<const float> EstimateActions(QEvaluator& q_net, ConstRows states,
@@ -147,8 +152,8 @@ class Expander {
   /// A cheapest way from a child to the goal. Requires that its cost is known.
   std::vector<Action> WayHome(std::size_t child) const;
 
-  /// 1 where the child equals its parent, for example because the action does not apply, and where
-  /// the action undoes the last one (ExpandHashes). Such a child is never worth keeping.
+  /// 1 where the child equals its parent, for example because the action does not apply, where the
+  /// action undoes the last one (ExpandHashes), and where KeepBest left it out.
   std::span<const std::uint8_t> is_left_out() const { return is_left_out_; }
 
   /// HashState of each child; unspecified where is_left_out() is 1, unless skips_known().

@@ -39,7 +39,7 @@ class PathBeams {
   };
 
   /// The parameters are those of BeamSearch. Of config.search it follows max_length, max_gib,
-  /// policy_weight, inverse and, if it is bidirectional_beam, method.
+  /// policy_weight, policy_actions, inverse and, if it is bidirectional_beam, method.
   PathBeams(const Domain& domain, Evaluator& network, const Config& config,
             QEvaluator* q_net = nullptr, std::shared_ptr<const GoalBall> ball = nullptr);
 

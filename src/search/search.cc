@@ -82,10 +82,11 @@ namespace {
 std::unique_ptr<Search> MakeMethod(const Domain& domain, QEvaluator& network, const Config& config,
                                    const std::shared_ptr<const GoalBall>& ball) {
   QEvaluator* const q_net = config.network.head == Head::kV ? nullptr : &network;
+  QEvaluator* const policy = config.network.head == Head::kVp ? &network : nullptr;
   switch (config.search.method) {
     case SearchMethod::kAStar:
       LogInfo(BestFirstMemory("A*", config.search, AStarBytesFor, domain.spec()));
-      return std::make_unique<AStar>(domain, network, config, ball);
+      return std::make_unique<AStar>(domain, network, config, ball, policy);
     case SearchMethod::kQStar:
       LogInfo(BestFirstMemory("Q*", config.search, QStarBytesFor, domain.spec()));
       return std::make_unique<QStar>(domain, network, config, ball);

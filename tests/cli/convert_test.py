@@ -145,9 +145,7 @@ class TwoPhase(CliTest):
     @unittest.skipUnless(importlib.util.find_spec("kociemba"), "kociemba is not installed")
     def test_new_solutions_solve_our_cubes(self):
         import kociemba
-        published = SOURCE.parent / "shared" / "testsets" / "cube3.jsonl"
-        for cube in rows_of(published if published.exists()
-                            else SOURCE / "data" / "cube3_ten.jsonl"):
+        for cube in rows_of(SOURCE / "data" / "published" / "cube3.jsonl"):
             with self.subTest(id=cube["id"]):
                 self.check(cube, kociemba.solve(cube["state"]))
 

@@ -1,4 +1,4 @@
-"""Tests scripts/reach: lines of the table of results, with little training."""
+"""Tests scripts/reach: the benchmarks of docs/results.md, with little training."""
 
 import argparse
 import importlib.machinery
@@ -44,7 +44,7 @@ class Reach(CliTest):
         printed = self.reach("lights_out5", "--out", out, "--seconds-scale", 0.03, "--limit", 4,
                              "--untrained", "--curves", "--set", "network.width=16", "--set",
                              "train.threads=1")
-        self.assertIn("goals are not judged", printed)
+        self.assertIn("thresholds are not judged", printed)
         result = json.loads((out / "lights_out5.json").read_text())
         self.assertEqual(result["trained"]["states"], 4)
         self.assertEqual(result["trained"]["with_optimal"], 4)
@@ -58,15 +58,14 @@ class Reach(CliTest):
         self.assertIn("training examples", (out / "lights_out5.svg").read_text())
         table = self.reach("--table", out / "lights_out5.json")
         self.assertEqual([line.split(" | ")[0] for line in table.splitlines()],
-                         ["| line", "| ---", "| lights_out5", "| lights_out5, untrained"])
+                         ["| benchmark", "| ---", "| lights_out5", "| lights_out5, untrained"])
         self.assertIn(table, printed)
 
-    def test_a_line_without_its_states_is_skipped_and_named(self):
+    def test_missing_states_are_an_error_before_training(self):
         (self.folder / "empty").mkdir()
-        printed = self.reach("puzzle15", "--states", self.folder / "empty", "--out", "out", code=4)
-        self.assertIn("puzzle15: skipped: no", printed)
-        self.assertIn("name their folder with --states", printed)
-        self.assertIn("skipped, because their states are missing: puzzle15", printed)
+        printed = self.reach("puzzle15", "--states", self.folder / "empty", "--out", "out", code=1)
+        self.assertIn(f"puzzle15: no {self.folder}/empty/puzzle15.jsonl. Expected JSON lines", printed)
+        self.assertIn("failed: puzzle15", printed)
         self.assertFalse((self.folder / "out" / "puzzle15").exists())
 
     def test_a_run_that_was_stopped_is_not_evaluated(self):
@@ -76,23 +75,23 @@ class Reach(CliTest):
         self.assertIn("the run was stopped before its end. Continue it with `tandem train --resume",
                       self.reach("lights_out5", "--out", "out", code=1))
 
-    def test_an_unknown_line_is_an_error_that_names_the_lines(self):
-        self.assertIn("unknown line puzzle16; expected some of cube3, ",
+    def test_an_unknown_benchmark_is_an_error_that_names_all(self):
+        self.assertIn("unknown benchmark puzzle16; expected some of cube3, ",
                       self.reach("puzzle16", code=2))
 
-    def test_every_line_has_a_config_with_a_time(self):
+    def test_every_benchmark_has_a_config_with_a_time(self):
         listed = self.reach("--list").splitlines()
         script = load_script()
-        self.assertEqual(len(listed), len(script.LINES) + len(script.COMPARISONS))
+        self.assertEqual(len(listed), len(script.BENCHMARKS) + len(script.COMPARISONS))
 
-    def test_set_changes_the_time_of_a_line(self):
+    def test_set_changes_the_time_of_a_benchmark(self):
         script = load_script()
-        line = script.LINES["hanoi"]
+        benchmark = script.BENCHMARKS["hanoi"]
         arguments = argparse.Namespace(tandem=TANDEM, set=[])
-        usual = script.seconds_of(line, arguments)
+        usual = script.seconds_of(benchmark, arguments)
         self.assertGreater(usual, 0)
         arguments.set = [f"train.max_seconds={usual + 7}"]
-        self.assertEqual(script.seconds_of(line, arguments), usual + 7)
+        self.assertEqual(script.seconds_of(benchmark, arguments), usual + 7)
 
     def test_a_ball_of_all_states_gives_the_optimal_lengths(self):
         out = self.folder / "out"
@@ -102,13 +101,13 @@ class Reach(CliTest):
             state = json.loads(line)
             self.assertEqual(state["optimal"], least_moves([int(p) for p in state["state"].split()]))
 
-    def test_a_goal_that_was_missed_is_said(self):
+    def test_a_threshold_that_was_missed_is_said(self):
         script = load_script()
-        line = script.LINES["puzzle15"]
+        benchmark = script.BENCHMARKS["puzzle15"]
         figures = {"states": 100, "solved": 100, "optimal": 97, "mean_s": 0.5}
-        self.assertEqual([goal.reached(figures) for goal in line.goals], [False, True])
+        self.assertEqual([each.is_met(figures) for each in benchmark.thresholds], [False, True])
         figures["optimal"] = 98
-        self.assertEqual([goal.reached(figures) for goal in line.goals], [True, True])
+        self.assertEqual([each.is_met(figures) for each in benchmark.thresholds], [True, True])
 
 
 class PlainAStar(unittest.TestCase):

@@ -103,6 +103,7 @@ class Solve(CliTest):
         self.assertIn("error against walk lengths", log)
         states = self.write("states.txt", "1 2 3 4 0 5 7 8 6\n")
         for options in ((), ("--set", "search.policy_weight=1"), ("--search", "astar"),
+                        ("--search", "astar", "--set", "search.policy_actions=2"),
                         ("--search", "anytime_beam", "--set", "search.max_seconds=5", "--set",
                          "search.policy_weight=1")):
             text, _ = self.run_tandem("solve", "--model", run, "--states", states, *options)

@@ -87,6 +87,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   config.train.batch_doubles_every = 0;
   config.train.policy_weight = 1;
   config.search.policy_weight = 0;
+  config.search.policy_actions = 0;
   config.generate.program = Program::kDomain;  // the other one contradicts most of these keys
   config.search.program = Program::kDomain;
   const std::string yaml = ToYaml(config);
@@ -102,6 +103,7 @@ TEST(Config, EveryFieldIsReadBackAsItWasWritten) {
   others.network.head = Head::kVp;
   others.train.policy_weight = 2;
   others.search.policy_weight = 0.5;
+  others.search.policy_actions = 3;
   EXPECT_EQ(ToYaml(ParseConfig(ToYaml(others), "my.yaml")), ToYaml(others));
   EXPECT_NE(ToYaml(others), ToYaml(defaults));
 

@@ -253,6 +253,18 @@ TEST(Validate, ValueAndPolicyNeedsLabelsOfBoth) {
   EXPECT_EQ(ErrorOf({"network.head=vp", "search.method=astar"}), "");
 }
 
+TEST(Validate, PolicyActionsNeedValueAndPolicyAndASearchThatExpandsStates) {
+  for (const std::string method : {"search.method=beam", "search.method=astar"}) {
+    EXPECT_EQ(ErrorOf({"network.head=vp", "search.policy_actions=3", method}), "");
+  }
+  ExpectContradiction({"network.head=policy", "search.policy_actions=3"}, "search.policy_actions",
+                      "network.head", "only head vp has");
+  for (const std::string method : {"search.method=ida_star", "search.method=greedy"}) {
+    ExpectContradiction({"network.head=vp", "search.policy_actions=3", method},
+                        "search.policy_actions", "search.method", "expands all actions");
+  }
+}
+
 TEST(Validate, QLearningNeedsAQNetAndNoSearch) {
   for (const char* target : {"q_learning", "capped_q_learning"}) {
     const std::vector<std::string> sets = {std::string("generate.target=") + target};
@@ -598,6 +610,8 @@ TEST(Validate, TensorProgramOfSearchNamesWhatItDoesNotSupport) {
   expect({"search.method=astar"}, "search.method", "only beam search");
   expect({"network.head=q"}, "network.head", "by their estimates");
   expect({"network.head=vp", "search.policy_weight=1"}, "search.policy_weight",
+         "does not evaluate the policy");
+  expect({"network.head=vp", "search.policy_actions=1"}, "search.policy_actions",
          "does not evaluate the policy");
   expect({"search.inverse=auto"}, "search.inverse", "from the position alone");
   expect({"search.ball_radius=3", "search.improve_seconds=1"}, "search.improve_seconds",

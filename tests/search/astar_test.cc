@@ -117,6 +117,65 @@ TEST(AStar, WeightZeroIsGreedy) {
   ExpectSolutions(whole, SolveWhole(whole, erratic, {.search = {.weight = 0, .batch = 3}}), 1000);
 }
 
+// A policy that ranks actions by the exact cost-to-go of their results, or the other way round.
+class ExactPolicy final : public QEvaluator {
+ public:
+  ExactPolicy(const Whole& whole, float sign) : whole_(whole), sign_(sign) {}
+
+  void Evaluate(ConstRows inputs, std::span<float> values) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) values[i] = whole_.Exact(inputs[i]);
+  }
+
+  void EvaluateActions(ConstRows inputs, std::span<float> values) override {
+    const auto num_actions = static_cast<std::size_t>(whole_.domain.spec().num_actions());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto row = inputs[i / num_actions];
+      State child(row.begin(), row.end());
+      const auto action = static_cast<Action>(i % num_actions);
+      ApplyAll(whole_.domain, {&action, 1}, child);
+      values[i] = sign_ * whole_.Exact(child);
+    }
+  }
+
+ private:
+  const Whole& whole_;
+  const float sign_;
+};
+
+TEST(AStar, ExpandsOnlyTheMostProbableActions) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  ExactPolicy policy(whole, 1);
+  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  AStar search(pancakes, policy, config, nullptr, &policy);
+  search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t number, const SearchResult& result) {
+    const std::span<const std::uint8_t> start = whole.rows()[number];
+    EXPECT_EQ(result.cost, whole.Exact(start));
+    // One child of each state, and the goal beside the last one.
+    EXPECT_EQ(result.nodes, result.actions.empty() ? 0 : std::ssize(result.actions) + 1);
+  });
+}
+
+// The action away from the goal is the only one that the policy allows. The goal itself is found
+// all the same, because the search makes it anyway.
+TEST(AStar, WrongPolicyLeavesOutSolutionsButNoGoal) {
+  const PancakeDomain pancakes(6);
+  const Whole whole(pancakes);
+  ExactPolicy wrong(whole, -1);
+  const Config config = {.search = {.weight = 1, .policy_actions = 1, .batch = 1}};
+  AStar search(pancakes, wrong, config, nullptr, &wrong);
+  EXPECT_EQ(search.Solve(State{1, 0, 2, 3, 4, 5}, StopSignal()).actions.size(), 1U);
+  std::size_t unsolved = 0;
+  search.SolveAll(whole.rows(), StopSignal(), [&](std::size_t, const SearchResult& result) {
+    if (result.solved) return;
+    ++unsolved;
+    EXPECT_EQ(search.Failure(result),
+              "no solution consists of the 1 most probable actions of each state; raise "
+              "search.policy_actions");
+  });
+  EXPECT_GT(unsolved, 0U);
+}
+
 TEST(AStar, WideBatchExpandsNoExtraStatesOnEasyPuzzles) {
   const PancakeDomain pancakes(6);
   const Whole whole(pancakes);

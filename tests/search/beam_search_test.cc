@@ -385,7 +385,27 @@ TEST(BeamSearch, LargePolicyWeightRanksByTheProbabilityOfTheWholePath) {
   const SearchResult result = MakeSearch(map, network, config)->Solve(start, StopSignal());
   ASSERT_TRUE(result.solved);
   EXPECT_EQ(FormatActions(map.spec(), result.actions), "a b a");
-  EXPECT_EQ(network.calls_of_actions, 2);  // in the third step the goal is a child
+  EXPECT_EQ(network.calls_of_actions, 3);  // once per depth
+}
+
+// The most probable action of city 1 leads to city 2, and that of city 2 to city 4, from which no
+// road leads on.
+TEST(BeamSearch, PolicyActionsLimitsTheActionsOfAState) {
+  const RoadsDomain map({{0, 0}, {2, 3}, {4, 5}, {6, 7}, {4, 4}, {0, 5}, {6, 6}, {7, 7}}, {1, 9});
+  const std::uint8_t start[] = {1};
+  CityValueAndPolicy network;
+  Config config{.search = {.beam_width = 10, .max_length = 5, .policy_actions = 1}};
+  config.network.head = Head::kVp;
+  auto search = MakeSearch(map, network, config);
+  const SearchResult one = search->Solve(start, StopSignal());
+  EXPECT_EQ(one.ended, Ended::kExhausted);
+  EXPECT_EQ(one.nodes, 2);
+  EXPECT_THAT(search->Failure(one), HasSubstr("search.policy_actions"));
+
+  config.search.policy_actions = 2;
+  const SearchResult both = MakeSearch(map, network, config)->Solve(start, StopSignal());
+  ASSERT_TRUE(both.solved);
+  EXPECT_EQ(FormatActions(map.spec(), both.actions), "a b a");
 }
 
 TEST(MakeSearch, SearchesDescribeThemselvesAndTheirMainKey) {

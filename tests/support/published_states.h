@@ -1,5 +1,4 @@
-// States of published test sets. A few of each set are in data/. The complete sets are read from a
-// folder beside the source tree, if it exists.
+// States of published test sets (data/published).
 #pragma once
 
 #include <filesystem>
@@ -19,9 +18,10 @@ struct PublishedState {
   bool optimal;  ///< no shorter solution exists
 };
 
-/// Reads a file of JSON lines. Throws InputError if there is no such file.
-inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& file) {
-  std::istringstream lines(ReadFile(file));
+/// All states of a test set, such as "puzzle15".
+inline std::vector<PublishedState> AllPublished(const std::string& name) {
+  const std::filesystem::path folder = SourceFolder() / "data" / "published";
+  std::istringstream lines(ReadFile(folder / (name + ".jsonl")));
   std::vector<PublishedState> states;
   for (std::string line; std::getline(lines, line);) {
     const nlohmann::json json = nlohmann::json::parse(line);
@@ -33,17 +33,11 @@ inline std::vector<PublishedState> ReadPublished(const std::filesystem::path& fi
   return states;
 }
 
-/// A few states of a test set, such as "puzzle15".
+/// The first three states of a test set.
 inline std::vector<PublishedState> FewPublished(const std::string& name) {
-  const std::string file = name == "cube3" ? "cube3_ten" : "published/" + name;
-  return ReadPublished(SourceFolder() / "data" / (file + ".jsonl"));
-}
-
-/// All states of a test set; empty if the complete sets are not available.
-inline std::vector<PublishedState> AllPublished(const std::string& name) {
-  const auto file = SourceFolder() / "../shared/testsets" / (name + ".jsonl");
-  if (!std::filesystem::exists(file)) return {};
-  return ReadPublished(file);
+  std::vector<PublishedState> states = AllPublished(name);
+  states.resize(3);
+  return states;
 }
 
 }  // namespace tandem
